@@ -1,0 +1,151 @@
+/**
+ * What travels between the service and a website's server. The service imports these types, so an answer that
+ * does not fit them does not compile.
+ */
+
+export interface Success<Data> {
+  success: true
+  data: Data
+  error: null
+}
+
+export interface Failure {
+  success: false
+  data: null
+  /** A sentence to act on. */
+  error: string
+  /** A stable name, such as `ValidationError` or `Unauthorized`. */
+  code: string
+}
+
+export type Envelope<Data> = Success<Data> | Failure
+
+/** A file, as delivered. `source` is a signed address that stops working at `expiresAt`: do not keep it for long. */
+export interface MediaValue {
+  name: string
+  key: string
+  /** `image`, `video` or `file`. */
+  type: string
+  currentFile: { source: string; expiresAt: string }
+  [more: string]: unknown
+}
+
+/** A value, or one value per variant. A string (or a media value) is a simple product's; a map is a variant product's. */
+export type Variants<Value> = Value | { [variant: string]: Value }
+
+/** The fields that every delivered value carries besides those of its schema. */
+export interface ValueBase {
+  _id: string
+  /** Which fields of this value hold media, and of what type. */
+  mediaFields: { [field: string]: string }
+}
+
+export type OpenFields = { [field: string]: unknown }
+
+export interface CollectionObject<Fields extends object = OpenFields> {
+  _id: string
+  objectValue: Fields & ValueBase
+  collectionObj: { name: string; refID: string }
+  /** ISO 8601, or null when unset. */
+  publishDate: string | null
+  archived: boolean
+  createdAt: string
+  updatedAt: string
+}
+
+export interface ProductFields {
+  name: Variants<string>
+  /** Decimal amount in the currency's main unit, such as "4.50". */
+  price: Variants<string>
+  description?: Variants<string>
+  productImage?: Variants<MediaValue>
+  /** The payment provider's price id: what a checkout session is made from. */
+  default_price: Variants<string>
+  productType?: string
+  currency?: string
+  [field: string]: unknown
+}
+
+export interface IntegrationObject<Fields extends object = ProductFields> {
+  _id: string
+  /** The provider's product id. */
+  id: string
+  type: string
+  platform: string
+  accountHandle: string
+  objectValue: Fields & ValueBase
+  /** Only on variant products: what varies, and the variants in order. */
+  usingVariant?: { name: string; values: string[] }
+  publishDate: string | null
+  archived: boolean
+  createdAt: string
+  updatedAt: string
+}
+
+export interface CollectionList<Fields extends object = OpenFields> {
+  items: CollectionObject<Fields>[]
+  /** How many items match, whatever `limit` and `skip`. */
+  totalCount: number
+}
+
+export interface IntegrationGroup<Fields extends object = ProductFields> {
+  /** The value as `groupBy[value]` takes it; null for items without one. */
+  value: string | null
+  /** How many of all matches are in the group. */
+  count: number
+  /** Those of this page. */
+  items: IntegrationObject<Fields>[]
+}
+
+export interface IntegrationList<Fields extends object = ProductFields> {
+  items: IntegrationObject<Fields>[]
+  totalCount: number
+  /** Only with `groupBy[key]` alone. */
+  groups?: IntegrationGroup<Fields>[]
+}
+
+export interface PageCollection {
+  collectionId: string
+  name: string
+  role: string
+  displayAs: string
+  order: number
+  enabled: boolean
+}
+
+export interface Page {
+  name: string
+  /** Without a leading slash. The home page has `home` here or in `format`. */
+  slug: string
+  format: string
+  collections: PageCollection[]
+  integrations: { type: string; name: string; role: string; displayAs: string }[]
+  labels: { title: string; subtitle: string; navLabel: string }
+  displayOnHeader: boolean
+  displayOnFooter: boolean
+}
+
+export interface BusinessInfo {
+  name: string
+  description: string
+  address: { street1: string; street2: string; city: string; state: string; zip: string; country: string }
+  contactInfo: { email: string; phoneNumber: string }
+  shipping: boolean
+  [more: string]: unknown
+}
+
+/** Named colours stand beside the other keys: `primary`, `secondary`, `surface`, `text-primary` and any further ones. */
+export interface SiteDetails {
+  _id: string
+  name: string
+  domainName: string
+  tier: string
+  logo?: MediaValue
+  heroImage?: MediaValue
+  businessInfo?: BusinessInfo
+  socialLinks?: { type: string; link: string }[]
+  pages?: Page[]
+  /** The colours and pictures once more, where site templates of the older form read them. */
+  siteDetails: { schema: object; values: { mediaFields: { [field: string]: string }; [key: string]: unknown } }
+  [key: string]: unknown
+}

@@ -1,0 +1,139 @@
+import type { CollectionObject, IntegrationObject, MediaValue, SiteDetails, ValueBase } from '../../client/src/wire.ts'
+import { toIso } from './moments.ts'
+import { type Field, isMedia, isRecord, isVariantMap, leafOf, mediaTypes, type Schema } from './schema.ts'
+import { unsetPublishMs } from './visibility.ts'
+
+/** Makes the address of one file. Throws when it cannot: an unsigned address is never delivered. */
+export type SignMedia = (key: string) => MediaValue['currentFile']
+
+/** A collection, or the products of one payment integration: a schema and the objects that follow it. */
+export interface Container {
+  id: string
+  name: string
+  schema: Schema
+}
+
+/** An object as it is stored. */
+export interface StoredObject {
+  id: string
+  value: Record<string, unknown>
+  publishMs: number
+  archived: boolean
+  createdMs: number
+  updatedMs: number
+  /** Products only: the provider's id of it and the account it belongs to. */
+  externalId: string | null
+  accountHandle: string | null
+}
+
+function isMediaValue(value: unknown): value is { name: string; key: string; type: string } {
+  return (
+    isRecord(value) &&
+    typeof value.name === 'string' &&
+    typeof value.key === 'string' &&
+    (mediaTypes as readonly unknown[]).includes(value.type)
+  )
+}
+
+function signed(value: { name: string; key: string; type: string }, sign: SignMedia): MediaValue {
+  return { ...value, currentFile: sign(value.key) }
+}
+
+/** Signs every media value in a structure of any shape: single, in a list, in a variant map, deep inside settings. */
+export function signAll(value: unknown, sign: SignMedia): unknown {
+  if (isMediaValue(value)) return signed(value, sign)
+  if (Array.isArray(value)) return value.map((item) => signAll(item, sign))
+  if (isRecord(value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, signAll(item, sign)]))
+  return value
+}
+
+function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
+  return isMedia(leafOf(field)) ? signAll(value, sign) : value
+}
+
+/** Only what the schema names and does not keep private leaves the service. */
+function deliverValue(schema: Schema, object: StoredObject, sign: SignMedia): Record<string, unknown> & ValueBase {
+  const delivered: Record<string, unknown> = { _id: object.id }
+  const mediaFields: Record<string, string> = {}
+  for (const [name, field] of schema) {
+    const value = object.value[name]
+    if (field.private || value === undefined) continue
+    delivered[name] = deliverField(field, value, sign)
+    if (value !== null && isMedia(leafOf(field))) mediaFields[name] = leafOf(field).type
+  }
+  return { ...delivered, _id: object.id, mediaFields }
+}
+
+function deliverState(object: StoredObject) {
+  return {
+    publishDate: object.publishMs === unsetPublishMs ? null : toIso(object.publishMs),
+    archived: object.archived,
+    createdAt: toIso(object.createdMs),
+    updatedAt: toIso(object.updatedMs),
+  }
+}
+
+export function deliverCollectionObject(
+  collection: Container,
+  object: StoredObject,
+  sign: SignMedia,
+): CollectionObject {
+  return {
+    _id: object.id,
+    objectValue: deliverValue(collection.schema, object, sign),
+    collectionObj: { name: collection.name, refID: collection.id },
+    ...deliverState(object),
+  }
+}
+
+/** The map that tells a variant product from a simple one: the first of its variant fields that holds one. */
+function variantMapOf(schema: Schema, object: StoredObject): Record<string, unknown> | undefined {
+  for (const [name, field] of schema) {
+    const value = object.value[name]
+    if (field.type === 'variant' && !field.private && isVariantMap(field, value)) return value
+  }
+  return undefined
+}
+
+export function deliverIntegrationObject(
+  integration: Container,
+  object: StoredObject,
+  sign: SignMedia,
+): IntegrationObject {
+  const variants = variantMapOf(integration.schema, object)
+  const variantName = object.value.variantName
+  return {
+    _id: object.id,
+    id: object.externalId ?? object.id,
+    type: integration.name,
+    platform: integration.name,
+    accountHandle: object.accountHandle ?? '',
+    objectValue: deliverValue(integration.schema, object, sign) as IntegrationObject['objectValue'],
+    ...(variants && {
+      usingVariant: { name: typeof variantName === 'string' ? variantName : 'variant', values: Object.keys(variants) },
+    }),
+    ...deliverState(object),
+  }
+}
+
+/** A site as it is stored: four known facts and open settings. */
+export interface StoredSite {
+  id: string
+  name: string
+  domainName: string
+  settings: { colors?: Record<string, string>; [key: string]: unknown }
+}
+
+export function deliverSite(site: StoredSite, tier: string, sign: SignMedia): SiteDetails {
+  const { colors = {}, ...settings } = signAll(site.settings, sign) as StoredSite['settings']
+  const pictures = Object.entries(settings).filter(([, value]) => isMediaValue(value))
+  const mediaFields = Object.fromEntries(pictures.map(([name, value]) => [name, (value as MediaValue).type]))
+  const own = { _id: site.id, name: site.name, domainName: site.domainName, tier }
+  return {
+    ...own,
+    ...colors,
+    ...settings,
+    ...own, // whatever a setting is called, it cannot pose as one of these
+    siteDetails: { schema: {}, values: { ...colors, ...Object.fromEntries(pictures), mediaFields } },
+  }
+}

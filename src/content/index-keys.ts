@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto'
+import { canonicalDecimal, isDecimalText, parseDecimal, sortableDecimal } from './decimal.ts'
+import { canonicalTime, isTime, parseDateTime, toIso } from './moments.ts'
+import { type Field, isFilterable, isSortable, isVariantMap, leafOf, type ScalarField, type Schema } from './schema.ts'
+
+/**
+ * Clients filter and sort by an index of keys, not by the stored JSON. A filter key is equal when values are
+ * equal; a sort key is text whose byte order is the order of the values, the same in every database.
+ */
+export interface IndexRow {
+  field: string
+  filterKey: string
+  /** `null` on the further values of a list or variant map: an object sorts by its first value only. */
+  sortKey: string | null
+}
+
+/** The key of a field that has no value. Real keys are never empty. */
+export const missingKey = ''
+/** An index entry must stay below a third of a PostgreSQL page: longer texts are found by their hash … */
+const maxKeyBytes = 200
+/** … and sorted by their beginning. */
+const maxSortCharacters = 200
+
+export function normaliseText(text: string): string {
+  return text.normalize('NFC').toLowerCase()
+}
+
+function exactKey(text: string): string {
+  return Buffer.byteLength(text) <= maxKeyBytes ? `=${text}` : `#${hash('sha256', text)}`
+}
+
+/** How a filter's text, or a stored value printed as text, is written when equal values must be equal. */
+function canonicalText(field: ScalarField, text: string): string | undefined {
+  switch (field.type) {
+    case 'integer':
+    case 'decimal':
+      return isDecimalText(text) ? canonicalDecimal(parseDecimal(text)) : undefined
+    case 'boolean':
+      return text === 'true' || text === 'false' ? text : undefined
+    case 'dateTime': {
+      const ms = parseDateTime(text)
+      return ms === undefined ? undefined : toIso(ms)
+    }
+    case 'time':
+      return isTime(text) ? canonicalTime(text) : undefined
+    case 'color':
+      return text.toLowerCase()
+    default:
+      return text
+  }
+}
+
+/** The key that a filter value looks for, or undefined when the field cannot hold such a value. */
+export function filterKeyOf(field: Field, text: string): string | undefined {
+  const leaf = leafOf(field) as ScalarField
+  const canonical = canonicalText(leaf, text)
+  return canonical === undefined ? undefined : exactKey(canonical)
+}
+
+function scalarRow(name: string, field: ScalarField, value: unknown): IndexRow {
+  // A stored number may print with an exponent, which a filter's text may not have.
+  const printed = typeof value === 'number' ? canonicalDecimal(parseDecimal(String(value))) : String(value)
+  const text = canonicalText(field, printed) ?? printed
+  const sortKey = isDecimalText(text)
+    ? `n${sortableDecimal(parseDecimal(text))}`
+    : `t${[...normaliseText(text)].slice(0, maxSortCharacters).join('')}`
+  return { field: name, filterKey: exactKey(text), sortKey }
+}
+
+/** The scalars a stored value holds, in order: one, those of a list, or those of every variant. */
+export function scalarsIn(field: Field, value: unknown): unknown[] {
+  if (value === null || value === undefined) return []
+  if (field.type === 'list') return Array.isArray(value) ? value.flatMap((item) => scalarsIn(field.of, item)) : []
+  if (field.type === 'variant' && isVariantMap(field, value))
+    return Object.values(value).flatMap((item) => scalarsIn(field.of, item))
+  if (field.type === 'variant') return scalarsIn(field.of, value)
+  return [value]
+}
+
+function rowsOfField(name: string, field: Field, value: unknown): IndexRow[] {
+  const leaf = leafOf(field) as ScalarField
+  const rows = scalarsIn(field, value).map((scalar) => scalarRow(name, leaf, scalar))
+  if (rows.length === 0) return [{ field: name, filterKey: missingKey, sortKey: missingKey }]
+  const distinct = new Map(rows.map((row) => [row.filterKey, row]))
+  return [...distinct.values()].map((row, position) => (position === 0 ? row : { ...row, sortKey: null }))
+}
+
+/** One row at least for every field that can be filtered or sorted by, also when the object has no value there. */
+export function indexRowsOf(schema: Schema, objectValue: Record<string, unknown>): IndexRow[] {
+  return [...schema]
+    .filter(([, field]) => isFilterable(field) || isSortable(field))
+    .flatMap(([name, field]) => rowsOfField(name, field, objectValue[name]))
+}

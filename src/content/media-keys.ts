@@ -1,0 +1,24 @@
+import { scalarsIn } from './index-keys.ts'
+import { isMedia, isRecord, leafOf, type Schema } from './schema.ts'
+
+const maxKeyLength = 500
+/** Letters of any script, digits and a few signs: nothing that a path, a URL or a shell reads as an instruction. */
+const segmentPattern = /^[\p{L}\p{N}_+@()=,'!~ -][\p{L}\p{M}\p{N}_.+@()=,'!~ -]*$/u
+
+/** A key is a relative path that cannot leave its bucket: no `..`, no hidden names, no empty parts, no backslash. */
+export function isMediaKey(key: string): boolean {
+  return key.length <= maxKeyLength && key.isWellFormed() && key.split('/').every((part) => segmentPattern.test(part))
+}
+
+/** Groups may share a bucket; each has its own folder in it and can name nothing outside. */
+export function isKeyOfGroup(groupId: string, key: string): boolean {
+  return isMediaKey(key) && key.startsWith(`${groupId}/`)
+}
+
+/** The keys of all files that an object shows. */
+export function mediaKeysIn(schema: Schema, objectValue: Record<string, unknown>): string[] {
+  return [...schema]
+    .filter(([, field]) => isMedia(leafOf(field)))
+    .flatMap(([name, field]) => scalarsIn(field, objectValue[name]))
+    .flatMap((media) => (isRecord(media) && typeof media.key === 'string' ? [media.key] : []))
+}

@@ -1,0 +1,145 @@
+import { invalid } from '../errors.ts'
+
+/**
+ * A schema says which fields the objects of a collection (or the products of an integration) have. It decides what is
+ * accepted on write, what is delivered, and what a client may filter, sort and search by.
+ */
+export const mediaTypes = ['image', 'video', 'file'] as const
+export const scalarTypes = [
+  'text', 'longText', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color',
+] as const // biome-ignore format: one line reads better
+
+export type MediaType = (typeof mediaTypes)[number]
+export type ScalarType = (typeof scalarTypes)[number]
+
+interface FieldRules {
+  required?: boolean
+  /** Never delivered, filtered, sorted or searched; a reviewer's e-mail, for example. */
+  private?: boolean
+  filterable?: boolean
+  sortable?: boolean
+  searchable?: boolean
+}
+
+export interface ScalarField extends FieldRules {
+  type: ScalarType
+  minLength?: number
+  maxLength?: number
+  min?: number
+  max?: number
+  /** The allowed values of an `enum`. */
+  values?: string[]
+}
+
+export interface MediaField extends FieldRules {
+  type: MediaType
+}
+
+export interface ListField extends FieldRules {
+  type: 'list'
+  of: ScalarField | MediaField
+  maxItems?: number
+}
+
+/** One value for all, or a map of one value per variant. */
+export interface VariantField extends FieldRules {
+  type: 'variant'
+  of: ScalarField | MediaField | ListField
+}
+
+export type Field = ScalarField | MediaField | ListField | VariantField
+export type Schema = ReadonlyMap<string, Field>
+
+/** Names that the service itself writes into `objectValue`. */
+export const reservedFieldNames = ['_id', 'mediaFields']
+const fieldNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+const maxFields = 200
+
+const indexable: ReadonlySet<string> = new Set([
+  'text', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color',
+]) // biome-ignore format: one line reads better
+const searchable: ReadonlySet<string> = new Set(['text', 'longText', 'slug', 'enum'])
+
+/** The scalar or media field that lists and variants finally hold. */
+export function leafOf(field: Field): ScalarField | MediaField {
+  return field.type === 'variant' || field.type === 'list' ? leafOf(field.of) : field
+}
+
+export function isMedia(field: Field): field is MediaField {
+  return (mediaTypes as readonly string[]).includes(field.type)
+}
+
+export function isFilterable(field: Field): boolean {
+  return !field.private && (field.filterable ?? true) && indexable.has(leafOf(field).type)
+}
+
+export function isSortable(field: Field): boolean {
+  const holdsList = field.type === 'list' || (field.type === 'variant' && field.of.type === 'list')
+  return !field.private && !holdsList && (field.sortable ?? true) && indexable.has(leafOf(field).type)
+}
+
+export function isSearchable(field: Field): boolean {
+  return !field.private && (field.searchable ?? true) && searchable.has(leafOf(field).type)
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a variant field's value has one value per variant. A media value is an object too, told by its key. */
+export function isVariantMap(field: VariantField, value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
+}
+
+const booleanRules = ['required', 'private', 'filterable', 'sortable', 'searchable']
+const limitRules: Record<string, readonly string[]> = {
+  minLength: ['text', 'longText', 'slug'],
+  maxLength: ['text', 'longText', 'slug'],
+  min: ['integer', 'decimal'],
+  max: ['integer', 'decimal'],
+  maxItems: ['list'],
+}
+
+function checkRule(path: string, type: string, rule: string, value: unknown): void {
+  if (booleanRules.includes(rule)) {
+    if (typeof value !== 'boolean') throw invalid(`${path}.${rule} must be true or false.`)
+  } else if (Object.hasOwn(limitRules, rule) && limitRules[rule]?.includes(type)) {
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(`${path}.${rule} must be a number.`)
+  } else if (rule === 'values' && type === 'enum') {
+    const ok = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
+    if (!ok) throw invalid(`${path}.values must be a list of at least one text.`)
+  } else if (rule === 'label') {
+    if (typeof value !== 'string') throw invalid(`${path}.label must be a text.`)
+  } else {
+    throw invalid(`${path} has the rule "${rule}", which the type "${type}" does not know.`)
+  }
+}
+
+function checkField(path: string, input: unknown, allowedTypes: readonly string[]): void {
+  if (!isRecord(input)) throw invalid(`${path} must be an object with a "type".`)
+  const { type, of, ...rules } = input
+  if (typeof type !== 'string' || !allowedTypes.includes(type)) {
+    throw invalid(`${path}.type must be one of ${allowedTypes.join(', ')}.`)
+  }
+  for (const [rule, value] of Object.entries(rules)) checkRule(path, type, rule, value)
+  if (type === 'enum' && rules.values === undefined) throw invalid(`${path} is an enum and needs "values".`)
+  const leaves = [...scalarTypes, ...mediaTypes]
+  if (type === 'list') checkField(`${path}.of`, of, leaves)
+  else if (type === 'variant') checkField(`${path}.of`, of, [...leaves, 'list'])
+  else if (of !== undefined) throw invalid(`${path} has "of", which only list and variant know.`)
+}
+
+/** Reads a schema as it is written: an object of field name → field. Throws a `ValidationError` that names the place. */
+export function parseSchema(input: unknown): Schema {
+  if (!isRecord(input)) throw invalid('A schema must be an object of field name → field.')
+  const entries = Object.entries(input)
+  if (entries.length > maxFields) throw invalid(`A schema has at most ${maxFields} fields.`)
+  for (const [name, field] of entries) {
+    if (!fieldNamePattern.test(name)) {
+      throw invalid(`"${name}" cannot be a field name: a letter, then up to 63 letters, digits, _ or -.`)
+    }
+    if (reservedFieldNames.includes(name)) throw invalid(`"${name}" is reserved and cannot be a field name.`)
+    checkField(name, field, [...scalarTypes, ...mediaTypes, 'list', 'variant'])
+  }
+  return new Map(entries as [string, Field][])
+}

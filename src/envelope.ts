@@ -1,0 +1,10 @@
+import type { Failure, Success } from '../client/src/wire.ts'
+import type { ErrorCode } from './errors.ts'
+
+export function ok<Data>(data: Data): Success<Data> {
+  return { success: true, data, error: null }
+}
+
+export function fail(code: ErrorCode, message: string): Failure {
+  return { success: false, data: null, error: message, code }
+}

@@ -1,0 +1,50 @@
+/** Every failure a caller can see has one of these names; the name decides the HTTP status. */
+export const statusOfCode = {
+  ValidationError: 400,
+  GroupFrozen: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  RequestTimeout: 408,
+  PreviewExpired: 410,
+  PayloadTooLarge: 413,
+  UriTooLong: 414,
+  UnsupportedMediaType: 415,
+  RangeNotSatisfiable: 416,
+  RateLimited: 429,
+  HeadersTooLarge: 431,
+  InternalError: 500,
+  Unavailable: 503,
+} as const
+
+export type ErrorCode = keyof typeof statusOfCode
+
+/** A failure with a message that may be shown to the caller. Anything else that is thrown becomes `InternalError`. */
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly code: ErrorCode
+  /** Seconds for `Retry-After`, where trying again later makes sense. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+
+  get status(): number {
+    return statusOfCode[this.code]
+  }
+}
+
+export const internalErrorMessage =
+  'Something went wrong on our side. Quote the X-Request-Id header when you report it.'
+
+export function invalid(message: string): AppError {
+  return new AppError('ValidationError', message)
+}
+
+export function notFound(message: string): AppError {
+  return new AppError('NotFound', message)
+}

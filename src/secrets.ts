@@ -1,0 +1,48 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const secretLength = 43 // 256 bits in base 62
+const checksumLength = 6 // 32 bits in base 62
+const apiKeyPrefix = 'slc_live_'
+const previewTokenPrefix = 'slc_preview_'
+
+function toBase62(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest /= 62n) text = base62[Number(rest % 62n)] + text
+  return text
+}
+
+function checksum(text: string): string {
+  return toBase62(BigInt(crc32(text)), checksumLength)
+}
+
+function makeSecret(prefix: string): string {
+  const body = prefix + toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
+  return `${body}_${checksum(body)}`
+}
+
+const secretShape = new RegExp(`^[0-9A-Za-z]{${secretLength}}_[0-9A-Za-z]{${checksumLength}}$`)
+
+/** True when the text can be a secret of ours at all; a typing error or a random guess costs no database look-up. */
+function isWellFormed(secret: string, prefix: string): boolean {
+  if (!secret.startsWith(prefix) || !secretShape.test(secret.slice(prefix.length))) return false
+  const cut = secret.length - checksumLength
+  return secret.slice(cut) === checksum(secret.slice(0, cut - 1))
+}
+
+export const makeApiKey = (): string => makeSecret(apiKeyPrefix)
+export const isApiKey = (text: string): boolean => isWellFormed(text, apiKeyPrefix)
+export const makePreviewToken = (): string => makeSecret(previewTokenPrefix)
+export const isPreviewToken = (text: string): boolean => isWellFormed(text, previewTokenPrefix)
+
+/** What is stored of a secret. 256 random bits need no salt and no slow hash. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex')
+}
+
+/** The beginning that may be shown: enough to recognise a key in a list. */
+export function displayPrefix(secret: string): string {
+  const shownOfSecret = 4
+  return secret.slice(0, -(secretLength + 1 + checksumLength) + shownOfSecret)
+}

@@ -1,0 +1,104 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../clock.ts'
+import type { Database } from './database.ts'
+import { isCurrent, migrate } from './migrate.ts'
+import { contentMigrations } from './migrations/content.ts'
+import { controlMigrations } from './migrations/control.ts'
+import { openPostgres, openPostgresPool } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+import type { ContentTables, ControlTables } from './tables.ts'
+
+/** All databases of the service: `control` knows the groups, each named content database holds the content of some. */
+export interface Store {
+  control: Database<ControlTables>
+  /** Opens a content database on its first use, and brings it to the current schema. */
+  content(name: string): Promise<Database<ContentTables>>
+  /** Migrates everything there is, and says what it did. */
+  migrateAll(): Promise<string[]>
+  /** Throws, or answers false, when the service cannot do its work now. */
+  isReady(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export interface StoreOptions {
+  dataDir: string
+  /** `postgres://…`, or undefined for SQLite files in `dataDir`. */
+  databaseUrl: string | undefined
+  clock: Clock
+  onIdleError(error: Error): void
+}
+
+export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/
+const controlName = 'control'
+
+interface Opener {
+  open<Tables>(name: string): Database<Tables>
+  close(): Promise<void>
+}
+
+function sqliteOpener(dataDir: string): Opener {
+  const folder = join(dataDir, 'databases')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return {
+    open: (name) => openSqlite(name === controlName ? join(dataDir, 'control.sqlite') : join(folder, `${name}.sqlite`)),
+    close: async () => {},
+  }
+}
+
+async function postgresOpener(url: string, onIdleError: (error: Error) => void): Promise<Opener> {
+  const pool = await openPostgresPool(url, onIdleError)
+  return {
+    open: (name) => openPostgres(pool, `sluice_${name}`),
+    close: () => pool.end(),
+  }
+}
+
+export async function openStore({ dataDir, databaseUrl, clock, onIdleError }: StoreOptions): Promise<Store> {
+  const opener = databaseUrl === undefined ? sqliteOpener(dataDir) : await postgresOpener(databaseUrl, onIdleError)
+  const control = opener.open<ControlTables>(controlName)
+  const opened = new Map<string, Promise<Database<ContentTables>>>()
+
+  async function openContent(name: string): Promise<Database<ContentTables>> {
+    if (!databaseNamePattern.test(name) || name === controlName) throw new Error(`"${name}" cannot name a database.`)
+    const database = opener.open<ContentTables>(name)
+    await migrate(database, contentMigrations, clock())
+    return database
+  }
+
+  function content(name: string): Promise<Database<ContentTables>> {
+    let database = opened.get(name)
+    if (!database) {
+      database = openContent(name)
+      opened.set(name, database)
+      database.catch(() => opened.delete(name)) // the next caller tries again
+    }
+    return database
+  }
+
+  async function databaseNames(): Promise<string[]> {
+    const rows = await control.read.selectFrom('groups').select('database_name').distinct().execute()
+    return rows.map((row) => row.database_name)
+  }
+
+  return {
+    control,
+    content,
+    async migrateAll() {
+      const applied = await migrate(control, controlMigrations, clock())
+      for (const name of await databaseNames()) await content(name)
+      return applied
+    },
+    async isReady() {
+      if (!(await isCurrent(control, controlMigrations))) return false
+      const databases = await Promise.all((await databaseNames()).map(content))
+      const current = await Promise.all(databases.map((database) => isCurrent(database, contentMigrations)))
+      return current.every(Boolean)
+    },
+    async close() {
+      await Promise.allSettled([...opened.values()].map(async (database) => (await database).close()))
+      await control.close()
+      await opener.close()
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import type { StoredSite } from '../content/delivery.ts'
+import { makeId } from '../ids.ts'
+import type { GroupStore } from './groups.ts'
+import { bumpRevision } from './revisions.ts'
+
+export async function createSite(
+  { groupId, database }: GroupStore,
+  site: Omit<StoredSite, 'id'>,
+  nowMs: number,
+): Promise<StoredSite> {
+  const id = makeId()
+  await database.write(async (db) => {
+    await db
+      .insertInto('sites')
+      .values({
+        id,
+        group_id: groupId,
+        name: site.name,
+        domain_name: site.domainName,
+        settings: JSON.stringify(site.settings),
+        created_ms: nowMs,
+        updated_ms: nowMs,
+      })
+      .execute()
+    await bumpRevision(db, groupId)
+  })
+  return { id, ...site }
+}
+
+export async function findSite({ groupId, database }: GroupStore, id: string): Promise<StoredSite | undefined> {
+  const row = await database.read
+    .selectFrom('sites')
+    .select(['id', 'name', 'domain_name', 'settings'])
+    .where('group_id', '=', groupId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && { id: row.id, name: row.name, domainName: row.domain_name, settings: JSON.parse(row.settings) }
+}
