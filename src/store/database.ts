@@ -1,4 +1,13 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
+import { type Kysely, type LogConfig, type RawBuilder, sql, type Transaction } from 'kysely'
+
+/** Sees every statement after it ran: for slow-query logs, and for tests that look at query plans. */
+export type QueryListener = (query: { sql: string; parameters: readonly unknown[]; durationMs: number }) => void
+
+export function logTo(listener: QueryListener | undefined): LogConfig {
+  if (!listener) return []
+  return ({ query, queryDurationMillis }) =>
+    listener({ sql: query.sql, parameters: query.parameters, durationMs: queryDurationMillis })
+}
 
 export type Engine = 'sqlite' | 'postgres'
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
-import type { Database } from './database.ts'
+import type { Database, QueryListener } from './database.ts'
 import { isCurrent, migrate } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
@@ -27,6 +27,7 @@ export interface StoreOptions {
   databaseUrl: string | undefined
   clock: Clock
   onIdleError(error: Error): void
+  onQuery?: QueryListener | undefined
 }
 
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/
@@ -37,25 +38,27 @@ interface Opener {
   close(): Promise<void>
 }
 
-function sqliteOpener(dataDir: string): Opener {
+function sqliteOpener({ dataDir, onQuery }: StoreOptions): Opener {
   const folder = join(dataDir, 'databases')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return {
-    open: (name) => openSqlite(name === controlName ? join(dataDir, 'control.sqlite') : join(folder, `${name}.sqlite`)),
+    open: (name) =>
+      openSqlite(name === controlName ? join(dataDir, 'control.sqlite') : join(folder, `${name}.sqlite`), onQuery),
     close: async () => {},
   }
 }
 
-async function postgresOpener(url: string, onIdleError: (error: Error) => void): Promise<Opener> {
+async function postgresOpener(url: string, { onIdleError, onQuery }: StoreOptions): Promise<Opener> {
   const pool = await openPostgresPool(url, onIdleError)
   return {
-    open: (name) => openPostgres(pool, `sluice_${name}`),
+    open: (name) => openPostgres(pool, `sluice_${name}`, onQuery),
     close: () => pool.end(),
   }
 }
 
-export async function openStore({ dataDir, databaseUrl, clock, onIdleError }: StoreOptions): Promise<Store> {
-  const opener = databaseUrl === undefined ? sqliteOpener(dataDir) : await postgresOpener(databaseUrl, onIdleError)
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { databaseUrl, clock } = options
+  const opener = databaseUrl === undefined ? sqliteOpener(options) : await postgresOpener(databaseUrl, options)
   const control = opener.open<ControlTables>(controlName)
   const opened = new Map<string, Promise<Database<ContentTables>>>()
 

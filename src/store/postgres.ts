@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
-import type { Database } from './database.ts'
+import { type Database, logTo, type QueryListener } from './database.ts'
 
 const connectTimeoutMs = 5000
 const statementTimeoutMs = 15_000
@@ -21,11 +21,13 @@ export async function openPostgresPool(url: string, onIdleError: (error: Error) 
   })
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', onIdleError)
+  // Compiling our short statements takes PostgreSQL far longer than running them.
+  pool.on('connect', (client) => void client.query('set jit = off').catch(onIdleError))
   return pool
 }
 
-export function openPostgres<Tables>(pool: Pool, schemaName: string): Database<Tables> {
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schemaName)
+export function openPostgres<Tables>(pool: Pool, schemaName: string, onQuery?: QueryListener): Database<Tables> {
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), log: logTo(onQuery) }).withSchema(schemaName)
   return {
     engine: 'postgres',
     schemaName,

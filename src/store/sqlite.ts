@@ -11,7 +11,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { Database } from './database.ts'
+import { type Database, logTo, type QueryListener } from './database.ts'
 
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
 const readTimeoutMs = 1000
@@ -94,15 +94,15 @@ function openFile(path: string, timeoutMs: number): DatabaseSync {
   return file
 }
 
-export function openSqlite<Tables>(path: string): Database<Tables> {
+export function openSqlite<Tables>(path: string, onQuery?: QueryListener): Database<Tables> {
   const writer = openFile(path, readTimeoutMs)
   // The journal mode is stored in the file; `synchronous = full` makes every acknowledged commit survive a power cut.
   writer.exec('pragma journal_mode = wal; pragma synchronous = full')
   const reader = openFile(path, readTimeoutMs)
   reader.exec('pragma query_only = on')
   writer.exec('pragma busy_timeout = 0') // from here on `beginImmediate` waits, without blocking the process
-  const read = new Kysely<Tables>({ dialect: createDialect(reader) })
-  const written = new Kysely<Tables>({ dialect: createDialect(writer) })
+  const read = new Kysely<Tables>({ dialect: createDialect(reader), log: logTo(onQuery) })
+  const written = new Kysely<Tables>({ dialect: createDialect(writer), log: logTo(onQuery) })
   return {
     engine: 'sqlite',
     schemaName: undefined,

