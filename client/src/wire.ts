@@ -30,7 +30,10 @@ export interface MediaValue {
   [more: string]: unknown
 }
 
-/** A value, or one value per variant. A string (or a media value) is a simple product's; a map is a variant product's. */
+/**
+ * A value, or one value per variant. A string is a simple product's, a map a variant product's; for media ask
+ * whether the product has `usingVariant`.
+ */
 export type Variants<Value> = Value | { [variant: string]: Value }
 
 /** The fields that every delivered value carries besides those of its schema. */
@@ -82,6 +85,9 @@ export interface IntegrationObject<Fields extends object = ProductFields> {
   updatedAt: string
 }
 
+/** What a preview shows: the shape that the object's listing gives. */
+export type Previewed = CollectionObject | IntegrationObject
+
 export interface CollectionList<Fields extends object = OpenFields> {
   items: CollectionObject<Fields>[]
   /** How many items match, whatever `limit` and `skip`. */
@@ -89,7 +95,7 @@ export interface CollectionList<Fields extends object = OpenFields> {
 }
 
 export interface IntegrationGroup<Fields extends object = ProductFields> {
-  /** The value as `groupBy[value]` takes it; null for items without one. */
+  /** The value as `groupBy[value]` takes it; null for the items without one, which cannot be asked for by themselves. */
   value: string | null
   /** How many of all matches are in the group. */
   count: number
@@ -140,6 +146,10 @@ export interface SiteDetails {
   name: string
   domainName: string
   tier: string
+  primary?: string
+  secondary?: string
+  surface?: string
+  'text-primary'?: string
   logo?: MediaValue
   heroImage?: MediaValue
   businessInfo?: BusinessInfo

@@ -57,14 +57,23 @@ export function filterKeyOf(field: Field, text: string): string | undefined {
   return canonical === undefined ? undefined : exactKey(canonical)
 }
 
+/** The text behind a filter key: null where there is no value, undefined where it was too long to keep. */
+export function textOfFilterKey(key: string): string | null | undefined {
+  if (key === missingKey) return null
+  return key.startsWith('=') ? key.slice(1) : undefined
+}
+
+/** Decimal numbers, also those written as text, sort as numbers and before all other text. */
+export function sortKeyOfText(text: string): string {
+  if (isDecimalText(text)) return `n${sortableDecimal(parseDecimal(text))}`
+  return `t${[...normaliseText(text)].slice(0, maxSortCharacters).join('')}`
+}
+
 function scalarRow(name: string, field: ScalarField, value: unknown): IndexRow {
   // A stored number may print with an exponent, which a filter's text may not have.
   const printed = typeof value === 'number' ? canonicalDecimal(parseDecimal(String(value))) : String(value)
   const text = canonicalText(field, printed) ?? printed
-  const sortKey = isDecimalText(text)
-    ? `n${sortableDecimal(parseDecimal(text))}`
-    : `t${[...normaliseText(text)].slice(0, maxSortCharacters).join('')}`
-  return { field: name, filterKey: exactKey(text), sortKey }
+  return { field: name, filterKey: exactKey(text), sortKey: sortKeyOfText(text) }
 }
 
 /** The scalars a stored value holds, in order: one, those of a list, or those of every variant. */
@@ -77,7 +86,8 @@ export function scalarsIn(field: Field, value: unknown): unknown[] {
   return [value]
 }
 
-function rowsOfField(name: string, field: Field, value: unknown): IndexRow[] {
+/** The rows of one field: one for each different value, the first of which gives the sort key. */
+export function rowsOfField(name: string, field: Field, value: unknown): IndexRow[] {
   const leaf = leafOf(field) as ScalarField
   const rows = scalarsIn(field, value).map((scalar) => scalarRow(name, leaf, scalar))
   if (rows.length === 0) return [{ field: name, filterKey: missingKey, sortKey: missingKey }]

@@ -69,9 +69,15 @@ function rawFiltersOf(raw: RawQuery): Map<string, string[]> {
 }
 
 /** One field's filter. Also what `groupBy[key]` and `groupBy[value]` come down to. */
-export function parseFilter(schema: Schema, parameter: string, name: string, values: string[]): Filter {
+export function parseFilter(
+  schema: Schema,
+  parameter: string,
+  name: string,
+  values: string[],
+  alsoUsable: string[] = [],
+): Filter {
   const field = schema.get(name)
-  if (!field || !isFilterable(field)) throw unusable(parameter, ['_id', ...namesWhere(schema, isFilterable)])
+  if (!field || !isFilterable(field)) throw unusable(parameter, [...alsoUsable, ...namesWhere(schema, isFilterable)])
   const keys = values.map((value) => {
     const key = filterKeyOf(field, value)
     if (key === undefined) throw invalid(`${parameter} must be a ${leafOf(field).type} value.`)
@@ -119,7 +125,7 @@ export function parseListQuery(
   filters.delete('_id')
   return {
     ids,
-    filters: [...filters].map(([name, values]) => parseFilter(schema, `filters[${name}]`, name, values)),
+    filters: [...filters].map(([name, values]) => parseFilter(schema, `filters[${name}]`, name, values, ['_id'])),
     words: search === undefined ? [] : searchWordsOf(search),
     sort: parseSort(schema, sort),
     limit,

@@ -1,6 +1,9 @@
 import { scalarsIn } from './index-keys.ts'
 import { isMedia, isRecord, leafOf, type Schema } from './schema.ts'
 
+/** What every S3-compatible store accepts, and what is one plain folder name. */
+export const bucketNamePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+
 const maxKeyLength = 500
 /** Letters of any script, digits and a few signs: nothing that a path, a URL or a shell reads as an instruction. */
 const segmentPattern = /^[\p{L}\p{N}_+@()=,'!~ -][\p{L}\p{M}\p{N}_.+@()=,'!~ -]*$/u

@@ -1,7 +1,8 @@
 import { both, box, type Placing, placed, type Shape, unplace } from './shapes.ts'
 
+type PaintAt = (x: number, y: number) => number
 /** A colour as `#rrggbb`, or a function of the place. */
-export type Paint = string | ((x: number, y: number) => number)
+export type Paint = string | PaintAt
 
 export interface FillOptions {
   /** How much of the paint covers what is below, 0 to 1. */
@@ -66,41 +67,48 @@ const sharp = 0.5
 export function createCanvas(width: number, height: number): Canvas & { pixels: Uint8Array } {
   const pixels = new Uint8Array(width * height * 3)
 
-  function blend(x: number, y: number, rgb: number, alpha: number): void {
-    const at = (y * width + x) * 3
-    const keep = 1 - alpha
-    pixels[at] = (pixels[at] ?? 0) * keep + (rgb >> 16) * alpha + 0.5
-    pixels[at + 1] = (pixels[at + 1] ?? 0) * keep + ((rgb >> 8) & 0xff) * alpha + 0.5
-    pixels[at + 2] = (pixels[at + 2] ?? 0) * keep + (rgb & 0xff) * alpha + 0.5
+  /** Paints one stretch of a row. */
+  function paintSpan(paint: number | PaintAt, row: number, from: number, to: number, share: number): void {
+    const keep = 1 - share
+    for (let x = from, at = (row * width + from) * 3; x < to; x += 1, at += 3) {
+      const rgb = typeof paint === 'number' ? paint : paint(x + 0.5, row + 0.5)
+      const [red, green, blue] = [rgb >> 16, (rgb >> 8) & 0xff, rgb & 0xff]
+      pixels[at] = keep === 0 ? red : (pixels[at] ?? 0) * keep + red * share + 0.5
+      pixels[at + 1] = keep === 0 ? green : (pixels[at + 1] ?? 0) * keep + green * share + 0.5
+      pixels[at + 2] = keep === 0 ? blue : (pixels[at + 2] ?? 0) * keep + blue * share + 0.5
+    }
   }
 
-  function paintRow(shape: Shape, mask: Shape, paint: (x: number, y: number) => number, alpha: number, soft: number) {
-    const first = Math.max(0, Math.floor(Math.max(shape.left - soft, mask.left - 1)))
-    const last = Math.min(width, Math.ceil(Math.min(shape.right + soft, mask.right + 1)))
-    return (row: number) => {
+  function fillWithin(mask: Shape, shape: Shape, color: Paint, options: FillOptions = {}): void {
+    const { alpha = 1, soft = sharp } = options
+    const paint = typeof color === 'string' ? toRgb(color) : color
+    const left = Math.max(0, Math.floor(Math.max(shape.left - soft, mask.left - 1)))
+    const right = Math.min(width, Math.ceil(Math.min(shape.right + soft, mask.right + 1)))
+    const top = Math.max(0, Math.floor(Math.max(shape.top - soft, mask.top - 1)))
+    const bottom = Math.min(height, Math.ceil(Math.min(shape.bottom + soft, mask.bottom + 1)))
+    for (let row = top; row < bottom; row += 1) {
       const y = row + 0.5
-      for (let column = first; column < last; ) {
+      // A distance is also how far nothing changes: whole stretches outside and inside need no second look.
+      let toMask = 0
+      let maskKnownUntil = left
+      for (let column = left; column < right; ) {
         const distance = shape.distance(column + 0.5, y)
-        const toMask = mask.distance(column + 0.5, y)
-        // A distance is also how far nothing changes: whole stretches outside and inside need no second look.
-        const away = Math.max(distance - soft, toMask - sharp)
-        const depth = Math.min(-distance - soft, -toMask - sharp)
-        const next = Math.min(last, column + 1 + Math.floor(Math.max(away, depth, 0)))
-        if (away < 0) {
-          const share = depth >= 0 ? alpha : alpha * coverage(distance, soft) * coverage(toMask, sharp)
-          for (let x = column; x < next; x += 1) blend(x, row, paint(x + 0.5, y), share)
+        if (distance >= soft) {
+          column += 1 + Math.floor(distance - soft)
+          continue
+        }
+        if (column >= maskKnownUntil) {
+          toMask = mask.distance(column + 0.5, y)
+          maskKnownUntil = column + 1 + Math.floor(Math.max(0, Math.abs(toMask) - sharp))
+        }
+        const uniform = distance <= -soft ? column + 1 + Math.floor(-distance - soft) : column + 1
+        const next = toMask >= sharp ? maskKnownUntil : Math.min(right, uniform, maskKnownUntil)
+        if (toMask < sharp) {
+          paintSpan(paint, row, column, next, alpha * coverage(distance, soft) * coverage(toMask, sharp))
         }
         column = next
       }
     }
-  }
-
-  function fillWithin(mask: Shape, shape: Shape, paint: Paint, { alpha = 1, soft = sharp }: FillOptions = {}): void {
-    const flat = typeof paint === 'string' ? toRgb(paint) : 0
-    const drawRow = paintRow(shape, mask, typeof paint === 'string' ? () => flat : paint, alpha, soft)
-    const first = Math.max(0, Math.floor(Math.max(shape.top - soft, mask.top - 1)))
-    const last = Math.min(height, Math.ceil(Math.min(shape.bottom + soft, mask.bottom + 1)))
-    for (let row = first; row < last; row += 1) drawRow(row)
   }
 
   function canvasWithin(mask: Shape): Canvas {

@@ -13,7 +13,7 @@ export interface Shape {
 
 export type Point = readonly [x: number, y: number]
 
-const { abs, cos, hypot, max, min, sign, sin, sqrt } = Math
+const { abs, cos, hypot, max, min, sin, sqrt } = Math
 
 export function circle(x: number, y: number, radius: number): Shape {
   return {
@@ -33,8 +33,8 @@ export function ellipse(x: number, y: number, rx: number, ry: number): Shape {
     const k = sqrt(dx * dx + dy * dy)
     const slope = sqrt((dx / rx) ** 2 + (dy / ry) ** 2)
     const near = slope === 0 ? -narrow : (k * (k - 1)) / slope
-    // The first-order distance is right at the edge only; away from it, an estimate that is never too large.
-    return abs(near) < 2 ? near : sign(near) * max(1, abs(k - 1) * narrow)
+    // The first-order distance is never too large outside; deep inside it is, so there another estimate takes over.
+    return near > -4 ? near : min(-4, (k - 1) * narrow)
   }
   return { distance, left: x - rx, top: y - ry, right: x + rx, bottom: y + ry }
 }
@@ -52,46 +52,101 @@ export function box(left: number, top: number, width: number, height: number, ra
   return { distance, left, top, right: left + width, bottom: top + height }
 }
 
-function toSegment(px: number, py: number, [ax, ay]: Point, [bx, by]: Point): number {
-  const ux = bx - ax
-  const uy = by - ay
-  const along = max(0, min(1, ((px - ax) * ux + (py - ay) * uy) / (ux * ux + uy * uy || 1)))
-  return (px - ax - ux * along) ** 2 + (py - ay - uy * along) ** 2
-}
-
 function around(points: readonly Point[], margin: number) {
   const xs = points.map(([x]) => x)
   const ys = points.map(([, y]) => y)
-  return { left: min(...xs) - margin, top: min(...ys) - margin, right: max(...xs) + margin, bottom: max(...ys) + margin }
+  return {
+    left: min(...xs) - margin,
+    top: min(...ys) - margin,
+    right: max(...xs) + margin,
+    bottom: max(...ys) + margin,
+  }
 }
 
-function segmentsOf(points: readonly Point[], closed: boolean): [Point, Point][] {
-  const following = closed ? [...points.slice(1), ...points.slice(0, 1)] : points.slice(1)
-  return following.map((to, position) => [points[position] ?? to, to])
+/** A stretch of a path, with the box around it: most stretches are ruled out by their box alone. */
+interface Stretch {
+  path: Float64Array
+  left: number
+  top: number
+  right: number
+  bottom: number
+}
+
+const linesPerStretch = 6
+
+function stretchesOf(points: readonly Point[]): Stretch[] {
+  const count = max(1, Math.ceil((points.length - 1) / linesPerStretch))
+  return Array.from({ length: count }, (_, index) => {
+    const part = points.slice(index * linesPerStretch, (index + 1) * linesPerStretch + 1)
+    return { path: Float64Array.from(part.flat()), ...around(part, 0) }
+  })
+}
+
+/** The square of the distance to the nearest line of a stretch, or `limit` when none is nearer. */
+function toStretch(path: Float64Array, px: number, py: number, limit: number): number {
+  let nearest = limit
+  let ax = path[0] ?? 0
+  let ay = path[1] ?? 0
+  for (let at = 2; at < path.length; at += 2) {
+    const bx = path[at] ?? 0
+    const by = path[at + 1] ?? 0
+    const ux = bx - ax
+    const uy = by - ay
+    const share = ((px - ax) * ux + (py - ay) * uy) / (ux * ux + uy * uy || 1)
+    const along = share < 0 ? 0 : share > 1 ? 1 : share
+    const dx = px - ax - ux * along
+    const dy = py - ay - uy * along
+    nearest = min(nearest, dx * dx + dy * dy)
+    ax = bx
+    ay = by
+  }
+  return nearest
+}
+
+function toPath(stretches: readonly Stretch[]): (px: number, py: number) => number {
+  let lastNearest = stretches[0] // the next point is close to this one: its nearest stretch sets a low limit at once
+  return (px, py) => {
+    let nearest = lastNearest ? toStretch(lastNearest.path, px, py, Number.POSITIVE_INFINITY) : 0
+    for (const stretch of stretches) {
+      const dx = max(stretch.left - px, px - stretch.right, 0)
+      const dy = max(stretch.top - py, py - stretch.bottom, 0)
+      if (dx * dx + dy * dy >= nearest || stretch === lastNearest) continue
+      const square = toStretch(stretch.path, px, py, nearest)
+      if (square < nearest) lastNearest = stretch
+      nearest = square
+    }
+    return sqrt(nearest)
+  }
 }
 
 /** A line of round ends and corners. */
 export function line(width: number, ...points: Point[]): Shape {
-  const segments = segmentsOf(points, false)
-  const distance = (px: number, py: number) => {
-    let nearest = Number.POSITIVE_INFINITY
-    for (const [from, to] of segments) nearest = min(nearest, toSegment(px, py, from, to))
-    return sqrt(nearest) - width / 2
+  const distance = toPath(stretchesOf(points))
+  return { distance: (px, py) => distance(px, py) - width / 2, ...around(points, width / 2) }
+}
+
+/** How many lines of a stretch a ray to the right crosses. */
+function crossings(path: Float64Array, px: number, py: number): number {
+  let count = 0
+  for (let at = 3; at < path.length; at += 2) {
+    const ay = path[at - 2] ?? 0
+    const by = path[at] ?? 0
+    if (ay > py === by > py) continue
+    const ax = path[at - 3] ?? 0
+    if (px < ax + ((py - ay) / (by - ay)) * ((path[at - 1] ?? 0) - ax)) count += 1
   }
-  return { distance, ...around(points, width / 2) }
+  return count
 }
 
 export function polygon(...points: Point[]): Shape {
-  const segments = segmentsOf(points, true)
+  const stretches = stretchesOf([...points, ...points.slice(0, 1)])
+  const toEdge = toPath(stretches)
   const distance = (px: number, py: number) => {
-    let nearest = Number.POSITIVE_INFINITY
-    let inside = false
-    for (const [from, to] of segments) {
-      nearest = min(nearest, toSegment(px, py, from, to))
-      const crosses = from[1] > py !== to[1] > py
-      if (crosses && px < from[0] + ((py - from[1]) / (to[1] - from[1])) * (to[0] - from[0])) inside = !inside
+    let count = 0
+    for (const { path, top, right, bottom } of stretches) {
+      if (py >= top && py <= bottom && px <= right) count += crossings(path, px, py)
     }
-    return inside ? -sqrt(nearest) : sqrt(nearest)
+    return count % 2 === 1 ? -toEdge(px, py) : toEdge(px, py)
   }
   return { distance, ...around(points, 0) }
 }
@@ -116,7 +171,12 @@ function smooth(points: readonly Point[], closed: boolean): Point[] {
         t *
         (p2[axis] -
           p0[axis] +
-          t * (2 * p0[axis] - 5 * p1[axis] + 4 * p2[axis] - p3[axis] + t * (3 * (p1[axis] - p2[axis]) + p3[axis] - p0[axis])))
+          t *
+            (2 * p0[axis] -
+              5 * p1[axis] +
+              4 * p2[axis] -
+              p3[axis] +
+              t * (3 * (p1[axis] - p2[axis]) + p3[axis] - p0[axis])))
     return [blend(0), blend(1)]
   })
   return closed ? curve : [...curve, at(points.length - 1)]
@@ -198,30 +258,32 @@ export interface Placing {
   flip?: boolean
 }
 
-/** The way back: from a point of the picture to the point of the placed drawing that shows there. */
-export function unplace({ x, y, scale = 1, turn = 0, flip = false }: Placing): (px: number, py: number) => Point {
-  const c = cos((turn * Math.PI) / 180) / scale
-  const s = sin((turn * Math.PI) / 180) / scale
-  const side = flip ? -1 : 1
+function matrixOf({ turn = 0, scale = 1, flip = false }: Placing) {
+  const radians = (turn * Math.PI) / 180
+  return { cosine: cos(radians), sine: sin(radians), scale, side: flip ? -1 : 1 }
+}
+
+/** The point of the placed drawing that shows at a point of the picture. */
+export function unplace(placing: Placing): (px: number, py: number) => Point {
+  const { x, y } = placing
+  const { cosine, sine, scale, side } = matrixOf(placing)
+  const [c, s] = [cosine / scale, sine / scale]
   return (px, py) => [((px - x) * c + (py - y) * s) * side, (py - y) * c - (px - x) * s]
 }
 
 export function placed(shape: Shape, placing: Placing): Shape {
-  const { x, y, scale = 1, turn = 0, flip = false } = placing
-  const back = unplace(placing)
-  const c = cos((turn * Math.PI) / 180) * scale
-  const s = sin((turn * Math.PI) / 180) * scale
-  const forth = ([px, py]: Point): Point => {
-    const sx = flip ? -px : px
-    return [x + sx * c - py * s, y + sx * s + py * c]
-  }
+  const { x, y } = placing
+  const { cosine, sine, scale, side } = matrixOf(placing)
+  const [c, s] = [cosine / scale, sine / scale]
+  const forth = ([px, py]: Point): Point => [
+    x + (px * side * cosine - py * sine) * scale,
+    y + (px * side * sine + py * cosine) * scale,
+  ]
   const { left, top, right, bottom } = shape
   const corners: Point[] = [[left, top], [right, top], [right, bottom], [left, bottom]] // biome-ignore format: a box
   return {
-    distance: (px, py) => {
-      const [sx, sy] = back(px, py)
-      return shape.distance(sx, sy) * scale
-    },
+    // Not by way of `unplace`: this is called millions of times, and a pair for each is too much to clean up.
+    distance: (px, py) => shape.distance(((px - x) * c + (py - y) * s) * side, (py - y) * c - (px - x) * s) * scale,
     ...around(corners.map(forth), 0),
   }
 }

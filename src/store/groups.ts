@@ -1,3 +1,4 @@
+import { bucketNamePattern } from '../content/media-keys.ts'
 import { invalid, notFound } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { Database } from './database.ts'
@@ -27,7 +28,6 @@ export type Tier = (typeof tiers)[number]
 
 const defaultDatabase = 'main'
 const defaultBucket = 'media'
-const bucketNamePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
 export interface Group {
   id: string

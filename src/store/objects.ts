@@ -1,6 +1,8 @@
 import type { Transaction } from 'kysely'
 import type { Container, StoredObject } from '../content/delivery.ts'
 import { indexRowsOf } from '../content/index-keys.ts'
+import type { Filter } from '../content/list-query.ts'
+import { isKeyOfGroup, mediaKeysIn } from '../content/media-keys.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { problemsOf } from '../content/validate.ts'
 import { unsetPublishMs } from '../content/visibility.ts'
@@ -14,8 +16,12 @@ import type { ContentTables, ObjectFieldRow, ObjectRow } from './tables.ts'
 const rowsPerInsert = 1000
 
 /** A product's account is filtered like a field; the sign keeps it apart from any field a schema can name. */
-export const accountHandleField = '@accountHandle'
-export const accountHandleKey = (handle: string): string => `=${handle}`
+const accountHandleField = '@accountHandle'
+const accountHandleKey = (handle: string): string => `=${handle}`
+export const accountFilter = (handle: string): Filter => ({
+  field: accountHandleField,
+  keys: [accountHandleKey(handle)],
+})
 
 export interface NewObject {
   value: Record<string, unknown>
@@ -81,6 +87,8 @@ export async function createObjects(
 ): Promise<StoredObject[]> {
   const rows = inputs.map((input): ObjectRow => {
     const problems = problemsOf(container.schema, input.value)
+    const foreignKey = mediaKeysIn(container.schema, input.value).find((key) => !isKeyOfGroup(groupId, key))
+    if (foreignKey !== undefined) problems.push(`the media key "${foreignKey}" is not one of this group`)
     if (problems.length > 0) throw invalid(`${problems.join('; ')}.`)
     return {
       id: makeId(),

@@ -1,0 +1,84 @@
+import { createGet } from './http.ts'
+import { type ClientOptions, checkOptions } from './options.ts'
+import { eachItem } from './paging.ts'
+import type { AllOptions, AllProductsOptions, CallOptions, ListOptions, ListProductsOptions } from './query.ts'
+import type {
+  CollectionList,
+  CollectionObject,
+  IntegrationList,
+  IntegrationObject,
+  OpenFields,
+  Previewed,
+  ProductFields,
+  SiteDetails,
+} from './wire.ts'
+
+type AnyObject = CollectionObject<object> | IntegrationObject<object>
+
+/** Every call gives the answer's `data`, or rejects with a `SluiceError`. */
+export interface SluiceClient {
+  site: {
+    details(siteId: string, options?: CallOptions): Promise<SiteDetails>
+  }
+  collections: {
+    /** One page of what is published. */
+    list<Fields extends object = OpenFields>(
+      collectionId: string,
+      options?: ListOptions,
+    ): Promise<CollectionList<Fields>>
+    /** Everything that is published, page after page. */
+    all<Fields extends object = OpenFields>(
+      collectionId: string,
+      options?: AllOptions,
+    ): AsyncGenerator<CollectionObject<Fields>, void, undefined>
+  }
+  products: {
+    /** One page of what is on sale. */
+    list<Fields extends object = ProductFields>(options: ListProductsOptions): Promise<IntegrationList<Fields>>
+    /** Everything that is on sale, page after page. */
+    all<Fields extends object = ProductFields>(
+      options: AllProductsOptions,
+    ): AsyncGenerator<IntegrationObject<Fields>, void, undefined>
+  }
+  /** The one object that the token names, published or not. Only a collection's object has `collectionObj`. */
+  preview<Content extends AnyObject = Previewed>(token: string, options?: CallOptions): Promise<Content>
+}
+
+const defaultPageSize = 100
+
+export function createClient(options: ClientOptions): SluiceClient {
+  refuseBrowser()
+  // The key stays in this closure: nothing that prints or serialises the client can show it.
+  const get = createGet(checkOptions(options))
+
+  const listObjects = <Fields extends object>(collectionId: string, { signal, ...query }: ListOptions = {}) =>
+    get<CollectionList<Fields>>('collectionObjects', { ...query, collectionId }, signal)
+
+  const listProducts = <Fields extends object>({ signal, ...query }: ListProductsOptions) =>
+    get<IntegrationList<Fields>>('integrationObjects', query, signal)
+
+  return {
+    site: {
+      details: (siteId, { signal } = {}) => get('siteDetails', { siteId }, signal),
+    },
+    collections: {
+      list: listObjects,
+      all: <Fields extends object>(
+        collectionId: string,
+        { pageSize: limit = defaultPageSize, ...criteria }: AllOptions = {},
+      ) => eachItem((skip) => listObjects<Fields>(collectionId, { ...criteria, limit, skip })),
+    },
+    products: {
+      list: listProducts,
+      all: <Fields extends object>({ pageSize: limit = defaultPageSize, ...criteria }: AllProductsOptions) =>
+        eachItem((skip) => listProducts<Fields>({ ...criteria, limit, skip })),
+    },
+    preview: (token, { signal } = {}) => get('preview', { token }, signal),
+  }
+}
+
+function refuseBrowser() {
+  if ('window' in globalThis && 'document' in globalThis) {
+    throw new Error('@sluice/client runs on a server only: in a browser every visitor could read the API key')
+  }
+}

@@ -1,0 +1,16 @@
+export { createClient, type SluiceClient } from './client.ts'
+export { SluiceError } from './errors.ts'
+export type { ClientOptions, Fetch } from './options.ts'
+export type {
+  AllOptions,
+  AllProductsOptions,
+  CallOptions,
+  Filters,
+  FilterValue,
+  GroupBy,
+  ListOptions,
+  ListProductsOptions,
+  Sort,
+  SortTerm,
+} from './query.ts'
+export type * from './wire.ts'

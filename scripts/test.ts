@@ -1,0 +1,22 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { startPostgres } from '../test/helpers/postgres-server.ts'
+
+/** Runs the tests with a real PostgreSQL beside them. Arguments are test files; none means all. */
+const files = process.argv.slice(2)
+const patterns = files.length > 0 ? files : ['test/**/*.test.ts']
+
+const postgres = await startPostgres()
+let exitCode = 1
+try {
+  const runner = spawn(process.execPath, ['--test', '--test-timeout=300000', ...patterns], {
+    stdio: 'inherit',
+    env: { ...process.env, TEST_POSTGRES_URL: postgres.url },
+  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
+  const [code] = await once(runner, 'close')
+  exitCode = code ?? 1
+} finally {
+  await postgres.stop()
+}
+process.exit(exitCode)

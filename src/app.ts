@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { AppError } from './errors.ts'
+import { type AdmissionDeps, limitAnonymous } from './http/admission.ts'
+import type { EndpointDeps } from './http/endpoint.ts'
+import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
+import { registerDocs } from './http/openapi.ts'
+import { compileQuery } from './http/query.ts'
+import { registerMediaRoute } from './media/route.ts'
+import type { LocalMediaSigner } from './media/signer.ts'
+import type { MediaStorage } from './media/storage.ts'
+import { registerTenantRoutes } from './tenant/index.ts'
+
+const bodyLimitBytes = 256 * 1024
+const headerLimitBytes = 16 * 1024
+const headersTimeoutMs = 10_000
+const requestTimeoutMs = 30_000
+const handlerTimeoutMs = 25_000
+/** Longer than a load balancer keeps its idle connections (usually 60 s), so that it is never us who close first. */
+const keepAliveTimeoutMs = 72_000
+
+export interface AppDeps extends EndpointDeps, AdmissionDeps {
+  config: Config
+  logger: Logger
+  signer: LocalMediaSigner
+  storage: MediaStorage
+}
+
+const securityHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+}
+
+/** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
+function limitConcurrency(app: FastifyInstance, most: number): void {
+  let running = 0
+  app.addHook('onRequest', async (_request, reply) => {
+    running += 1
+    reply.raw.once('close', () => (running -= 1))
+    if (running > most) {
+      throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
+    }
+  })
+}
+
+/** One line a request: the route, never the URL, whose query string may hold a token. */
+function logRequests(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      {
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        address: request.ip,
+        group: request.tenant?.groupID,
+      },
+      'request',
+    )
+  })
+}
+
+function registerHealth(app: FastifyInstance, { store }: AppDeps): void {
+  const schema = { hide: true }
+  app.get('/healthz', { schema, logLevel: 'warn' }, async () => ({ status: 'alive' }))
+  app.get('/readyz', { schema, logLevel: 'warn' }, async () => {
+    if (await store.isReady()) return { status: 'ready' }
+    throw new AppError('Unavailable', 'The database is not at the current schema. Run "sluice migrate".', {
+      retryAfterSeconds: 1,
+    })
+  })
+}
+
+export function buildApp(deps: AppDeps): FastifyInstance {
+  const { config, logger } = deps
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: () => randomBytes(12).toString('hex'),
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: requestTimeoutMs,
+    handlerTimeout: handlerTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // what arrives on an open connection while we stop is still served
+    routerOptions: { maxParamLength: headerLimitBytes },
+    frameworkErrors: handleFrameworkError,
+    clientErrorHandler: handleConnectionError,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+  }) as unknown as FastifyInstance
+
+  app.removeContentTypeParser('text/plain')
+  app.setValidatorCompiler((route) => {
+    if (route.httpPart === 'querystring') return compileQuery(route as never)
+    throw new Error(`No validator for ${route.httpPart} yet.`)
+  })
+  app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
+  app.decorateRequest('tenant')
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'X-Request-Id': request.id, ...securityHeaders })
+  })
+  limitConcurrency(app, config.maxConcurrentRequests)
+  logRequests(app)
+  handleFailures(app, (request, reply) => limitAnonymous(deps, request, reply))
+
+  registerDocs(app)
+  registerHealth(app, deps)
+  registerTenantRoutes(app, deps)
+  registerMediaRoute(app, deps)
+  return app
+}

@@ -1,0 +1,58 @@
+import type { ParseArgsOptionsConfig } from 'node:util'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Store } from '../store/open.ts'
+
+/** What a command works with. Nothing here is global: a test can run a command against its own store and listen. */
+export interface CommandContext {
+  config: Config
+  clock: Clock
+  logger: Logger
+  /** Opened on first use, migrated, and closed when the command is done. */
+  store(): Promise<Store>
+  print(text: string): void
+}
+
+export interface CommandInput {
+  /** Values of `<arguments>`, in order. */
+  args: string[]
+  /** Values of `--options`. */
+  options: Record<string, string | boolean | undefined>
+}
+
+export interface Command {
+  /** The words after `sluice`, such as `key create`. */
+  name: string
+  summary: string
+  /** `<name>`s that must be given. */
+  args: string[]
+  options: ParseArgsOptionsConfig
+  /** Explains each option, and shows the command in use. */
+  help: string
+  run(context: CommandContext, input: CommandInput): Promise<void>
+}
+
+/** Prints for a person, or with `--json` for a program. */
+export function printResult(context: CommandContext, { options }: CommandInput, json: unknown, text: string): void {
+  context.print(options.json ? JSON.stringify(json, null, 2) : text)
+}
+
+/** Columns as wide as their widest cell. */
+export function toTable(head: string[], rows: string[][]): string {
+  const lines = [head, ...rows]
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+export function textOption({ options }: CommandInput, name: string): string | undefined {
+  const value = options[name]
+  return typeof value === 'string' ? value : undefined
+}

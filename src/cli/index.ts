@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+import { invalid } from '../errors.ts'
+import type { Command, CommandContext } from './command.ts'
+import { groupCommands } from './group.ts'
+import { keyCommands } from './key.ts'
+import { migrateCommand } from './migrate.ts'
+import { previewCommands } from './preview.ts'
+import { seedCommand } from './seed.ts'
+import { serveCommand } from './serve.ts'
+
+const commands: readonly Command[] = [
+  serveCommand,
+  migrateCommand,
+  seedCommand,
+  ...groupCommands,
+  ...keyCommands,
+  ...previewCommands,
+]
+
+const usageOf = ({ name, args }: Command): string => ['sluice', name, ...args.map((arg) => `<${arg}>`)].join(' ')
+
+function overview(): string {
+  const width = Math.max(...commands.map((command) => usageOf(command).length))
+  const lines = commands.map((command) => `  ${usageOf(command).padEnd(width)}   ${command.summary}`)
+  return `Sluice delivers a website's content, products and previews to its server.
+
+${lines.join('\n')}
+
+Every command takes --help, and --json for scripts; all work while a server is running.
+To look around with demo content: npm start`
+}
+
+function helpOf(command: Command): string {
+  return `${usageOf(command)}\n\n${command.summary}.\n${command.help && `\n${command.help}\n`}`
+}
+
+/** The command whose words begin the arguments, and the rest of them. */
+function findCommand(argv: string[]): { command: Command; rest: string[] } | undefined {
+  for (const command of commands) {
+    const words = command.name.split(' ')
+    if (words.every((word, position) => argv[position] === word)) return { command, rest: argv.slice(words.length) }
+  }
+  return undefined
+}
+
+export async function runCommand(argv: string[], context: CommandContext): Promise<void> {
+  const [first] = argv
+  if (first === undefined || first === 'help' || first === '--help' || first === '-h') return context.print(overview())
+  const found = findCommand(argv)
+  if (!found) {
+    const near = commands.filter((command) => command.name.split(' ')[0] === first).map(usageOf)
+    const hint = near.length > 0 ? `Did you mean:\n  ${near.join('\n  ')}` : 'Run "sluice --help" to see all commands.'
+    throw invalid(`There is no command "${argv.join(' ')}". ${hint}`)
+  }
+  const { command, rest } = found
+  const common = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
+  const { values, positionals } = parseArgs({
+    args: rest,
+    options: { ...command.options, ...common },
+    allowPositionals: true,
+  })
+  if (values.help) return context.print(helpOf(command))
+  if (positionals.length !== command.args.length)
+    throw invalid(`Usage: ${usageOf(command)}\nMore: sluice ${command.name} --help`)
+  await command.run(context, { args: positionals, options: values as Record<string, string | boolean | undefined> })
+}

@@ -1,0 +1,185 @@
+import Type, { type TSchema } from 'typebox'
+import { type ErrorCode, statusOfCode } from '../errors.ts'
+
+/** Answers as schemas, for the OpenAPI document. The types of the same shapes are the client's `wire.ts`. */
+const timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })
+const id = Type.String({ pattern: '^[0-9a-f]{24}$', examples: ['66f0c0ffee0123456789abcd'] })
+
+const media = Type.Object(
+  {
+    name: Type.String(),
+    key: Type.String(),
+    type: Type.String({ examples: ['image'] }),
+    currentFile: Type.Object({
+      source: Type.String({ format: 'uri', description: 'Signed address; stops working at expiresAt.' }),
+      expiresAt: timestamp,
+    }),
+  },
+  { additionalProperties: true },
+)
+
+const objectValue = Type.Object(
+  { _id: id, mediaFields: Type.Record(Type.String(), Type.String()) },
+  {
+    additionalProperties: true,
+    description: 'The fields of the schema, the item’s id once more, and which fields hold media.',
+  },
+)
+
+const state = {
+  publishDate: Type.Union([timestamp, Type.Null()]),
+  archived: Type.Boolean(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}
+
+const collectionObject = Type.Object({
+  _id: id,
+  objectValue,
+  collectionObj: Type.Object({ name: Type.String(), refID: id }),
+  ...state,
+})
+
+const integrationObject = Type.Object({
+  _id: id,
+  id: Type.String({ description: 'The provider’s product id.' }),
+  type: Type.String(),
+  platform: Type.String(),
+  accountHandle: Type.String(),
+  objectValue,
+  usingVariant: Type.Optional(Type.Object({ name: Type.String(), values: Type.Array(Type.String()) })),
+  ...state,
+})
+
+const success = (data: TSchema, example?: unknown) =>
+  Type.Object(
+    { success: Type.Literal(true), data, error: Type.Null() },
+    example === undefined ? {} : { examples: [{ success: true, data: example, error: null }] },
+  )
+
+const totalCount = Type.Integer({ minimum: 0, description: 'All matches, whatever limit and skip.' })
+
+const exampleMedia = {
+  name: 'cover',
+  key: '66f0c0ffee0123456789abcd/cover.png',
+  type: 'image',
+  currentFile: {
+    source: 'https://content.example.com/media/media/66f0c0ffee0123456789abcd/cover.png?expires=1790000000&signature=…',
+    expiresAt: '2026-09-21T13:33:20.000Z',
+  },
+}
+
+const exampleState = {
+  publishDate: '2026-03-01T09:30:00.000Z',
+  archived: false,
+  createdAt: '2026-02-27T16:00:00.000Z',
+  updatedAt: '2026-02-28T08:15:00.000Z',
+}
+
+const exampleItem = {
+  _id: '66f0c0ffee0123456789abcd',
+  objectValue: {
+    _id: '66f0c0ffee0123456789abcd',
+    title: 'Why our sourdough takes three days',
+    body: '<p>Day one is flour and water …</p>',
+    cover: exampleMedia,
+    mediaFields: { cover: 'image' },
+  },
+  collectionObj: { name: 'Blog', refID: '66f0c0ffee0123456789abce' },
+  ...exampleState,
+}
+
+const exampleProduct = {
+  _id: '66f0c0ffee0123456789abcf',
+  id: 'prod_sourdough',
+  type: 'stripe',
+  platform: 'stripe',
+  accountHandle: 'main',
+  objectValue: {
+    _id: '66f0c0ffee0123456789abcf',
+    name: { Small: 'Sourdough, small', Large: 'Sourdough, large' },
+    price: { Small: '4.50', Large: '7.20' },
+    default_price: { Small: 'price_small', Large: 'price_large' },
+    productType: 'bread',
+    currency: 'eur',
+    mediaFields: {},
+  },
+  usingVariant: { name: 'Size', values: ['Small', 'Large'] },
+  ...exampleState,
+}
+
+export const siteDetailsAnswer = success(
+  Type.Object(
+    {
+      _id: id,
+      name: Type.String(),
+      domainName: Type.String(),
+      tier: Type.String(),
+      primary: Type.Optional(Type.String({ description: 'Named colours stand beside the other keys.' })),
+      secondary: Type.Optional(Type.String()),
+      surface: Type.Optional(Type.String()),
+      'text-primary': Type.Optional(Type.String()),
+      logo: Type.Optional(media),
+      heroImage: Type.Optional(media),
+      businessInfo: Type.Optional(Type.Object({}, { additionalProperties: true })),
+      socialLinks: Type.Optional(Type.Array(Type.Object({ type: Type.String(), link: Type.String() }))),
+      pages: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
+      siteDetails: Type.Object({ schema: Type.Object({}), values: Type.Object({}, { additionalProperties: true }) }),
+    },
+    { additionalProperties: true },
+  ),
+)
+
+export const collectionListAnswer = success(Type.Object({ items: Type.Array(collectionObject), totalCount }), {
+  items: [exampleItem],
+  totalCount: 1,
+})
+
+export const integrationListAnswer = success(
+  Type.Object({
+    items: Type.Array(integrationObject),
+    totalCount,
+    groups: Type.Optional(
+      Type.Array(
+        Type.Object({
+          value: Type.Union([Type.String(), Type.Null()]),
+          count: Type.Integer({ minimum: 1 }),
+          items: Type.Array(integrationObject),
+        }),
+      ),
+    ),
+  }),
+  { items: [exampleProduct], totalCount: 1 },
+)
+
+export const previewAnswer = success(Type.Union([collectionObject, integrationObject]), exampleItem)
+
+const commonFailures: ErrorCode[] = [
+  'ValidationError',
+  'GroupFrozen',
+  'Unauthorized',
+  'RateLimited',
+  'InternalError',
+  'Unavailable',
+]
+
+/** One answer for each status; statuses with several codes list them. */
+export function failureAnswers(failures: ErrorCode[]): Record<number, TSchema> {
+  const codes = [...commonFailures, ...failures]
+  const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const names = codes.filter((code) => statusOfCode[code] === status)
+      const answer = Type.Object(
+        {
+          success: Type.Literal(false),
+          data: Type.Null(),
+          error: Type.String({ description: 'A sentence to act on.' }),
+          code: Type.Union(names.map((name) => Type.Literal(name))),
+        },
+        { description: names.join(' or ') },
+      )
+      return [status, answer]
+    }),
+  )
+}

@@ -1,0 +1,141 @@
+/** The parts of an OpenAPI document that the page shows. */
+interface Schema {
+  type?: string | string[]
+  description?: string
+  properties?: Record<string, Schema>
+  items?: Schema
+  anyOf?: Schema[]
+  const?: unknown
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  default?: unknown
+  examples?: unknown[]
+  required?: string[]
+}
+
+interface Parameter {
+  name: string
+  required?: boolean
+  description?: string
+  schema: Schema
+}
+
+interface Answer {
+  description?: string
+  content?: Record<string, { schema: Schema }>
+}
+
+interface Operation {
+  summary?: string
+  description?: string
+  parameters?: Parameter[]
+  responses: Record<string, Answer>
+}
+
+export interface OpenApiDocument {
+  info: { title: string; version: string; description?: string }
+  paths: Record<string, Record<string, Operation>>
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign] ?? sign)
+/** Escaped text in which `code` is marked. */
+const prose = (text = ''): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+const paragraphs = (text = ''): string =>
+  text
+    .split('\n\n')
+    .map((part) => `<p>${prose(part)}</p>`)
+    .join('')
+
+function limits({ type, minimum, maximum, maxLength, default: fallback }: Schema): string {
+  const parts = [
+    Array.isArray(type) ? type.join(' or ') : type,
+    minimum !== undefined && maximum !== undefined ? `${minimum}–${maximum}` : undefined,
+    maxLength === undefined ? undefined : `up to ${maxLength} characters`,
+    fallback === undefined ? undefined : `default ${fallback}`,
+  ]
+  return escapeHtml(parts.filter((part) => part !== undefined).join(', '))
+}
+
+function parameterRow({ name, required, description, schema }: Parameter): string {
+  const shown = schema.type === 'object' ? `${name}[…]` : name
+  const mark = required ? ' <b class="required">required</b>' : ''
+  return `<tr><td><code>${escapeHtml(shown)}</code>${mark}</td><td>${limits(schema)}</td><td>${prose(description ?? schema.description)}</td></tr>`
+}
+
+function exampleOf(answer: Answer | undefined): string {
+  const [media] = Object.values(answer?.content ?? {})
+  const [example] = media?.schema.examples ?? []
+  if (example === undefined) return ''
+  return `<details><summary>Example answer</summary><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre></details>`
+}
+
+function answerRow([status, answer]: [string, Answer]): string {
+  const [media] = Object.values(answer.content ?? {})
+  const meaning = status === '200' ? 'Success' : (media?.schema.description ?? answer.description ?? '')
+  return `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(meaning)}</td></tr>`
+}
+
+function operationSection(path: string, method: string, operation: Operation): string {
+  const { summary = path, description, parameters = [], responses } = operation
+  return `<section id="${escapeHtml(path)}">
+    <h2>${escapeHtml(summary)}</h2>
+    <p class="route"><b>${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code></p>
+    ${paragraphs(description)}
+    <h3>Parameters</h3>
+    <div class="scroll"><table><thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead>
+    <tbody>${parameters.map(parameterRow).join('')}</tbody></table></div>
+    <h3>Answers</h3>
+    <div class="scroll"><table><tbody>${Object.entries(responses).map(answerRow).join('')}</tbody></table></div>
+    ${exampleOf(responses['200'])}
+  </section>`
+}
+
+const style = `
+:root { color-scheme: light dark; --ink: #1c1917; --soft: #57534e; --line: #e7e5e4; --paper: #fffdfa; --tint: #f5f1eb; --accent: #0f766e; --bad: #b45309 }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #f5f5f4; --soft: #a8a29e; --line: #3a3633; --paper: #1a1816; --tint: #262320; --accent: #2dd4bf; --bad: #fbbf24 }
+}
+* { box-sizing: border-box }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.6 system-ui, sans-serif }
+.page { display: grid; grid-template-columns: 15rem minmax(0, 46rem); gap: 3rem; max-width: 68rem; margin: 0 auto; padding: 2.5rem 1.5rem 6rem }
+nav { position: sticky; top: 2.5rem; align-self: start; font-size: .93rem }
+nav a { display: block; padding: .3rem 0; color: var(--soft); text-decoration: none }
+nav a:hover, nav a:focus-visible { color: var(--accent) }
+nav .raw { margin-top: 1rem; border-top: 1px solid var(--line); padding-top: 1rem }
+h1 { margin: 0 0 .5rem; font-size: 2rem; letter-spacing: -.02em }
+h2 { margin: 0 0 .25rem; font-size: 1.35rem }
+h3 { margin: 1.75rem 0 .5rem; font-size: .8rem; letter-spacing: .08em; text-transform: uppercase; color: var(--soft) }
+section { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 2.5rem; scroll-margin-top: 1rem }
+.route { margin: 0 0 1rem; color: var(--accent) }
+.scroll { overflow-x: auto }
+table { width: 100%; border-collapse: collapse; font-size: .93rem }
+th { text-align: left; font-weight: 600; color: var(--soft) }
+th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
+code, pre { font: .88em/1.55 ui-monospace, monospace }
+code { background: var(--tint); border-radius: 4px; padding: .1em .35em }
+pre { overflow-x: auto; background: var(--tint); border-radius: 8px; padding: 1rem; margin: .75rem 0 0 }
+.required { font-size: .75rem; color: var(--bad) }
+.status { font-weight: 600 } .s2 { color: var(--accent) } .s4, .s5 { color: var(--bad) }
+summary { cursor: pointer; margin-top: 1.25rem; color: var(--accent) }
+@media (max-width: 50rem) { .page { grid-template-columns: minmax(0, 1fr); gap: 1.5rem } nav { position: static } }
+`
+
+/** The reference as one page without scripts: it loads at once, prints, and needs nothing from elsewhere. */
+export function renderDocsPage({ info, paths }: OpenApiDocument): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  const links = operations.map(
+    ({ path, operation }) => `<a href="#${escapeHtml(path)}">${escapeHtml(operation.summary ?? path)}</a>`,
+  )
+  const sections = operations.map(({ path, method, operation }) => operationSection(path, method, operation))
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(info.title)}</title><style>${style}</style></head>
+<body><div class="page">
+<nav aria-label="Endpoints">${links.join('')}<div class="raw"><a href="/openapi.json">openapi.json</a></div></nav>
+<main><h1>${escapeHtml(info.title)}</h1><p>Version ${escapeHtml(info.version)}</p>${paragraphs(info.description)}${sections.join('')}</main>
+</div></body></html>`
+}

@@ -1,0 +1,103 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fail } from '../envelope.ts'
+import { AppError, internalErrorMessage } from '../errors.ts'
+import { isDatabaseAway } from '../store/unavailable.ts'
+
+/** What Fastify itself refuses, in our words. */
+const frameworkFailures: Record<string, () => AppError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('PayloadTooLarge', 'The body is too large.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new AppError('UnsupportedMediaType', 'Send the body as Content-Type: application/json.'),
+  FST_ERR_CTP_INVALID_JSON_BODY: () => new AppError('ValidationError', 'The body is not valid JSON.'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => new AppError('ValidationError', 'The body is empty; send a JSON object.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new AppError('ValidationError', 'The body is not as long as Content-Length says.'),
+  FST_ERR_BAD_URL: () => new AppError('ValidationError', 'The URL is not valid.'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new AppError('UriTooLong', 'The URL is too long.'),
+  FST_ERR_HANDLER_TIMEOUT: () =>
+    new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 }),
+}
+
+function toAppError(error: FastifyError): AppError {
+  if (error instanceof AppError) return error
+  const known = Object.hasOwn(frameworkFailures, error.code) ? frameworkFailures[error.code] : undefined
+  if (known) return known()
+  if (isDatabaseAway(error)) {
+    return new AppError('Unavailable', 'The service is not available right now. Try again in a moment.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
+  }
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return new AppError('ValidationError', 'The request is not valid.', { cause: error })
+  }
+  return new AppError('InternalError', internalErrorMessage, { cause: error })
+}
+
+function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = toAppError(error)
+  if (failure.status >= 500) request.log.error({ err: failure.cause ?? failure }, failure.code)
+  if (failure.code === 'Unauthorized') reply.header('WWW-Authenticate', 'ApiKey')
+  if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', failure.retryAfterSeconds)
+  reply.removeHeader('ETag')
+  reply
+    .code(failure.status)
+    .header('Cache-Control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(fail(failure.code, failure.message)))
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+/** 405 with `Allow` where the path exists under another method, 404 otherwise. */
+function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
+  const [path = '/'] = request.url.split('?')
+  const allowed = methods.filter((method) => app.findRoute({ method, url: path }) !== null)
+  if (allowed.length === 0)
+    throw new AppError('NotFound', 'There is no such endpoint. GET /openapi.json lists all of them.')
+  reply.header('Allow', allowed.join(', '))
+  throw new AppError('MethodNotAllowed', `This endpoint takes ${allowed.join(', ')}.`)
+}
+
+/** One handler writes every failure; `onUnknownRoute` runs first where no endpoint was found. */
+export function handleFailures(
+  app: FastifyInstance,
+  onUnknownRoute: (request: FastifyRequest, reply: FastifyReply) => void,
+): void {
+  app.setErrorHandler(sendFailure)
+  app.setNotFoundHandler((request, reply) => {
+    onUnknownRoute(request, reply)
+    refuseUnknownRoute(app, request, reply)
+  })
+}
+
+/** For what Fastify meets before a request has a route. */
+export const handleFrameworkError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void =>
+  sendFailure(error, request, reply)
+
+const connectionFailures: Record<string, AppError> = {
+  HPE_HEADER_OVERFLOW: new AppError('HeadersTooLarge', 'The headers or the URL are too long.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new AppError('RequestTimeout', 'The request did not arrive in time.'),
+}
+const unreadable = new AppError('ValidationError', 'This is not a valid HTTP request.')
+
+/** For what does not even become a request: the envelope is written to the socket by hand. */
+export function handleConnectionError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const failure = connectionFailures[error.code ?? ''] ?? unreadable
+  const body = JSON.stringify(fail(failure.code, failure.message))
+  const head = [
+    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

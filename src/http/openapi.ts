@@ -1,0 +1,50 @@
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import { renderDocsPage } from './docs-page.ts'
+
+const about = `Delivers a site's configuration, published content, products and previews to a website's server.
+
+Send the group's API key, bare, in the \`Authorization\` header. It is a server-side secret: never use it in a browser.
+
+Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`.`
+
+interface Parameter {
+  schema?: { type?: string }
+  style?: string
+  explode?: boolean
+}
+
+/** `filters` and `groupBy` are written \`filters[field]=value\`: what OpenAPI calls a deep object. */
+function markDeepObjects(document: { paths?: Record<string, Record<string, { parameters?: Parameter[] }>> }): void {
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const operation of Object.values(path)) {
+      for (const parameter of operation.parameters ?? []) {
+        if (parameter.schema?.type === 'object') Object.assign(parameter, { style: 'deepObject', explode: true })
+      }
+    }
+  }
+}
+
+/** The OpenAPI document, made from the schemas that validate, and a page to read it. */
+export function registerDocs(app: FastifyInstance): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Sluice delivery API', version: '0.1.0', description: about, license: { name: 'MIT' } },
+      components: { securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'Authorization' } } },
+      security: [{ apiKey: [] }],
+    },
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) throw new Error('OpenAPI expected.')
+      markDeepObjects(document.openapiObject as never)
+      return document.openapiObject
+    },
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+      .send(renderDocsPage(app.swagger() as never)),
+  )
+}

@@ -1,0 +1,48 @@
+import send from '@fastify/send'
+import type { FastifyInstance } from 'fastify'
+import { bucketNamePattern } from '../content/media-keys.ts'
+import { AppError, notFound } from '../errors.ts'
+import type { LocalMediaSigner } from './signer.ts'
+import type { MediaStorage } from './storage.ts'
+
+/** What a browser may show inside our own origin. Everything else is handed over as a download. */
+const inlineTypes =
+  /^(image\/(png|jpeg|gif|webp|avif)|video\/(mp4|webm)|audio\/(mpeg|ogg|wav)|application\/pdf|text\/plain)\b/
+
+/** `GET /media/<bucket>/<key>?expires=…&signature=…`: the signature is the permission, no API key is asked for. */
+export function registerMediaRoute(
+  app: FastifyInstance,
+  deps: { signer: LocalMediaSigner; storage: MediaStorage },
+): void {
+  const { signer, storage } = deps
+  app.get<{ Params: { bucket: string; '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
+    '/media/:bucket/*',
+    { schema: { hide: true } },
+    async (request, reply) => {
+      const { bucket, '*': key } = request.params
+      const { expires, signature } = request.query
+      const secondsLeft =
+        bucketNamePattern.test(bucket) && typeof expires === 'string' && typeof signature === 'string'
+          ? signer.verify(bucket, key, expires, signature)
+          : undefined
+      if (secondsLeft === undefined) {
+        throw new AppError('Forbidden', 'This media address is not valid, or no longer. Ask the API for a fresh one.')
+      }
+      const path = key.split('/').map(encodeURIComponent).join('/')
+      const file = await send(request.raw, path, { root: storage.folderOf(bucket), index: false, cacheControl: false })
+      if (file.type === 'error' && file.statusCode === 416) {
+        reply.header('Content-Range', file.headers['Content-Range'] ?? 'bytes */*')
+        throw new AppError('RangeNotSatisfiable', 'The file does not have the bytes that the Range header asks for.')
+      }
+      if (file.type !== 'file') throw notFound('There is no such file.')
+      const type = file.headers['Content-Type'] ?? 'application/octet-stream'
+      return reply
+        .code(file.statusCode)
+        .headers(file.headers)
+        .header('Cache-Control', `private, max-age=${Math.floor(secondsLeft)}, immutable`)
+        .header('Content-Type', type)
+        .header('Content-Disposition', inlineTypes.test(type) ? 'inline' : 'attachment')
+        .send(file.stream)
+    },
+  )
+}

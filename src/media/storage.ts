@@ -1,0 +1,25 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isMediaKey } from '../content/media-keys.ts'
+
+/** Files of a bucket in a local folder. */
+export interface MediaStorage {
+  folderOf(bucketName: string): string
+  write(bucketName: string, key: string, bytes: Buffer): Promise<void>
+}
+
+export function createLocalStorage(dataDir: string): MediaStorage {
+  const folderOf = (bucketName: string): string => join(dataDir, 'media', bucketName)
+  return {
+    folderOf,
+    async write(bucketName, key, bytes) {
+      if (!isMediaKey(key)) throw new Error(`The media key ${JSON.stringify(key)} cannot be stored.`)
+      const path = join(folderOf(bucketName), key)
+      await mkdir(dirname(path), { recursive: true })
+      // A reader sees the whole file or none.
+      const draft = `${path}.${process.pid}.part`
+      await writeFile(draft, bytes)
+      await rename(draft, path)
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+
+const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
+const root = join(import.meta.dirname, '..')
+
+/** What the linter, under the project's own rules, says of a file in a folder that is made for it. */
+function lint(path: string, code: string): { failed: boolean; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-lint-'))
+  try {
+    const { vcs: _git, $schema: _path, ...rules } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'))
+    writeFileSync(join(folder, 'biome.json'), JSON.stringify(rules))
+    cpSync(join(root, 'scripts/lint'), join(folder, 'scripts/lint'), { recursive: true })
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), `${code}\n`)
+    const { status, stdout, stderr } = spawnSync(process.execPath, [biome, 'lint', '.'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    return { failed: status !== 0, output: stdout + stderr }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const violations: [guarantee: string, path: string, code: string, message: RegExp][] = [
+  [
+    'SQL libraries are imported in store/ only',
+    'src/tenant/x.ts',
+    "import { sql } from 'kysely'\nexport { sql }",
+    /SQL lives/,
+  ],
+  ['SQL is built in store/ only', 'src/http/x.ts', "export const f = (db) => db.selectFrom('objects')", /SQL lives/],
+  ['content/ does no I/O', 'src/content/x.ts', "import fs from 'node:fs'\nexport { fs }", /pure rules/],
+  [
+    'content/ does not know the store',
+    'src/content/x.ts',
+    "import { openStore } from '../store/open.ts'\nexport { openStore }",
+    /pure rules/,
+  ],
+  [
+    'endpoints do not import each other',
+    'src/tenant/x.ts',
+    "import { preview } from './preview.ts'\nexport { preview }",
+    /do not import each other/,
+  ],
+  [
+    'the store does not know the endpoints',
+    'src/store/x.ts',
+    "import { preview } from '../tenant/preview.ts'\nexport { preview }",
+    /Lower layers/,
+  ],
+]
+
+describe('the linter holds the architecture', () => {
+  for (const [guarantee, path, code, message] of violations) {
+    it(guarantee, () => {
+      const { failed, output } = lint(path, code)
+      assert.ok(failed, `accepted: ${code}`)
+      assert.match(output, message)
+    })
+  }
+
+  it('accepts what follows the rules', () => {
+    const { failed, output } = lint('src/content/x.ts', "import { invalid } from '../errors.ts'\nexport { invalid }")
+    assert.equal(failed, false, output)
+  })
+})

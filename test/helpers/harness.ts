@@ -1,0 +1,134 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe } from 'node:test'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import pg from 'pg'
+import { pino } from 'pino'
+import { type Config, readConfig } from '../../src/config.ts'
+import { createLogger } from '../../src/logging.ts'
+import { createService, type Service } from '../../src/service.ts'
+import { createApiKey } from '../../src/store/api-keys.ts'
+import { createContainer, type StoredContainer } from '../../src/store/containers.ts'
+import { createGroup, type Group, type GroupStore, type NewGroup, openGroup } from '../../src/store/groups.ts'
+import { createObjects, type NewObject } from '../../src/store/objects.ts'
+
+export const engines = ['sqlite', 'postgres'] as const
+export type TestEngine = (typeof engines)[number]
+
+/** A clock that stands where the test puts it. */
+export interface TestClock {
+  now: number
+}
+
+export const testStartMs = Date.UTC(2026, 2, 1, 12)
+
+/** Runs a suite once for each engine. A missing PostgreSQL fails it. */
+export function onBothEngines(name: string, suite: (engine: TestEngine) => void): void {
+  for (const engine of engines) describe(`${name} (${engine})`, () => suite(engine))
+}
+
+async function freshPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const serverUrl = process.env.TEST_POSTGRES_URL
+  if (!serverUrl)
+    throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
+  const run = async (statement: string): Promise<void> => {
+    const client = new pg.Client(serverUrl)
+    await client.connect()
+    await client.query(statement)
+    await client.end()
+  }
+  await run(`create database ${name}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => run(`drop database ${name} with (force)`) }
+}
+
+/** A group with a key, and short ways to fill it. */
+export interface TestGroup {
+  group: Group
+  key: string
+  store: GroupStore
+  collection(name: string, schema: object): Promise<StoredContainer>
+  integration(type: string, schema: object): Promise<StoredContainer>
+  add(container: StoredContainer, ...objects: NewObject[]): ReturnType<typeof createObjects>
+  get(path: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+}
+
+export interface Harness {
+  engine: TestEngine
+  config: Config
+  service: Service
+  app: FastifyInstance
+  clock: TestClock
+  /** Everything that was logged, as text. */
+  log(): string
+  newGroup(input?: Partial<NewGroup>): Promise<TestGroup>
+  close(): Promise<void>
+}
+
+/** A service on an empty database of its own; nothing is shared between two of them. */
+export async function createHarness(
+  engine: TestEngine,
+  { env = {}, prepare }: { env?: Record<string, string>; prepare?: (app: FastifyInstance) => void } = {},
+): Promise<Harness> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const postgres = engine === 'postgres' ? await freshPostgresDatabase() : undefined
+  const config = readConfig({
+    DATA_DIR: dataDir,
+    DATABASE_URL: postgres?.url ?? '',
+    LOG_LEVEL: 'trace',
+    RATE_LIMITS: 'anonymous=100000/100000,free=100000/100000,basic=100/200,pro=500/1000,proplus=2000/4000',
+    PORT: '0',
+    ...env,
+  })
+  const lines: string[] = []
+  const logger = createLogger(config, { write: (line) => void lines.push(line) })
+  const clock: TestClock = { now: testStartMs }
+  const service = await createService(config, { clock: () => clock.now, logger })
+  const { app, store } = service
+  prepare?.(app)
+
+  async function newGroup(input: Partial<NewGroup> = {}): Promise<TestGroup> {
+    const group = await createGroup(store, { name: 'Test group', ...input }, clock.now)
+    const { key } = await createApiKey(store, group.id, 'test', clock.now)
+    const groupStore = await openGroup(store, { database: group.database, groupID: group.id })
+    const container = (kind: 'collection' | 'integration') => (name: string, schema: object) =>
+      createContainer(groupStore, { kind, name, schema }, clock.now)
+    return {
+      group,
+      key,
+      store: groupStore,
+      collection: container('collection'),
+      integration: container('integration'),
+      add: (target, ...objects) => createObjects(groupStore, target, objects, clock.now),
+      get: (path, headers = {}) =>
+        app.inject({ method: 'GET', url: path, headers: { authorization: key, ...headers } }),
+    }
+  }
+
+  return {
+    engine,
+    config,
+    service,
+    app,
+    clock,
+    log: () => lines.join(''),
+    newGroup,
+    async close() {
+      await service.close()
+      await postgres?.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A harness for one test, closed when the test or suite that asked for it ends. */
+export async function harness(engine: TestEngine, options?: Parameters<typeof createHarness>[1]): Promise<Harness> {
+  const created = await createHarness(engine, options)
+  after(() => created.close())
+  return created
+}
+
+export const silentLogger = pino({ level: 'silent' })
