@@ -9,10 +9,14 @@ const patterns = files.length > 0 ? files : ['test/**/*.test.ts']
 const postgres = await startPostgres()
 let exitCode = 1
 try {
-  const runner = spawn(process.execPath, ['--test', '--test-timeout=300000', ...patterns], {
-    stdio: 'inherit',
-    env: { ...process.env, TEST_POSTGRES_URL: postgres.url },
-  })
+  const runner = spawn(
+    process.execPath,
+    ['--test', `--test-timeout=${process.env.TEST_TIMEOUT_MS ?? 300_000}`, ...patterns],
+    {
+      stdio: 'inherit',
+      env: { ...process.env, TEST_POSTGRES_URL: postgres.url },
+    },
+  )
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
   const [code] = await once(runner, 'close')
   exitCode = code ?? 1

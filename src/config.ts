@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { RateLimit } from './rate-limiter.ts'
 
@@ -32,7 +33,7 @@ function oneOf<Value extends string>(values: readonly Value[]): (text: string) =
 function httpUrl(text: string): string | undefined {
   if (text === '') return undefined
   const url = URL.parse(text)
-  const plain = url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash
+  const plain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
   if (!plain) throw new Error('must be an http or https address such as https://content.example.com')
   return url.href.replace(/\/$/, '')
 }
@@ -49,9 +50,15 @@ function masterKey(text: string): Buffer | undefined {
   return Buffer.from(text, 'hex')
 }
 
+function isAddressOrNetwork(text: string): boolean {
+  const [, address = '', bits] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const family = isIP(address)
+  return family !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (family === 4 ? 32 : 128)))
+}
+
 function addressList(text: string): string[] {
   const addresses = text.split(',').filter((address) => address !== '')
-  if (!addresses.every((address) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(address))) {
+  if (!addresses.every(isAddressOrNetwork)) {
     throw new Error('must be IP addresses or networks separated by commas, such as 10.0.0.0/8,::1')
   }
   return addresses

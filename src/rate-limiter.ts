@@ -17,9 +17,12 @@ export interface RateDecision {
 }
 
 interface Bucket {
-  tokens: number
+  /** Thousandths of a request: what a millisecond gives back is a whole number, so nothing is lost to rounding. */
+  milliTokens: number
   filledMs: number
 }
+
+const perRequest = 1000
 
 /** A token bucket per subject, in bounded memory: when it is full, whoever was quiet longest is forgotten. */
 export function createRateLimiter(
@@ -29,26 +32,28 @@ export function createRateLimiter(
   const buckets = new Map<string, Bucket>()
 
   function filledBucket(subject: string, limit: RateLimit, nowMs: number): Bucket {
-    const bucket = buckets.get(subject) ?? { tokens: limit.burst, filledMs: nowMs }
-    const elapsedSeconds = Math.max(0, nowMs - bucket.filledMs) / 1000
-    bucket.tokens = Math.min(limit.burst, bucket.tokens + elapsedSeconds * limit.perSecond)
+    const full = limit.burst * perRequest
+    const bucket = buckets.get(subject) ?? { milliTokens: full, filledMs: nowMs }
+    const elapsedMs = Math.max(0, nowMs - bucket.filledMs)
+    bucket.milliTokens = Math.min(full, bucket.milliTokens + elapsedMs * limit.perSecond)
     bucket.filledMs = nowMs
     return bucket
   }
 
   return (subject, limit) => {
     const bucket = filledBucket(subject, limit, clock())
-    const allowed = bucket.tokens >= 1
-    if (allowed) bucket.tokens -= 1
+    const allowed = bucket.milliTokens >= perRequest
+    if (allowed) bucket.milliTokens -= perRequest
+    const tokens = bucket.milliTokens / perRequest
     buckets.delete(subject) // and back in at the end: the map's order is the order of last use
     buckets.set(subject, bucket)
     if (buckets.size > maxSubjects) buckets.delete(buckets.keys().next().value ?? '')
     return {
       allowed,
       limit,
-      remaining: Math.floor(bucket.tokens),
-      resetSeconds: Math.ceil((limit.burst - bucket.tokens) / limit.perSecond),
-      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / limit.perSecond)),
+      remaining: Math.floor(tokens),
+      resetSeconds: Math.ceil((limit.burst - tokens) / limit.perSecond),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / limit.perSecond)),
     }
   }
 }

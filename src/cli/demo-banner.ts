@@ -1,14 +1,9 @@
-import type { Config } from '../config.ts'
 import type { Demo } from '../demo/seed.ts'
-
-export function baseUrlOf({ publicUrl, host, port }: Config): string {
-  return publicUrl ?? `http://${host}:${port}`
-}
 
 /** What a newcomer needs to send the first request. */
 export function describeDemo({ baseUrl, apiKey, siteId, collections, previewToken }: Demo): string {
   return `
-  Sluice serves the demo bakery.
+  Sluice is ready, with a demo bakery in it.
 
   Base URL     ${baseUrl}
   API key      ${apiKey}

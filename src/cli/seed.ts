@@ -1,7 +1,6 @@
-import { seedDemo } from '../demo/seed.ts'
 import { createLocalStorage } from '../media/storage.ts'
 import { type Command, printResult } from './command.ts'
-import { baseUrlOf, describeDemo } from './demo-banner.ts'
+import { describeDemo } from './demo-banner.ts'
 
 export const seedCommand: Command = {
   name: 'seed',
@@ -10,15 +9,14 @@ export const seedCommand: Command = {
   options: {},
   help: 'Makes one more group, "Demo Bakery", with a key, and writes what is needed to try it to DATA_DIR/demo.json.',
   async run(context, input) {
-    const { config, clock } = context
-    const storage = createLocalStorage(config.dataDir)
-    const demo = await seedDemo({
+    const { seedDemo, writeDemoFile } = await import('../demo/seed.ts')
+    const { dataDir, publicUrl, host, port } = context.config
+    const seeded = await seedDemo({
       store: await context.store(),
-      storage,
-      dataDir: config.dataDir,
-      clock,
-      baseUrl: baseUrlOf(config),
+      storage: createLocalStorage(dataDir),
+      clock: context.clock,
     })
+    const demo = await writeDemoFile(dataDir, { baseUrl: publicUrl ?? `http://${host}:${port}`, ...seeded })
     printResult(context, input, demo, describeDemo(demo))
   },
 }

@@ -1,7 +1,6 @@
-import { rewriteBaseUrl, seedDemoOnce } from '../demo/seed.ts'
 import { createService } from '../service.ts'
 import type { Command } from './command.ts'
-import { baseUrlOf, describeDemo } from './demo-banner.ts'
+import { describeDemo } from './demo-banner.ts'
 
 const shutdownMs = 30_000
 
@@ -24,11 +23,11 @@ Options:
   --demo   fill an empty service with the demo bakery and print how to try it`,
   async run({ config, clock, logger, print }, { options }) {
     const service = await createService(config, { clock, logger })
-    const demo = options.demo
-      ? await seedDemoOnce({ ...service, dataDir: config.dataDir, clock, baseUrl: baseUrlOf(config) })
-      : undefined
+    // The demo's pictures are drawn by code that a real service never needs.
+    const demoMaker = options.demo ? await import('../demo/seed.ts') : undefined
+    const demo = await demoMaker?.findOrSeedDemo({ ...service, clock }, config.dataDir)
     const baseUrl = await service.listen()
-    if (demo) print(describeDemo(await rewriteBaseUrl(config.dataDir, demo, baseUrl)))
+    if (demoMaker && demo) print(describeDemo(await demoMaker.writeDemoFile(config.dataDir, { ...demo, baseUrl })))
     else logger.info({ baseUrl }, 'listening')
     const signal = await untilAskedToStop()
     logger.info({ signal }, 'stopping')

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalDecimal, isDecimalText, parseDecimal, sortableDecimal } from './decimal.ts'
-import { canonicalTime, isTime, parseDateTime, toIso } from './moments.ts'
+import { canonicalTime, isDate, isTime, parseDateTime, toIso } from './moments.ts'
 import { type Field, isFilterable, isSortable, isVariantMap, leafOf, type ScalarField, type Schema } from './schema.ts'
 
 /**
@@ -37,6 +37,8 @@ function canonicalText(field: ScalarField, text: string): string | undefined {
       return isDecimalText(text) ? canonicalDecimal(parseDecimal(text)) : undefined
     case 'boolean':
       return text === 'true' || text === 'false' ? text : undefined
+    case 'date':
+      return isDate(text) ? text : undefined
     case 'dateTime': {
       const ms = parseDateTime(text)
       return ms === undefined ? undefined : toIso(ms)
@@ -70,8 +72,12 @@ export function sortKeyOfText(text: string): string {
 }
 
 function scalarRow(name: string, field: ScalarField, value: unknown): IndexRow {
-  // A stored number may print with an exponent, which a filter's text may not have.
-  const printed = typeof value === 'number' ? canonicalDecimal(parseDecimal(String(value))) : String(value)
+  if (typeof value === 'number') {
+    // It may print with an exponent, or with more digits than text that counts as a decimal.
+    const decimal = parseDecimal(String(value))
+    return { field: name, filterKey: exactKey(canonicalDecimal(decimal)), sortKey: `n${sortableDecimal(decimal)}` }
+  }
+  const printed = String(value)
   const text = canonicalText(field, printed) ?? printed
   return { field: name, filterKey: exactKey(text), sortKey: sortKeyOfText(text) }
 }

@@ -68,6 +68,16 @@ function rawFiltersOf(raw: RawQuery): Map<string, string[]> {
   return filters
 }
 
+/** How a value of a type that not every text can be is written. */
+const valueForms: Partial<Record<string, string>> = {
+  integer: 'a number',
+  decimal: 'a number',
+  boolean: 'true or false',
+  date: 'a date such as 2026-03-01',
+  dateTime: 'a moment such as 2026-03-01T09:30:00Z',
+  time: 'a time such as 09:30',
+}
+
 /** One field's filter. Also what `groupBy[key]` and `groupBy[value]` come down to. */
 export function parseFilter(
   schema: Schema,
@@ -80,7 +90,7 @@ export function parseFilter(
   if (!field || !isFilterable(field)) throw unusable(parameter, [...alsoUsable, ...namesWhere(schema, isFilterable)])
   const keys = values.map((value) => {
     const key = filterKeyOf(field, value)
-    if (key === undefined) throw invalid(`${parameter} must be a ${leafOf(field).type} value.`)
+    if (key === undefined) throw invalid(`${parameter} must be ${valueForms[leafOf(field).type] ?? 'a usable value'}.`)
     return key
   })
   return { field: name, keys: [...new Set(keys)] }

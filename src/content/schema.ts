@@ -124,9 +124,16 @@ function checkField(path: string, input: unknown, allowedTypes: readonly string[
   for (const [rule, value] of Object.entries(rules)) checkRule(path, type, rule, value)
   if (type === 'enum' && rules.values === undefined) throw invalid(`${path} is an enum and needs "values".`)
   const leaves = [...scalarTypes, ...mediaTypes]
-  if (type === 'list') checkField(`${path}.of`, of, leaves)
-  else if (type === 'variant') checkField(`${path}.of`, of, [...leaves, 'list'])
+  if (type === 'list') checkInnerField(`${path}.of`, of, leaves)
+  else if (type === 'variant') checkInnerField(`${path}.of`, of, [...leaves, 'list'])
   else if (of !== undefined) throw invalid(`${path} has "of", which only list and variant know.`)
+}
+
+/** "private" inside a list would be read by nobody, and the values delivered all the same: refused, not ignored. */
+function checkInnerField(path: string, input: unknown, allowedTypes: readonly string[]): void {
+  const misplaced = isRecord(input) ? booleanRules.find((rule) => Object.hasOwn(input, rule)) : undefined
+  if (misplaced) throw invalid(`${path} has the rule "${misplaced}", which belongs to the field itself.`)
+  checkField(path, input, allowedTypes)
 }
 
 /** Reads a schema as it is written: an object of field name → field. Throws a `ValidationError` that names the place. */
@@ -138,7 +145,9 @@ export function parseSchema(input: unknown): Schema {
     if (!fieldNamePattern.test(name)) {
       throw invalid(`"${name}" cannot be a field name: a letter, then up to 63 letters, digits, _ or -.`)
     }
-    if (reservedFieldNames.includes(name)) throw invalid(`"${name}" is reserved and cannot be a field name.`)
+    // Every object answers to a name like "constructor": a missing value would look like a present one.
+    if (reservedFieldNames.includes(name) || name in Object.prototype)
+      throw invalid(`"${name}" is reserved and cannot be a field name.`)
     checkField(name, field, [...scalarTypes, ...mediaTypes, 'list', 'variant'])
   }
   return new Map(entries as [string, Field][])

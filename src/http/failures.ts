@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -20,9 +21,11 @@ const frameworkFailures: Record<string, () => AppError> = {
     new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 }),
 }
 
-function toAppError(error: FastifyError): AppError {
+/** Takes whatever was thrown, which need not be an error. */
+function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
   if (error instanceof AppError) return error
-  const known = Object.hasOwn(frameworkFailures, error.code) ? frameworkFailures[error.code] : undefined
+  const { code = '', statusCode = 500 } = error ?? {}
+  const known = Object.hasOwn(frameworkFailures, code) ? frameworkFailures[code] : undefined
   if (known) return known()
   if (isDatabaseAway(error)) {
     return new AppError('Unavailable', 'The service is not available right now. Try again in a moment.', {
@@ -30,7 +33,7 @@ function toAppError(error: FastifyError): AppError {
       retryAfterSeconds: 1,
     })
   }
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+  if (statusCode >= 400 && statusCode < 500) {
     return new AppError('ValidationError', 'The request is not valid.', { cause: error })
   }
   return new AppError('InternalError', internalErrorMessage, { cause: error })
@@ -67,15 +70,27 @@ export function handleFailures(
   onUnknownRoute: (request: FastifyRequest, reply: FastifyReply) => void,
 ): void {
   app.setErrorHandler(sendFailure)
+  // Node would answer 417 with an empty body; an expectation that we do not know may as well be ignored (RFC 9110 §10.1.1).
+  app.server.on('checkExpectation', app.routing)
   app.setNotFoundHandler((request, reply) => {
     onUnknownRoute(request, reply)
     refuseUnknownRoute(app, request, reply)
   })
 }
 
+/** The headers that `app.ts` puts on every answer, for those that are made before its hooks run. */
+const answerHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+}
+
 /** For what Fastify meets before a request has a route. */
-export const handleFrameworkError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void =>
+export function handleFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ 'X-Request-Id': request.id, ...answerHeaders })
   sendFailure(error, request, reply)
+}
 
 const connectionFailures: Record<string, AppError> = {
   HPE_HEADER_OVERFLOW: new AppError('HeadersTooLarge', 'The headers or the URL are too long.'),
@@ -91,13 +106,12 @@ export function handleConnectionError(error: NodeJS.ErrnoException, socket: Sock
   }
   const failure = connectionFailures[error.code ?? ''] ?? unreadable
   const body = JSON.stringify(fail(failure.code, failure.message))
-  const head = [
-    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Cache-Control: no-store',
-    'X-Content-Type-Options: nosniff',
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const headers = Object.entries({
+    'X-Request-Id': randomBytes(12).toString('hex'),
+    ...answerHeaders,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${headers.join('')}\r\n${body}`)
 }

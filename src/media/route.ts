@@ -34,12 +34,15 @@ export function registerMediaRoute(
         reply.header('Content-Range', file.headers['Content-Range'] ?? 'bytes */*')
         throw new AppError('RangeNotSatisfiable', 'The file does not have the bytes that the Range header asks for.')
       }
+      if (file.type === 'error' && file.statusCode >= 500) throw file.metadata.error
       if (file.type !== 'file') throw notFound('There is no such file.')
-      const type = file.headers['Content-Type'] ?? 'application/octet-stream'
-      return reply
+      reply
         .code(file.statusCode)
         .headers(file.headers)
         .header('Cache-Control', `private, max-age=${Math.floor(secondsLeft)}, immutable`)
+      if (file.statusCode === 304) return reply.send() // a cache would take over a type given here
+      const type = file.headers['Content-Type'] ?? 'application/octet-stream'
+      return reply
         .header('Content-Type', type)
         .header('Content-Disposition', inlineTypes.test(type) ? 'inline' : 'attachment')
         .send(file.stream)

@@ -21,7 +21,7 @@ export interface LocalMediaSigner extends MediaSigner {
  */
 export function windowedExpirySeconds(nowMs: number, ttlSeconds: number): number {
   const windowSeconds = Math.floor(ttlSeconds / 2)
-  return Math.floor(nowMs / 1000 / windowSeconds) * windowSeconds + windowSeconds * 2
+  return Math.floor(nowMs / 1000 / windowSeconds) * windowSeconds + ttlSeconds
 }
 
 export function createLocalSigner(options: {

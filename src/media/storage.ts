@@ -1,4 +1,5 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMediaKey } from '../content/media-keys.ts'
 
@@ -16,10 +17,14 @@ export function createLocalStorage(dataDir: string): MediaStorage {
       if (!isMediaKey(key)) throw new Error(`The media key ${JSON.stringify(key)} cannot be stored.`)
       const path = join(folderOf(bucketName), key)
       await mkdir(dirname(path), { recursive: true })
-      // A reader sees the whole file or none.
-      const draft = `${path}.${process.pid}.part`
-      await writeFile(draft, bytes)
-      await rename(draft, path)
+      // A reader sees the whole file or none. Each writer has a draft of its own, under a name that no key can have.
+      const draft = join(dirname(path), `.${randomBytes(9).toString('base64url')}.part`)
+      try {
+        await writeFile(draft, bytes)
+        await rename(draft, path)
+      } finally {
+        await rm(draft, { force: true })
+      }
     },
   }
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import pg from 'pg'
-import { pino } from 'pino'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createLogger } from '../../src/logging.ts'
 import { createService, type Service } from '../../src/service.ts'
@@ -28,7 +27,7 @@ export function onBothEngines(name: string, suite: (engine: TestEngine) => void)
   for (const engine of engines) describe(`${name} (${engine})`, () => suite(engine))
 }
 
-async function freshPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const serverUrl = process.env.TEST_POSTGRES_URL
   if (!serverUrl)
     throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
@@ -43,6 +42,25 @@ async function freshPostgresDatabase(): Promise<{ url: string; drop(): Promise<v
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return { url: url.href, drop: () => run(`drop database ${name} with (force)`) }
+}
+
+/** An empty place for a service: a folder, and with PostgreSQL a database. */
+export interface EmptyPlace {
+  /** The settings that lead there. */
+  env: { DATA_DIR: string; DATABASE_URL: string }
+  remove(): Promise<void>
+}
+
+export async function createEmptyPlace(engine: TestEngine): Promise<EmptyPlace> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const postgres = engine === 'postgres' ? await createPostgresDatabase() : undefined
+  return {
+    env: { DATA_DIR: dataDir, DATABASE_URL: postgres?.url ?? '' },
+    async remove() {
+      await postgres?.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
 }
 
 /** A group with a key, and short ways to fill it. */
@@ -73,11 +91,9 @@ export async function createHarness(
   engine: TestEngine,
   { env = {}, prepare }: { env?: Record<string, string>; prepare?: (app: FastifyInstance) => void } = {},
 ): Promise<Harness> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  const postgres = engine === 'postgres' ? await freshPostgresDatabase() : undefined
+  const place = await createEmptyPlace(engine)
   const config = readConfig({
-    DATA_DIR: dataDir,
-    DATABASE_URL: postgres?.url ?? '',
+    ...place.env,
     LOG_LEVEL: 'trace',
     RATE_LIMITS: 'anonymous=100000/100000,free=100000/100000,basic=100/200,pro=500/1000,proplus=2000/4000',
     PORT: '0',
@@ -118,8 +134,7 @@ export async function createHarness(
     newGroup,
     async close() {
       await service.close()
-      await postgres?.drop()
-      await rm(dataDir, { recursive: true, force: true })
+      await place.remove()
     },
   }
 }
@@ -130,5 +145,3 @@ export async function harness(engine: TestEngine, options?: Parameters<typeof cr
   after(() => created.close())
   return created
 }
-
-export const silentLogger = pino({ level: 'silent' })

@@ -1,25 +1,459 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { harness, onBothEngines } from '../helpers/harness.ts'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { type Harness, harness, onBothEngines, type TestGroup } from '../helpers/harness.ts'
+
+type Item = { _id: string; objectValue: Record<string, unknown> }
+
+const schema = {
+  title: { type: 'text' },
+  body: { type: 'longText' },
+  rating: { type: 'integer' },
+  price: { type: 'decimal' },
+  featured: { type: 'boolean' },
+  tags: { type: 'list', of: { type: 'text' } },
+  size: { type: 'variant', of: { type: 'text' } },
+  email: { type: 'text', private: true },
+  note: { type: 'text', filterable: false, sortable: false },
+}
+
+const posts = [
+  {
+    title: 'Bread',
+    body: '<p>Flour &amp; <b>water</b></p>',
+    rating: 5,
+    price: '10.00',
+    featured: true,
+    tags: ['a', 'b'],
+    size: 'M',
+    email: 'x@y.z',
+  },
+  { title: 'apple pie', rating: 3, price: '9.50', featured: false, tags: ['b'], size: { Small: 'S', Large: 'L' } },
+  { title: 'Cake', rating: 5, price: '9.5', tags: [], note: 'hidden' },
+  { title: 'äpfel', price: '-1' },
+]
+
+async function withPosts(engine: 'sqlite' | 'postgres'): Promise<{
+  created: Harness
+  group: TestGroup
+  list: (more?: string) => ReturnType<TestGroup['get']>
+  titles: (more?: string) => Promise<unknown[]>
+}> {
+  const created = await harness(engine)
+  const group = await created.newGroup()
+  const collection = await group.collection('Posts', schema)
+  await group.add(collection, ...posts.map((value) => ({ value })))
+  const list = (more = '') => group.get(`/tenant/collectionObjects?collectionId=${collection.id}${more}`)
+  const titles = async (more = '') => {
+    const answer = await list(more)
+    assert.equal(answer.statusCode, 200, answer.body)
+    return answer.json().data.items.map((item: Item) => item.objectValue.title)
+  }
+  return { created, group, list, titles }
+}
 
 onBothEngines('GET /tenant/collectionObjects', (engine) => {
-  it('delivers the items of a collection with their total', async () => {
+  it('delivers items in the documented shape', async () => {
+    const { newGroup, clock } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', { title: { type: 'text' }, cover: { type: 'image' } })
+    const key = `${group.group.id}/cover.png`
+    const [object] = await group.add(collection, {
+      value: { title: 'One', cover: { name: 'cover', key, type: 'image', alt: 'A loaf' } },
+      publishMs: clock.now - 1,
+    })
+    const { data } = (await group.get(`/tenant/collectionObjects?collectionId=${collection.id}`)).json()
+    const { source, expiresAt } = data.items[0].objectValue.cover.currentFile
+    assert.match(source, /^http:\/\/.*\/media\/media\/[0-9a-f]{24}\/cover\.png\?expires=\d+&signature=[\w-]{43}$/)
+    assert.deepEqual(data, {
+      items: [
+        {
+          _id: object?.id,
+          objectValue: {
+            _id: object?.id,
+            title: 'One',
+            cover: { name: 'cover', key, type: 'image', alt: 'A loaf', currentFile: { source, expiresAt } },
+            mediaFields: { cover: 'image' },
+          },
+          collectionObj: { name: 'Posts', refID: collection.id },
+          publishDate: '2026-03-01T11:59:59.999Z',
+          archived: false,
+          createdAt: '2026-03-01T12:00:00.000Z',
+          updatedAt: '2026-03-01T12:00:00.000Z',
+        },
+      ],
+      totalCount: 1,
+    })
+  })
+
+  it('delivers publishDate null when unset', async () => {
+    const { list } = await withPosts(engine)
+    assert.equal((await list()).json().data.items[0].publishDate, null)
+  })
+
+  it('signs media in galleries and in variant maps', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
-    const posts = await group.collection('Posts', { title: { type: 'text' } })
-    const [first] = await group.add(posts, { value: { title: 'One' } }, { value: { title: 'Two' } })
-    const answer = await group.get(`/tenant/collectionObjects?collectionId=${posts.id}&limit=1`)
-    console.log(answer.headers, answer.body)
-    assert.equal(answer.statusCode, 200)
-    assert.deepEqual(answer.json().data.items[0], {
-      _id: first?.id,
-      objectValue: { _id: first?.id, title: 'One', mediaFields: {} },
-      collectionObj: { name: 'Posts', refID: posts.id },
-      publishDate: null,
-      archived: false,
-      createdAt: '2026-03-01T12:00:00.000Z',
-      updatedAt: '2026-03-01T12:00:00.000Z',
+    const image = { type: 'image' }
+    const collection = await group.collection('Posts', {
+      gallery: { type: 'list', of: image },
+      byColour: { type: 'variant', of: image },
+      galleries: { type: 'variant', of: { type: 'list', of: image } },
+      empty: image,
     })
-    assert.equal(answer.json().data.totalCount, 2)
+    const media = (name: string) => ({ name, key: `${group.group.id}/${name}.png`, type: 'image' })
+    await group.add(collection, {
+      value: {
+        gallery: [media('a'), media('b')],
+        byColour: { red: media('c'), blue: media('d') },
+        galleries: { red: [media('e')], blue: [media('f'), media('g')] },
+      },
+    })
+    const { objectValue } = (await group.get(`/tenant/collectionObjects?collectionId=${collection.id}`)).json().data
+      .items[0]
+    const all = [
+      ...objectValue.gallery,
+      ...Object.values(objectValue.byColour),
+      ...Object.values(objectValue.galleries).flat(),
+    ] as {
+      name: string
+      currentFile: { source: string }
+    }[]
+    assert.deepEqual(
+      all.map(({ name }) => name),
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
+    )
+    for (const { name, currentFile } of all) assert.match(currentFile.source, new RegExp(`/${name}\\.png\\?expires=`))
+    assert.deepEqual(objectValue.mediaFields, { gallery: 'image', byColour: 'image', galleries: 'image' })
+  })
+
+  it('answers 500, never an unsigned URL, when a signature cannot be made', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', { cover: { type: 'image' } })
+    const [object] = await group.add(collection, { value: {} })
+    const value = JSON.stringify({ cover: { name: 'x', key: '../../etc/passwd', type: 'image' } })
+    await group.store.database.write((db) =>
+      db
+        .updateTable('objects')
+        .set({ value })
+        .where('id', '=', object?.id ?? '')
+        .execute(),
+    )
+    const answer = await group.get(`/tenant/collectionObjects?collectionId=${collection.id}`)
+    assertFailure(answer, 500, 'InternalError')
+    assert.ok(!answer.body.includes('passwd'))
+  })
+
+  const orders: [sort: string, titles: string[]][] = [
+    ['', ['Bread', 'apple pie', 'Cake', 'äpfel']],
+    ['&sort=title:asc', ['apple pie', 'Bread', 'Cake', 'äpfel']],
+    ['&sort=title:desc', ['äpfel', 'Cake', 'Bread', 'apple pie']],
+    ['&sort=objectValue.title%3Aasc', ['apple pie', 'Bread', 'Cake', 'äpfel']],
+    ['&sort=price:asc', ['äpfel', 'apple pie', 'Cake', 'Bread']],
+    ['&sort=price:desc', ['Bread', 'Cake', 'apple pie', 'äpfel']],
+    ['&sort=rating:asc', ['apple pie', 'Bread', 'Cake', 'äpfel']],
+    ['&sort=rating:desc', ['Cake', 'Bread', 'apple pie', 'äpfel']],
+    ['&sort=rating:desc,title:asc', ['Bread', 'Cake', 'apple pie', 'äpfel']],
+    ['&sort=featured:asc', ['apple pie', 'Bread', 'Cake', 'äpfel']],
+    ['&sort=size:asc', ['Bread', 'apple pie', 'Cake', 'äpfel']],
+    ['&sort=size:desc', ['apple pie', 'Bread', 'äpfel', 'Cake']],
+    ['&sort=createdAt:desc', ['äpfel', 'Cake', 'apple pie', 'Bread']],
+    ['&sort=_id:desc', ['äpfel', 'Cake', 'apple pie', 'Bread']],
+    ['&sort=publishDate:asc', ['Bread', 'apple pie', 'Cake', 'äpfel']],
+  ]
+  it('sorts numbers and decimal strings as numbers, text without case, missing values last, ties by _id', async () => {
+    const { titles } = await withPosts(engine)
+    for (const [sort, expected] of orders) assert.deepEqual(await titles(sort), expected, sort)
+  })
+
+  it('sorts by the field "order" when the schema has one and nothing else is asked', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Team', { name: { type: 'text' }, order: { type: 'integer' } })
+    await group.add(
+      collection,
+      { value: { name: 'no order' } },
+      { value: { name: 'ten', order: 10 } },
+      { value: { name: 'nine', order: 9 } },
+    )
+    const { data } = (await group.get(`/tenant/collectionObjects?collectionId=${collection.id}`)).json()
+    assert.deepEqual(
+      data.items.map((item: Item) => item.objectValue.name),
+      ['nine', 'ten', 'no order'],
+    )
+  })
+
+  const filters: [filter: string, titles: string[]][] = [
+    ['&filters[title]=Bread', ['Bread']],
+    ['&filters[title]=bread', []],
+    ['&filters%5Btitle%5D=Bread', ['Bread']],
+    ['&filters[objectValue.title]=Bread', ['Bread']],
+    ['&filters[title]=Bread&filters[title]=Cake', ['Bread', 'Cake']],
+    ['&filters[rating]=5', ['Bread', 'Cake']],
+    ['&filters[rating]=5&filters[title]=Cake', ['Cake']],
+    ['&filters[rating]=5&filters[rating]=3&sort=title:desc', ['Cake', 'Bread', 'apple pie']],
+    ['&filters[price]=9.5', ['apple pie', 'Cake']],
+    ['&filters[featured]=true', ['Bread']],
+    ['&filters[featured]=false', ['apple pie']],
+    ['&filters[tags]=b', ['Bread', 'apple pie']],
+    ['&filters[tags]=a&filters[tags]=b', ['Bread', 'apple pie']],
+    ['&filters[size]=L', ['apple pie']],
+    ['&filters[size]=M', ['Bread']],
+    ['&filters[title]=', []],
+    ['&search=FLOUR%20water', ['Bread']],
+    ['&search=pie', ['apple pie']],
+    ['&search=ÄPFEL', ['äpfel']],
+    ['&search=x@y.z', []],
+    ['&search=%3Cb%3E', []],
+    ['&search=', ['Bread', 'apple pie', 'Cake', 'äpfel']],
+    ['&search=e&filters[rating]=5', ['Bread', 'Cake']],
+  ]
+  it('filters exactly and by type, all fields and any value of a repeated one; searches every word', async () => {
+    const { titles } = await withPosts(engine)
+    for (const [filter, expected] of filters) assert.deepEqual(await titles(filter), expected, filter)
+  })
+
+  it('filters by _id', async () => {
+    const { list, titles } = await withPosts(engine)
+    const [, second, third] = (await list()).json().data.items as Item[]
+    assert.deepEqual(await titles(`&filters[_id]=${third?._id}&filters[_id]=${second?._id}`), ['apple pie', 'Cake'])
+    assert.deepEqual(await titles('&filters[_id]=nothing'), [])
+  })
+
+  const refused: [parameters: string, message: RegExp][] = [
+    ...['-1', '0', '101', '1e9', '1000000000', '1.5', 'NaN', '', '%20', '5%20', '0x10', '1e1', '+5', 'null'].map(
+      (bad): [string, RegExp] => [`&limit=${bad}`, /^limit must be a whole number from 1 to 100/],
+    ),
+    ...['-1', '1.5', 'NaN', '', '1e3', 'Infinity', '9999999999999999999'].map((bad): [string, RegExp] => [
+      `&skip=${bad}`,
+      /^skip must be a whole number from 0/,
+    ]),
+    ['&limit=5&limit=6', /^limit must be given once/],
+    ['&sort=title:asc&sort=title:desc', /^sort must be given once/],
+    ['&sort=', /^sort must not be empty/],
+    ['&sort=title', /^sort is written/],
+    ['&sort=title:up', /^sort is written/],
+    ['&sort=title:ASC', /^sort is written/],
+    ['&sort=title:asc,', /^sort is written/],
+    [
+      '&sort=nope:asc',
+      /^sort names a field that cannot be used here\. Usable fields: publishDate, createdAt, updatedAt, _id, title, rating, price, featured, size\.$/,
+    ],
+    ['&sort=title:asc,title:desc', /^sort names a field twice/],
+    ['&sort=title:asc,objectValue.title:desc', /^sort names a field twice/],
+    ['&sort=title:asc,rating:asc,price:asc,featured:asc,size:asc,_id:asc', /^sort takes at most 5/],
+    ['&filters[nope]=1', /Usable fields: _id, title, rating, price, featured, tags, size\.$/],
+    ['&filters[rating]=five', /^filters\[rating\] must be a number/],
+    ['&filters[featured]=1', /^filters\[featured\] must be true or false/],
+    ['&filters=x', /^Filters are written/],
+    ['&filters[]=x', /^Filters are written/],
+    ['&filters[title][]=x', /^Filters are written/],
+    ['&filters[title][$ne]=x', /^Filters are written/],
+    ['&filters[a][b]=x', /^Filters are written/],
+    [Array.from({ length: 13 }, (_, at) => `&filters[f${at}]=1`).join(''), /^At most 12 fields/],
+    [Array.from({ length: 51 }, (_, at) => `&filters[title]=${at}`).join(''), /^At most 50 filter values/],
+    [`&search=${'x'.repeat(201)}`, /^search must have at most 200 characters/],
+  ]
+  it('refuses bad parameters with 400 and a message that names them', async () => {
+    const { list } = await withPosts(engine)
+    for (const [parameters, message] of refused) assertFailure(await list(parameters), 400, 'ValidationError', message)
+  })
+
+  const injections = [
+    't0.title',
+    'title.x',
+    'title[0]',
+    "title'",
+    'title"',
+    'title`',
+    '*',
+    'tïtle',
+    '__proto__',
+    'constructor',
+    'toString',
+    'title--',
+    'title;drop table objects',
+    '$.title',
+    'title%',
+    '(select 1)',
+  ]
+  it('refuses field names made to reach SQL or a JSON path, in filters, sort and everywhere', async () => {
+    const { list } = await withPosts(engine)
+    for (const name of injections) {
+      const encoded = encodeURIComponent(name)
+      assertFailure(await list(`&filters[${encoded}]=1`), 400, 'ValidationError')
+      assertFailure(await list(`&sort=${encoded}:asc`), 400, 'ValidationError')
+      assertFailure(await list(`&sort=objectValue.${encoded}:asc`), 400, 'ValidationError')
+    }
+  })
+
+  it('never delivers, filters, sorts or searches a private field', async () => {
+    const { list } = await withPosts(engine)
+    assert.ok(!(await list()).body.includes('x@y.z'))
+    assert.ok(!(await list()).body.includes('email'))
+    for (const more of [
+      '&filters[email]=x@y.z',
+      '&sort=email:asc',
+      '&sort=objectValue.email:asc',
+      '&filters[objectValue.email]=x',
+    ]) {
+      assertFailure(await list(more), 400, 'ValidationError')
+    }
+  })
+
+  it('answers alike, byte for byte, whatever a private field holds', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', schema)
+    const [object] = await group.add(collection, { value: { title: 'One', email: 'a@a.a' } })
+    const paths = [
+      '',
+      '&search=a@a.a',
+      '&search=b',
+      '&sort=title:asc',
+      '&filters[title]=One',
+      '&filters[email]=a@a.a',
+      '&sort=email:asc',
+    ]
+    const answers = () =>
+      Promise.all(
+        paths.map(
+          async (more) => (await group.get(`/tenant/collectionObjects?collectionId=${collection.id}${more}`)).body,
+        ),
+      )
+    const before = await answers()
+    const value = JSON.stringify({ title: 'One', email: 'b@b.b' })
+    await group.store.database.write((db) =>
+      db
+        .updateTable('objects')
+        .set({ value })
+        .where('id', '=', object?.id ?? '')
+        .execute(),
+    )
+    assert.deepEqual(await answers(), before)
+  })
+
+  it('pages through equal sort keys with every item exactly once, whatever the page size', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', { kind: { type: 'text' }, n: { type: 'integer' } })
+    const stored = await group.add(
+      collection,
+      ...Array.from({ length: 1203 }, (_, n) => ({
+        value: n % 7 === 0 ? { n } : { n, kind: n % 2 ? 'same' : 'other' },
+      })),
+    )
+    const expected = stored.map(({ id }) => id).toSorted()
+    for (const [sort, size] of [
+      ['kind:asc', 100],
+      ['kind:desc', 97],
+      ['publishDate:desc', 64],
+      ['createdAt:asc', 100],
+      ['kind:asc,createdAt:desc', 89],
+      ['', 100],
+    ] as const) {
+      const seen: string[] = []
+      for (let skip = 0; skip < 1300; skip += size) {
+        const { data } = (
+          await group.get(
+            `/tenant/collectionObjects?collectionId=${collection.id}&limit=${size}&skip=${skip}${sort && `&sort=${sort}`}`,
+          )
+        ).json()
+        assert.equal(data.totalCount, 1203)
+        seen.push(...data.items.map((item: Item) => item._id))
+      }
+      assert.equal(seen.length, 1203, sort)
+      assert.deepEqual(seen.toSorted(), expected, sort)
+    }
+  })
+
+  it('counts all matches in totalCount, also on a page past the end', async () => {
+    const { list } = await withPosts(engine)
+    for (const [more, items, total] of [
+      ['&limit=1', 1, 4],
+      ['&skip=3', 1, 4],
+      ['&skip=4', 0, 4],
+      ['&skip=1000000', 0, 4],
+      ['&filters[rating]=5&skip=50', 0, 2],
+      ['&search=pie&skip=9', 0, 1],
+    ] as const) {
+      const { data } = (await list(more)).json()
+      assert.equal(data.items.length, items, more)
+      assert.equal(data.totalCount, total, more)
+    }
+  })
+
+  it('gives 100 items when no limit is asked', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', { n: { type: 'integer' } })
+    await group.add(collection, ...Array.from({ length: 120 }, (_, n) => ({ value: { n } })))
+    const { data } = (await group.get(`/tenant/collectionObjects?collectionId=${collection.id}`)).json()
+    assert.equal(data.items.length, 100)
+    assert.equal(data.totalCount, 120)
+  })
+
+  it('answers 404 for an unknown collection, and for an integration’s id', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const integration = await group.integration('stripe', {})
+    for (const id of ['66f0c0ffee0123456789abcd', 'nonsense', '../x', integration.id]) {
+      assertFailure(
+        await group.get(`/tenant/collectionObjects?collectionId=${encodeURIComponent(id)}`),
+        404,
+        'NotFound',
+      )
+    }
+  })
+
+  it('answers 304 to who has the content already, only after authorization, and 200 after a change', async () => {
+    const { group, created, list } = await withPosts(engine)
+    const first = await list()
+    const etag = String(first.headers.etag)
+    assert.match(etag, /^"[\w-]{27}"$/)
+    assert.equal(first.headers['cache-control'], 'private, no-cache')
+    assert.equal(first.headers.vary, 'Authorization')
+    const url = `/tenant/collectionObjects?collectionId=${first.json().data.items[0].collectionObj.refID}`
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await group.get(url, { 'if-none-match': tag })
+      assert.equal(answer.statusCode, 304)
+      assert.equal(answer.body, '')
+      assert.equal(answer.headers.etag, etag)
+    }
+    assert.equal((await group.get(url, { 'if-none-match': '"other"' })).statusCode, 200)
+    const stranger = await created.app.inject({ url, headers: { 'if-none-match': etag } })
+    assertFailure(stranger, 401, 'Unauthorized')
+    assert.equal(stranger.headers.etag, undefined)
+    const collection = { id: first.json().data.items[0].collectionObj.refID, name: 'Posts', schema: new Map() }
+    await group.add(collection as never, { value: {} })
+    assert.equal((await group.get(url, { 'if-none-match': etag })).statusCode, 200)
+  })
+
+  it('never answers one key with the content of another, for the same URL', async () => {
+    const { newGroup } = await harness(engine)
+    const [one, two] = [await newGroup(), await newGroup()]
+    for (const [group, word] of [
+      [one, 'canary-one'],
+      [two, 'canary-two'],
+    ] as const) {
+      const products = await group.integration('stripe', { name: { type: 'text' } })
+      await group.add(products, { value: { name: word }, externalId: 'p', accountHandle: 'a' })
+    }
+    const url = '/tenant/integrationObjects?type=stripe'
+    const [first, second] = [await one.get(url), await two.get(url)]
+    assert.ok(first.body.includes('canary-one') && !first.body.includes('canary-two'))
+    assert.ok(second.body.includes('canary-two') && !second.body.includes('canary-one'))
+    assert.equal((await two.get(url, { 'if-none-match': String(first.headers.etag) })).statusCode, 200)
+  })
+
+  it('keeps groups apart also when each has a database of its own', async () => {
+    const { newGroup } = await harness(engine)
+    const one = await newGroup({ database: 'first' })
+    const two = await newGroup({ database: 'second' })
+    const collection = await one.collection('Posts', { title: { type: 'text' } })
+    await one.add(collection, { value: { title: 'canary' } })
+    assert.equal((await one.get(`/tenant/collectionObjects?collectionId=${collection.id}`)).json().data.totalCount, 1)
+    assertFailure(await two.get(`/tenant/collectionObjects?collectionId=${collection.id}`), 404, 'NotFound')
   })
 })

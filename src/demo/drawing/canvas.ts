@@ -1,8 +1,15 @@
 import { both, box, type Placing, placed, type Shape, unplace } from './shapes.ts'
 
-type PaintAt = (x: number, y: number) => number
-/** A colour as `#rrggbb`, or a function of the place. */
-export type Paint = string | PaintAt
+/** Tones along a line: the tone at a point is the one at x · dx + y · dy + offset, from 0 (first) to 1 (last). */
+export interface Gradient {
+  tones: readonly number[]
+  dx: number
+  dy: number
+  offset: number
+}
+
+/** A colour as `#rrggbb`, or a gradient. */
+export type Paint = string | Gradient
 
 export interface FillOptions {
   /** How much of the paint covers what is below, 0 to 1. */
@@ -30,14 +37,12 @@ function mixed(from: number, to: number, share: number): number {
 }
 
 /** From one colour to another along the line between two points. */
-export function gradient(fromHex: string, toHex: string, x1: number, y1: number, x2: number, y2: number): Paint {
+export function gradient(from: string, to: string, x1: number, y1: number, x2: number, y2: number): Gradient {
   // 64 tones are smooth to the eye and repeat often enough to keep the files small.
-  const tones = Array.from({ length: 65 }, (_, step) => mixed(toRgb(fromHex), toRgb(toHex), step / 64))
+  const tones = Array.from({ length: 65 }, (_, step) => mixed(toRgb(from), toRgb(to), step / 64))
   const length = (x2 - x1) ** 2 + (y2 - y1) ** 2
-  return (x, y) => {
-    const share = ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / length
-    return tones[Math.round(Math.max(0, Math.min(1, share)) * 64)] ?? 0
-  }
+  const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length]
+  return { tones, dx, dy, offset: -x1 * dx - y1 * dy }
 }
 
 /** From top to bottom. */
@@ -68,20 +73,36 @@ export function createCanvas(width: number, height: number): Canvas & { pixels: 
   const pixels = new Uint8Array(width * height * 3)
 
   /** Paints one stretch of a row. */
-  function paintSpan(paint: number | PaintAt, row: number, from: number, to: number, share: number): void {
-    const keep = 1 - share
+  function paintSpan(paint: Gradient, row: number, from: number, to: number, share: number): void {
+    const { tones, dx } = paint
+    const last = tones.length - 1
+    const slope = dx * last
+    const start = ((row + 0.5) * paint.dy + 0.5 * dx + paint.offset) * last + 0.5
+    const weight = Math.round(share * 256)
+    let rgb = tones[0] ?? 0
     for (let x = from, at = (row * width + from) * 3; x < to; x += 1, at += 3) {
-      const rgb = typeof paint === 'number' ? paint : paint(x + 0.5, row + 0.5)
-      const [red, green, blue] = [rgb >> 16, (rgb >> 8) & 0xff, rgb & 0xff]
-      pixels[at] = keep === 0 ? red : (pixels[at] ?? 0) * keep + red * share + 0.5
-      pixels[at + 1] = keep === 0 ? green : (pixels[at + 1] ?? 0) * keep + green * share + 0.5
-      pixels[at + 2] = keep === 0 ? blue : (pixels[at + 2] ?? 0) * keep + blue * share + 0.5
+      if (slope !== 0 || (last > 0 && x === from)) {
+        const tone = Math.floor(start + x * slope)
+        rgb = tones[tone < 0 ? 0 : tone > last ? last : tone] ?? 0
+      }
+      if (weight === 256) {
+        pixels[at] = rgb >> 16
+        pixels[at + 1] = rgb >> 8
+        pixels[at + 2] = rgb
+        continue
+      }
+      const red = pixels[at] ?? 0
+      const green = pixels[at + 1] ?? 0
+      const blue = pixels[at + 2] ?? 0
+      pixels[at] = red + ((((rgb >> 16) - red) * weight + 128) >> 8)
+      pixels[at + 1] = green + (((((rgb >> 8) & 0xff) - green) * weight + 128) >> 8)
+      pixels[at + 2] = blue + ((((rgb & 0xff) - blue) * weight + 128) >> 8)
     }
   }
 
   function fillWithin(mask: Shape, shape: Shape, color: Paint, options: FillOptions = {}): void {
     const { alpha = 1, soft = sharp } = options
-    const paint = typeof color === 'string' ? toRgb(color) : color
+    const paint = typeof color === 'string' ? { tones: [toRgb(color)], dx: 0, dy: 0, offset: 0 } : color
     const left = Math.max(0, Math.floor(Math.max(shape.left - soft, mask.left - 1)))
     const right = Math.min(width, Math.ceil(Math.min(shape.right + soft, mask.right + 1)))
     const top = Math.max(0, Math.floor(Math.max(shape.top - soft, mask.top - 1)))
@@ -123,18 +144,24 @@ export function createCanvas(width: number, height: number): Canvas & { pixels: 
   return { ...canvasWithin(box(-width, -height, 3 * width, 3 * height)), pixels }
 }
 
+function placedPaint(paint: Paint, placing: Placing): Paint {
+  if (typeof paint === 'string') return paint
+  const { dx, dy } = paint
+  const [x0, y0] = unplace(placing, 0, 0)
+  const [x1, y1] = unplace(placing, 1, 0)
+  const [x2, y2] = unplace(placing, 0, 1)
+  return {
+    tones: paint.tones,
+    dx: (x1 - x0) * dx + (y1 - y0) * dy,
+    dy: (x2 - x0) * dx + (y2 - y0) * dy,
+    offset: x0 * dx + y0 * dy + paint.offset,
+  }
+}
+
 function placedCanvas(parent: Canvas, placing: Placing): Canvas {
-  const back = unplace(placing)
-  const placedPaint = (paint: Paint): Paint =>
-    typeof paint === 'string'
-      ? paint
-      : (x, y) => {
-          const [px, py] = back(x, y)
-          return paint(px, py)
-        }
   const self: Canvas = {
     fill: (shape, paint, { alpha = 1, soft } = {}) =>
-      parent.fill(placed(shape, placing), placedPaint(paint), {
+      parent.fill(placed(shape, placing), placedPaint(paint, placing), {
         alpha,
         ...(soft !== undefined && { soft: soft * (placing.scale ?? 1) }),
       }),

@@ -89,7 +89,7 @@ export function encodePng(width: number, height: number, rgb: Uint8Array): Buffe
   return Buffer.concat([
     signature,
     chunk('IHDR', header(width, height)),
-    chunk('IDAT', deflateSync(filtered, { level: 6 })),
+    chunk('IDAT', deflateSync(filtered, { level: 4 })),
     chunk('IEND', Buffer.alloc(0)),
   ])
 }

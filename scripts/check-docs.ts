@@ -1,0 +1,78 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { settings } from '../src/config.ts'
+
+/**
+ * Documentation that can go wrong without anyone noticing: links into the repository, test names in the table of
+ * decisions, and the table of settings, which is made from config.ts (`--write` makes it anew).
+ */
+const problems: string[] = []
+
+const slugOf = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+function anchorsIn(file: string): Set<string> {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#{1,6} (.+)$/gm)
+  return new Set([...headings].map(([, heading = '']) => slugOf(heading)))
+}
+
+function checkLinks(file: string): void {
+  for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^[a-z]+:/.test(target)) continue
+    const [path = '', anchor] = target.split('#')
+    const destination = path === '' ? file : join(dirname(file), path)
+    if (!existsSync(destination)) problems.push(`${file}: ${target} does not exist`)
+    else if (anchor !== undefined && destination.endsWith('.md') && !anchorsIn(destination).has(anchor)) {
+      problems.push(`${file}: ${target} has no such heading`)
+    }
+  }
+}
+
+/** Rows end with `<test file>: <test name>`, several separated by <br>, or `planned`. */
+function checkDecisions(file: string): void {
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    if (!line.startsWith('| ') || line.startsWith('| What ')) continue
+    const held = line.split(' | ').at(-1)?.replace(/ \|$/, '').trim() ?? ''
+    if (held === 'planned') continue
+    const named = [...held.matchAll(/`([^`:]+): ([^`]+)`/g)]
+    if (named.length === 0) problems.push(`${file}: no test is named in "${line.slice(0, 60)}…"`)
+    for (const [, testFile = '', name = ''] of named) {
+      if (!existsSync(testFile)) problems.push(`${file}: ${testFile} does not exist`)
+      else if (!readFileSync(testFile, 'utf8').includes(name))
+        problems.push(`${file}: ${testFile} has no test "${name}"`)
+    }
+  }
+}
+
+function settingsTable(): string {
+  const rows = Object.entries(settings).map(
+    ([name, { default: fallback, about }]) =>
+      `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${about} |`,
+  )
+  return ['| name | default | meaning |', '|---|---|---|', ...rows].join('\n')
+}
+
+function checkSettings(file: string, write: boolean): void {
+  const marked = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/
+  const text = readFileSync(file, 'utf8')
+  const current = text.replace(marked, (_, begin: string, end: string) => begin + settingsTable() + end)
+  if (!marked.test(text)) problems.push(`${file}: the marks around the table of settings are missing`)
+  if (current === text) return
+  if (write) writeFileSync(file, current)
+  else
+    problems.push(
+      `${file}: the table of settings is not that of src/config.ts; run "node scripts/check-docs.ts --write"`,
+    )
+}
+
+for (const file of globSync(['*.md', 'docs/**/*.md', 'client/*.md'])) checkLinks(file)
+checkDecisions('docs/decisions.md')
+checkSettings('docs/operations.md', process.argv.includes('--write'))
+if (problems.length > 0) {
+  console.error(problems.join('\n'))
+  process.exit(1)
+}

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+/** The heavy form of tests that "npm test" runs small. Arguments name the parts; none means all. */
+interface Part {
+  about: string
+  files: string[]
+  env: Record<string, string>
+}
+
+const parts: Record<string, Part> = {
+  lists: {
+    about: '10,000 random list queries on SQLite, PostgreSQL and a plain array',
+    files: ['test/tenant/list-equivalence.test.ts'],
+    env: { LIST_QUERIES: '10000' },
+  },
+  kills: {
+    about: '25 kill -9 in the middle of writing, on each engine',
+    files: ['test/e2e/crash.test.ts'],
+    env: { KILL_ROUNDS: '25' },
+  },
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !Object.hasOwn(parts, name))
+if (unknown.length > 0) {
+  console.error(`There is no part "${unknown.join('", "')}". Parts: ${Object.keys(parts).join(', ')}.`)
+  process.exit(1)
+}
+
+for (const [name, { about, files, env }] of Object.entries(parts)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  console.log(`\n${name}: ${about}`)
+  const startedMs = performance.now()
+  const runner = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...files], {
+    stdio: 'inherit',
+    env: { ...process.env, ...env, TEST_TIMEOUT_MS: '7200000' },
+  })
+  const [code] = await once(runner, 'close')
+  console.log(`${name}: ${code === 0 ? 'holds' : 'FAILS'}, ${Math.round((performance.now() - startedMs) / 1000)} s`)
+  if (code !== 0) process.exit(1)
+}

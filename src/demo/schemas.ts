@@ -1,0 +1,57 @@
+import type { Field } from '../content/schema.ts'
+
+export const postCategories = ['Craft', 'Recipes', 'People', 'News']
+export const productTypes = ['Bread', 'Pastry', 'Cake', 'Coffee', 'Gift']
+
+/** The schemas of the collections and of the one integration, as `parseSchema` takes them. */
+export const demoSchemas = {
+  Blog: {
+    title: { type: 'text', required: true, maxLength: 120 },
+    slug: { type: 'slug', required: true, maxLength: 80 },
+    category: { type: 'enum', required: true, values: postCategories },
+    author: { type: 'text', required: true, maxLength: 80 },
+    excerpt: { type: 'text', maxLength: 300 },
+    body: { type: 'longText', required: true },
+    readingMinutes: { type: 'integer', min: 1, max: 60 },
+    featured: { type: 'boolean' },
+    tags: { type: 'list', of: { type: 'text', maxLength: 40 }, maxItems: 10 },
+    cover: { type: 'image' },
+  },
+  Team: {
+    name: { type: 'text', required: true, maxLength: 80 },
+    role: { type: 'text', required: true, maxLength: 80 },
+    bio: { type: 'longText' },
+    portrait: { type: 'image' },
+    order: { type: 'integer', min: 0 },
+  },
+  Reviews: {
+    rating: { type: 'integer', required: true, min: 1, max: 5 },
+    title: { type: 'text', maxLength: 120 },
+    body: { type: 'longText', required: true, maxLength: 2000 },
+    author: { type: 'text', required: true, maxLength: 80 },
+    email: { type: 'text', private: true, maxLength: 254 },
+  },
+  FAQ: {
+    question: { type: 'text', required: true, maxLength: 200 },
+    answer: { type: 'longText', required: true },
+    order: { type: 'integer', min: 0 },
+  },
+  Subscribers: {
+    email: { type: 'text', required: true, private: true, maxLength: 254 },
+    name: { type: 'text', maxLength: 80 },
+  },
+  // A customer searches for what a product is called and said to be, not for the ids and codes that come with it.
+  stripe: {
+    name: { type: 'variant', of: { type: 'text', maxLength: 120 }, required: true },
+    price: { type: 'variant', of: { type: 'decimal', min: 0 }, required: true },
+    description: { type: 'variant', of: { type: 'text', maxLength: 1000 } },
+    productImage: { type: 'variant', of: { type: 'image' } },
+    default_price: { type: 'variant', of: { type: 'text', maxLength: 120 }, required: true, searchable: false },
+    productType: { type: 'enum', values: productTypes, searchable: false },
+    currency: { type: 'text', maxLength: 3, searchable: false },
+    variantName: { type: 'text', private: true, maxLength: 40 },
+  },
+} satisfies Record<string, Record<string, Field>>
+
+export const collectionNames = ['Blog', 'Team', 'Reviews', 'FAQ', 'Subscribers'] as const
+export type CollectionName = (typeof collectionNames)[number]

@@ -1,0 +1,38 @@
+import { systemClock } from './clock.ts'
+import { readConfig } from './config.ts'
+import { createLogger } from './logging.ts'
+import { openConfiguredStore } from './service.ts'
+import { findTenantOfKey } from './store/api-keys.ts'
+import type { Tenant } from './store/groups.ts'
+import { type Authorizer, createAuthorizer } from './tenant/authorizer.ts'
+
+/** An API gateway's question and answer (HTTP API, payload format 2.0, simple responses). */
+interface AuthorizerEvent {
+  headers?: Record<string, string | undefined>
+}
+
+type AuthorizerAnswer = { isAuthorized: true; context: Tenant } | { isAuthorized: false }
+
+export function createAuthorizerHandler(authorize: Authorizer): (event: AuthorizerEvent) => Promise<AuthorizerAnswer> {
+  return async ({ headers = {} }) => {
+    const tenant = await authorize(headers.authorization ?? headers.Authorization ?? '')
+    if (!tenant) return { isAuthorized: false }
+    const { database, bucketName, groupID, tier } = tenant
+    return { isAuthorized: true, context: { database, bucketName, groupID, tier } }
+  }
+}
+
+let started: Promise<ReturnType<typeof createAuthorizerHandler>> | undefined
+
+async function start(): Promise<ReturnType<typeof createAuthorizerHandler>> {
+  const config = readConfig(process.env)
+  const store = await openConfiguredStore(config, systemClock, createLogger(config))
+  const findTenant = (secretHash: string) => findTenantOfKey(store, secretHash)
+  return createAuthorizerHandler(createAuthorizer({ findTenant, clock: systemClock }))
+}
+
+/** The authorizer alone, as a serverless function (spec §5.3). Opens the store once for each instance. */
+export async function handler(event: AuthorizerEvent): Promise<AuthorizerAnswer> {
+  started ??= start()
+  return (await started)(event)
+}

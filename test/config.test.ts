@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { isAbsolute, join } from 'node:path'
+import { describe, it } from 'node:test'
+import Fastify from 'fastify'
+import { readConfig, settings } from '../src/config.ts'
+
+function messageOf(env: Record<string, string>): string {
+  try {
+    readConfig(env)
+  } catch (error) {
+    assert.ok(error instanceof Error)
+    return error.message
+  }
+  return assert.fail(`accepted: ${JSON.stringify(env)}`)
+}
+
+describe('readConfig', () => {
+  it('has a default for every setting', () => {
+    assert.deepEqual(readConfig({}), {
+      port: 4000,
+      host: '127.0.0.1',
+      publicUrl: undefined,
+      dataDir: join(process.cwd(), 'data'),
+      databaseUrl: undefined,
+      masterKey: undefined,
+      signedUrlTtlSeconds: 86_400,
+      rateLimits: {
+        anonymous: { perSecond: 20, burst: 100 },
+        free: { perSecond: 50, burst: 100 },
+        basic: { perSecond: 100, burst: 200 },
+        pro: { perSecond: 500, burst: 1000 },
+        proplus: { perSecond: 2000, burst: 4000 },
+      },
+      maxConcurrentRequests: 1000,
+      trustProxy: [],
+      logLevel: 'info',
+    })
+  })
+
+  it('reads an empty value as one that is not set', () => {
+    const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
+    assert.deepEqual(readConfig(empty), readConfig({}))
+  })
+
+  it('says of every setting what it is for', () => {
+    for (const [name, setting] of Object.entries(settings)) assert.ok(setting.about.endsWith('.'), name)
+  })
+
+  it('ignores what is none of its settings', () => {
+    assert.deepEqual(readConfig({ PATH: '/bin', NODE_ENV: 'production', CONSTRUCTOR: 'x' }), readConfig({}))
+  })
+
+  it('reads every setting', () => {
+    const config = readConfig({
+      PORT: '0',
+      HOST: '0.0.0.0',
+      PUBLIC_URL: 'https://content.example.com/base/',
+      DATA_DIR: 'elsewhere',
+      DATABASE_URL: 'postgresql://user:pass@db:5432/sluice',
+      SLUICE_MASTER_KEY: 'aB'.repeat(32),
+      SIGNED_URL_TTL_SECONDS: '60',
+      RATE_LIMITS: 'anonymous=1/1,free=2/2,basic=3/3,pro=4/4,proplus=5/5,custom=6/7',
+      MAX_CONCURRENT_REQUESTS: '1',
+      TRUST_PROXY: '10.0.0.0/8,::1,192.168.1.1,fd00::/8,::ffff:10.0.0.1',
+      LOG_LEVEL: 'silent',
+    })
+    assert.equal(config.port, 0)
+    assert.equal(config.host, '0.0.0.0')
+    assert.equal(config.publicUrl, 'https://content.example.com/base')
+    assert.ok(isAbsolute(config.dataDir) && config.dataDir.endsWith('elsewhere'))
+    assert.equal(config.databaseUrl, 'postgresql://user:pass@db:5432/sluice')
+    assert.deepEqual(config.masterKey, Buffer.alloc(32, 0xab))
+    assert.equal(config.signedUrlTtlSeconds, 60)
+    assert.deepEqual(config.rateLimits.custom, { perSecond: 6, burst: 7 })
+    assert.equal(config.maxConcurrentRequests, 1)
+    assert.deepEqual(config.trustProxy, ['10.0.0.0/8', '::1', '192.168.1.1', 'fd00::/8', '::ffff:10.0.0.1'])
+    assert.equal(config.logLevel, 'silent')
+    Fastify({ trustProxy: config.trustProxy }) // throws on an address that it cannot read
+  })
+
+  it('gives settings that nobody can change afterwards', () => {
+    const config = readConfig({})
+    assert.ok(Object.isFrozen(config))
+    assert.throws(() => Object.assign(config, { port: 1 }), TypeError)
+    assert.throws(() => Object.assign(config, { more: 1 }), TypeError)
+  })
+
+  const limits = settings.RATE_LIMITS.default
+  const bad: Record<string, string[]> = {
+    PORT: ['-1', '65536', '80.5', '0x50', '1e3', ' 80', '80 ', 'http', 'NaN', '9'.repeat(13)],
+    PUBLIC_URL: [
+      'content.example.com', 'ftp://a.example', 'javascript:alert(1)', 'https://', 'https://u:p@a.example',
+      'https://u@a.example', 'https://:p@a.example', 'https://a.example?x=1', 'https://a.example#x', '//a.example', ' ',
+    ],
+    DATABASE_URL: ['mysql://a/b', 'sqlite:x', 'postgres:', 'postgres://', 'postgres:///x', ' postgres://a/b', 'db'],
+    SLUICE_MASTER_KEY: ['a', 'a'.repeat(63), 'a'.repeat(65), 'g'.repeat(64), 'a'.repeat(128), `${'a'.repeat(64)}\n`],
+    SIGNED_URL_TTL_SECONDS: ['0', '59', '604801', '-60', '60.5', '1d'],
+    RATE_LIMITS: [
+      'free', 'free=1', 'free=1/1', '=1/1', ',', limits.replace('free=50/100', 'free=0/100'),
+      limits.replace('free=50/100', 'free=50/0'), limits.replace('free=50', 'free=-50'), limits.replace('free=50', 'free=50.5'),
+      limits.replace('anonymous', 'somebody'), `${limits},`, `${limits}, more=1/1`, `${limits},__proto__=1/1`,
+    ],
+    MAX_CONCURRENT_REQUESTS: ['0', '-1', '1000001', 'many'],
+    TRUST_PROXY: [
+      'true', 'loopback', '*', 'proxy.example', '10.0.0.0/8, ::1', '999.0.0.1', '10.0.0', '10.0.0.0/33', '10.0.0.0/0', '::1/129',
+      '10.0.0.0/', ':::', '.', '10.0.0.1/8/8', 'fe80::1%eth0',
+    ],
+    LOG_LEVEL: ['INFO', 'verbose', 'constructor', '0'],
+  } // biome-ignore format: one line reads better
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) {
+      it(`refuses ${name}=${JSON.stringify(value.slice(0, 80))} and says so`, () => {
+        assert.match(messageOf({ [name]: value }), new RegExp(`^The settings cannot be used:\\n  ${name} must .*\\.$`))
+      })
+    }
+  }
+
+  it('names all bad values at once, and no good one', () => {
+    const env = Object.fromEntries(Object.entries(bad).map(([name, [value = '']]) => [name, value]))
+    const lines = messageOf({ ...env, HOST: 'localhost' })
+      .split('\n')
+      .slice(1)
+    assert.deepEqual(
+      lines.map((line) => line.trim().split(' ')[0]),
+      Object.keys(settings).filter((name) => name in bad),
+    )
+  })
+
+  it('does not repeat a bad value, which may be a secret', () => {
+    const canary = 'canary-4711'
+    const env = Object.fromEntries(Object.keys(bad).map((name) => [name, canary]))
+    assert.ok(!messageOf(env).includes(canary))
+  })
+})

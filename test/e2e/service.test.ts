@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, SluiceError } from '../../client/src/index.ts'
+import { createEmptyPlace, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { runCli, startServer } from '../helpers/process.ts'
+
+/** No test here is about the rate limit. */
+const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=100000/100000`).join()
+
+/** A running server on an empty place, with a group and a key made by the CLI while it runs. */
+async function running(engine: TestEngine) {
+  const place = await createEmptyPlace(engine)
+  const server = await startServer({ ...place.env, RATE_LIMITS: unlimited })
+  after(async () => {
+    await server.stop()
+    await place.remove()
+  })
+  const cli = async (...args: string[]) => {
+    const { code, output } = await runCli([...args, '--json'], place.env)
+    assert.equal(code, 0, output)
+    return JSON.parse(output)
+  }
+  const group = await cli('group', 'create', 'Shop')
+  const key = await cli('key', 'create', group.id)
+  const client = createClient({ baseUrl: server.baseUrl, apiKey: key.key, retries: 0 })
+  return { place, server, cli, group, key, client }
+}
+
+/** Calls without pause from several sides until told to stop; notes when each answer began and what it was. */
+function load(call: () => Promise<unknown>) {
+  const seen: { startedMs: number; code: string }[] = []
+  let stopped = false
+  const workers = Array.from({ length: 8 }, async () => {
+    while (!stopped) {
+      const startedMs = performance.now()
+      const code = await call().then(
+        () => 'ok',
+        (error: unknown) => (error instanceof SluiceError ? error.code : String(error)),
+      )
+      seen.push({ startedMs, code })
+    }
+  })
+  return {
+    seen,
+    async stop() {
+      stopped = true
+      await Promise.all(workers)
+    },
+  }
+}
+
+onBothEngines('the real process', (engine) => {
+  for (const [what, code, act] of [
+    ['a revoked key', 'Unauthorized', ['key', 'revoke']],
+    ['a frozen group', 'GroupFrozen', ['group', 'freeze']],
+  ] as const) {
+    it(`refuses ${what} within 1 second under load, changed by another process`, async () => {
+      const { cli, client, group, key } = await running(engine)
+      const traffic = load(() => client.products.list({ type: 'stripe' }))
+      await sleep(300)
+      await cli(...act, group.id, ...(act[0] === 'key' ? [key.id] : []))
+      const changedMs = performance.now()
+      await sleep(1500)
+      await traffic.stop()
+      const before = traffic.seen.filter(({ startedMs }) => startedMs < changedMs - 1000)
+      const late = traffic.seen.filter(({ startedMs }) => startedMs >= changedMs + 1000)
+      assert.ok(
+        traffic.seen.some(({ code: seen }) => seen === 'ok'),
+        'it was served at first',
+      )
+      assert.ok(before.every(({ code: seen }) => seen === 'ok'))
+      assert.ok(late.length > 20, `only ${late.length} calls after the change`)
+      assert.deepEqual([...new Set(late.map(({ code: seen }) => seen))], [code])
+    })
+  }
+
+  it('finishes what runs on SIGTERM, takes nothing new, and ends with 0', async () => {
+    const { server, key } = await running(engine)
+    const { port, hostname } = new URL(server.baseUrl)
+    const socket = connect(Number(port), hostname)
+    socket.setEncoding('utf8')
+    let answer = ''
+    socket.on('data', (chunk) => (answer += chunk))
+    // Half a request: the server is in the middle of it when it is asked to stop.
+    socket.write(`GET /tenant/integrationObjects?type=stripe HTTP/1.1\r\nHost: x\r\nAuthorization: ${key.key}\r\n`)
+    await sleep(200)
+    const stopped = server.stop()
+    await sleep(200)
+    await assert.rejects(fetch(`${server.baseUrl}/healthz`))
+    socket.write('\r\n')
+    assert.equal(await stopped, 0)
+    assert.match(answer, /^HTTP\/1\.1 200 OK/)
+    assert.match(answer, /"totalCount":0/)
+    assert.match(server.output(), /"msg":"stopped"/)
+  })
+
+  it('serves two processes on one database, and a write of one is seen by the other', async () => {
+    const { place, server, cli, group, key } = await running(engine)
+    const second = await startServer(place.env)
+    after(() => second.stop())
+    const created = await cli('key', 'create', group.id, '--label', 'another')
+    for (const [baseUrl, apiKey] of [
+      [server.baseUrl, key.key],
+      [second.baseUrl, created.key],
+      [second.baseUrl, key.key],
+    ] as const) {
+      const list = await createClient({ baseUrl, apiKey }).products.list({ type: 'stripe' })
+      assert.equal(list.totalCount, 0)
+    }
+  })
+
+  it('writes no key into its log', async () => {
+    const { server, client, key } = await running(engine)
+    await client.products.list({ type: 'stripe' })
+    await client.preview('slc_preview_x').catch(() => {})
+    await sleep(100)
+    assert.match(server.output(), /"route":"\/tenant\/preview"/)
+    for (const secret of [key.key, 'slc_']) assert.ok(!server.output().includes(secret))
+  })
+})

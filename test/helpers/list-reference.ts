@@ -1,0 +1,90 @@
+import type { NewObject } from '../../src/store/objects.ts'
+
+/** What the contract says of listings, over a plain array and without a look at the service's own code. */
+export type Item = NewObject & { id: string }
+export type FieldKind = 'text' | 'number' | 'boolean' | 'moment'
+
+export interface Rules {
+  filterable: Map<string, FieldKind>
+  sortable: Set<string>
+  searchable: string[]
+  moments: string[]
+}
+
+export interface Query {
+  filters: [field: string, value: string][]
+  sort: [field: string, direction: string][] | undefined
+  search: string | undefined
+  limit: number | undefined
+  skip: number | undefined
+}
+
+const bare = (field: string): string => field.replace('objectValue.', '')
+const fold = (text: string): string => text.normalize('NFC').toLowerCase()
+const isNumeric = (value: unknown): boolean => /^-?\d+(\.\d+)?(e\+\d+)?$/.test(String(value))
+const scalars = (value: unknown): unknown[] =>
+  value === undefined ? [] : typeof value === 'object' ? Object.values(value as object) : [value]
+const own = new Map<string, (item: Item) => unknown>([['_id', (item) => item.id], ['publishDate', (item) => item.publishMs], ['createdAt', (item) => item.createdMs], ['updatedAt', () => 0]]) // biome-ignore format: a table
+const equal = (kind: FieldKind, stored: unknown, text: string): boolean =>
+  kind === 'number'
+    ? Number(stored) === Number(text)
+    : kind === 'moment'
+      ? Date.parse(String(stored)) === Date.parse(text)
+      : String(stored) === text
+
+function compare(a: unknown, b: unknown): number {
+  if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b)
+  if (isNumeric(a) || isNumeric(b)) return isNumeric(a) ? -1 : 1
+  const bytes = (value: unknown): Buffer => Buffer.from([...fold(String(value))].slice(0, 200).join(''))
+  return Buffer.compare(bytes(a), bytes(b))
+}
+
+function sortValue(item: Item, field: string): unknown {
+  const readOwn = own.get(field)
+  if (readOwn) return readOwn(item)
+  const [first] = scalars(item.value[bare(field)])
+  return typeof first === 'string' && /^\d{4}-.*T/.test(first) ? Date.parse(first) : first
+}
+
+export function listByReference(
+  rules: Rules,
+  items: Item[],
+  query: Query,
+  nowMs: number,
+): { ids: string[]; total: number } | 'refused' {
+  const { filters, sort = [], search = '', limit = 100, skip = 0 } = query
+  if (JSON.stringify(query).includes('\\u0000')) return 'refused'
+  const takes = (kind: FieldKind | undefined, text: string): boolean =>
+    kind === 'number' ? /^-?\d{1,40}(\.\d{1,40})?$/.test(text) : kind === 'boolean' ? /^(true|false)$/.test(text) : kind === 'moment' ? rules.moments.includes(text) : kind === 'text' // biome-ignore format: short
+  if (!filters.every(([field, text]) => bare(field) === '_id' || takes(rules.filterable.get(bare(field)), text)))
+    return 'refused'
+  const sorts = sort.map(([field]) => (own.has(field) ? field : `objectValue.${bare(field)}`))
+  if (!sorts.every((field) => own.has(field) || rules.sortable.has(bare(field))) || new Set(sorts).size < sorts.length)
+    return 'refused'
+  if (!sort.every(([, direction]) => /^(asc|desc)$/.test(direction))) return 'refused'
+  const words = fold(search).split(/\s+/).filter(Boolean)
+  const hasWords = (item: Item): boolean => {
+    const text = fold(
+      rules.searchable
+        .flatMap((field) => scalars(item.value[field]))
+        .join('\n')
+        .replace(/<[^>]*>/g, ' ')
+        .replaceAll('&amp;', '&'),
+    )
+    return words.every((word) => text.includes(word))
+  }
+  const passes = (item: Item, name: string): boolean => filters.some(([field, text]) => bare(field) === name &&
+    (name === '_id' ? item.id === text : scalars(item.value[name]).some((stored) => equal(rules.filterable.get(name) ?? 'text', stored, text)))) // biome-ignore format: short
+  const matches = items.filter((item) => !item.archived && (item.publishMs ?? Number.NEGATIVE_INFINITY) <= nowMs)
+    .filter((item) => filters.every(([field]) => passes(item, bare(field))) && (words.length === 0 || hasWords(item))) // biome-ignore format: short
+  matches.sort((a, b) => {
+    for (const [position, field] of sorts.entries()) {
+      const [left, right, sign] = [sortValue(a, field), sortValue(b, field), sort[position]?.[1] === 'desc' ? -1 : 1]
+      if (left === undefined && right === undefined) continue
+      if (left === undefined || right === undefined) return left === undefined ? 1 : -1
+      if (compare(left, right) !== 0) return compare(left, right) * sign
+    }
+    return (a.id < b.id ? -1 : 1) * (sort.at(-1)?.[1] === 'desc' ? -1 : 1)
+  })
+  return { ids: matches.slice(skip, skip + limit).map(({ id }) => id), total: matches.length }
+}

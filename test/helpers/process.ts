@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+const startTimeoutMs = 30_000
+
+function startMain(args: string[], env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'info', PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+/** Runs one command of the real program to its end. */
+export async function runCli(args: string[], env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const child = startMain(args, { LOG_LEVEL: 'silent', ...env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
+
+/** The real server, as a process of its own. */
+export interface ServerProcess {
+  baseUrl: string
+  child: ChildProcess
+  /** Everything it wrote. */
+  output(): string
+  /** Asks it to stop and gives its exit code. */
+  stop(): Promise<number | null>
+}
+
+export async function startServer(env: Record<string, string>, args: string[] = []): Promise<ServerProcess> {
+  const child = startMain(['serve', ...args], env)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (chunk) => (output += chunk))
+  const deadline = Date.now() + startTimeoutMs
+  const listening = /"baseUrl":"(http[^"]+)"|Base URL +(http\S+)/
+  while (!listening.test(output)) {
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`The server did not start:\n${output}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  const [, fromLog, fromBanner] = listening.exec(output) ?? []
+  return {
+    baseUrl: fromLog ?? fromBanner ?? '',
+    child,
+    output: () => output,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        await once(child, 'close')
+      }
+      return child.exitCode
+    },
+  }
+}

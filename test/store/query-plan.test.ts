@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { CompiledQuery, sql } from 'kysely'
+import { parseListQuery } from '../../src/content/list-query.ts'
+import { openGroup } from '../../src/store/groups.ts'
+import { listVisibleObjects } from '../../src/store/list-objects.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type Harness, harness, onBothEngines, type TestGroup } from '../helpers/harness.ts'
+
+const itemCount = 100_000
+
+/** 100,000 items written by the database itself: category of 10 values, and a rank of its own for each. */
+async function fillCollection(created: Harness, group: TestGroup) {
+  const collection = await group.collection('Many', { category: { type: 'text' }, rank: { type: 'integer' } })
+  const { database, groupId } = group.store
+  const isSqlite = created.engine === 'sqlite'
+  const series = isSqlite
+    ? sql`(with recursive n(i) as (select 0 union all select i + 1 from n where i < ${itemCount - 1}) select i from n)`
+    : sql`(select i from generate_series(0, ${itemCount - 1}) as i)`
+  const id = isSqlite ? sql`printf('%024x', i)` : sql`lpad(to_hex(i), 24, '0')`
+  // Spread over all items, as a real sort order is spread over all filters.
+  const rank = sql`(cast(i as bigint) * 7919) % ${itemCount}`
+  const rankKey = isSqlite ? sql`printf('n25006%06d', ${rank})` : sql`'n25006' || lpad(cast(${rank} as text), 6, '0')`
+  await database.write(async (db) => {
+    const scope = database.schemaName === undefined ? db : db.withSchema(database.schemaName)
+    const objects = database.schemaName ? sql.id(database.schemaName, 'objects') : sql.id('objects')
+    const fields = database.schemaName ? sql.id(database.schemaName, 'object_fields') : sql.id('object_fields')
+    await sql`insert into ${objects} (id, group_id, container_id, publish_ms, archived, created_ms, updated_ms, value, search_text)
+      select ${id}, ${groupId}, ${collection.id}, 0, 0, 0, 0, '{}', '' from ${series} as s`.execute(scope)
+    await sql`insert into ${fields} (object_id, field, filter_key, sort_key, container_id, archived, publish_ms)
+      select ${id}, 'category', '=c' || (i % 10), 'tc' || (i % 10), ${collection.id}, 0, 0 from ${series} as s`.execute(
+      scope,
+    )
+    await sql`insert into ${fields} (object_id, field, filter_key, sort_key, container_id, archived, publish_ms)
+      select ${id}, 'rank', '=' || (${rank}), ${rankKey}, ${collection.id}, 0, 0 from ${series} as s`.execute(scope)
+  })
+  await sql`analyze`.execute(database.read).catch(() => {}) // SQLite's readers may not; PostgreSQL does it by itself in time
+  return collection
+}
+
+interface PlanNode {
+  'Node Type': string
+  'Index Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  Plans?: PlanNode[]
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+}
+
+onBothEngines('the plan of a first page', (engine) => {
+  it('filtered and sorted by schema fields among 100,000 items reads the sort index and stops early', async () => {
+    const created = await harness(engine)
+    const group = await created.newGroup()
+    const collection = await fillCollection(created, group)
+    const statements: { sql: string; parameters: readonly unknown[] }[] = []
+    const { dataDir, databaseUrl } = created.config
+    const watched = await openStore({
+      dataDir,
+      databaseUrl,
+      clock: Date.now,
+      onIdleError: () => {},
+      onQuery: (query) => statements.push(query),
+    })
+    try {
+      const groupStore = await openGroup(watched, { database: group.group.database, groupID: group.group.id })
+      const query = parseListQuery(collection.schema, { 'filters[category]': 'c3' }, { sort: 'rank:desc', limit: 20 })
+      statements.length = 0
+      const { objects, totalCount } = await listVisibleObjects(groupStore, collection, query, created.clock.now)
+      assert.equal(objects.length, 20)
+      assert.equal(totalCount, itemCount / 10)
+      assert.equal(statements.length, 2, 'one statement counts, one reads the page')
+      const [, page] = statements
+      assert.ok(page)
+      const prefix = engine === 'sqlite' ? 'explain query plan ' : 'explain (analyze, format json) '
+      const { rows } = await groupStore.database.read.executeQuery(
+        CompiledQuery.raw(prefix + page.sql, [...page.parameters]),
+      )
+      if (engine === 'sqlite') {
+        const plan = rows.map((row) => (row as { detail: string }).detail)
+        console.log(plan)
+        assert.ok(
+          plan.some((step) => /^SEARCH s0 USING COVERING INDEX object_fields_by_sort/.test(step)),
+          plan.join('\n'),
+        )
+        assert.ok(
+          plan.some((step) => /^SEARCH probe USING PRIMARY KEY/.test(step)),
+          plan.join('\n'),
+        )
+        assert.ok(!plan.some((step) => step.startsWith('SCAN objects') || step.startsWith('SCAN s0')), plan.join('\n'))
+        // The index gives the order inside the page's subquery; at most the 20 rows of the page are sorted once more.
+        const inner = plan.slice(
+          0,
+          plan.findIndex((step) => step.startsWith('SCAN page')),
+        )
+        assert.ok(!inner.some((step) => step.includes('TEMP B-TREE')), plan.join('\n'))
+      } else {
+        const [{ Plan: root }] = (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN']
+        const nodes = nodesOf(root)
+        console.log(
+          nodes.map((node) =>
+            [node['Node Type'], node['Index Name'], node['Actual Rows'] * node['Actual Loops']].join(' '),
+          ),
+        )
+        const walk = nodes.find((node) => node['Index Name'] === 'object_fields_by_sort')
+        assert.ok(walk, 'the sort index is walked')
+        assert.ok(walk['Actual Rows'] < 1000, `the walk stopped after ${walk['Actual Rows']} entries`)
+        assert.ok(!nodes.some((node) => node['Node Type'] === 'Seq Scan'), 'no table is read as a whole')
+        for (const node of nodes) assert.ok(node['Actual Rows'] * node['Actual Loops'] < 2000, node['Node Type'])
+      }
+    } finally {
+      await watched.close()
+    }
+  })
+})

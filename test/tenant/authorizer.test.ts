@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { makeApiKey } from '../../src/secrets.ts'
+import type { AuthorizedTenant } from '../../src/store/api-keys.ts'
+import { createAuthorizer } from '../../src/tenant/authorizer.ts'
+
+const tenant: AuthorizedTenant = {
+  database: 'main',
+  bucketName: 'media',
+  groupID: 'g',
+  tier: 'free',
+  frozen: false,
+  revision: 1,
+}
+
+function setUp(maxEntries?: number) {
+  const state = { now: 0, answer: tenant as AuthorizedTenant | undefined, asked: 0 }
+  const authorize = createAuthorizer({
+    clock: () => state.now,
+    findTenant: async () => {
+      state.asked += 1
+      return state.answer
+    },
+    ...(maxEntries !== undefined && { maxEntries }),
+  })
+  return { state, authorize }
+}
+
+describe('the authorizer', () => {
+  it('gives database, bucketName, groupID and tier for a valid key', async () => {
+    const { authorize } = setUp()
+    const { database, bucketName, groupID, tier } = (await authorize(makeApiKey())) ?? {}
+    assert.deepEqual(
+      { database, bucketName, groupID, tier },
+      { database: 'main', bucketName: 'media', groupID: 'g', tier: 'free' },
+    )
+  })
+
+  it('uses an answer for exactly 1 second, good or bad', async () => {
+    for (const answer of [tenant, undefined]) {
+      const { state, authorize } = setUp()
+      state.answer = answer
+      const key = makeApiKey()
+      await authorize(key)
+      state.now = 999
+      await authorize(key)
+      assert.equal(state.asked, 1)
+      state.now = 1000
+      await authorize(key)
+      assert.equal(state.asked, 2)
+    }
+  })
+
+  it('refuses a revoked key at the latest 1 second after, whatever was asked before (property)', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 20 }),
+        fc.integer({ min: 0, max: 5000 }),
+        async (steps, revokedAt) => {
+          const { state, authorize } = setUp()
+          const key = makeApiKey()
+          for (const step of steps) {
+            state.now += step
+            if (state.now >= revokedAt) state.answer = undefined
+            const answer = await authorize(key)
+            if (state.now >= revokedAt + 1000) assert.equal(answer, undefined)
+          }
+        },
+      ),
+    )
+  })
+
+  it('counts the second from the question, so that a slow database does not stretch it', async () => {
+    let release = (_: AuthorizedTenant): void => {}
+    let asked = 0
+    let now = 0
+    const authorize = createAuthorizer({
+      clock: () => now,
+      findTenant: () => {
+        asked += 1
+        return new Promise((resolve) => (release = resolve))
+      },
+    })
+    const key = makeApiKey()
+    const first = authorize(key)
+    now = 900
+    release(tenant)
+    await first
+    now = 1000
+    void authorize(key)
+    assert.equal(asked, 2)
+  })
+
+  it('asks once for many callers at the same moment', async () => {
+    const { state, authorize } = setUp()
+    const key = makeApiKey()
+    await Promise.all(Array.from({ length: 50 }, () => authorize(key)))
+    assert.equal(state.asked, 1)
+  })
+
+  it('does not keep a failure: the next caller asks again', async () => {
+    let fail = true
+    const authorize = createAuthorizer({
+      clock: () => 0,
+      findTenant: async () => {
+        if (fail) throw new Error('database away')
+        return tenant
+      },
+    })
+    const key = makeApiKey()
+    await assert.rejects(authorize(key), /database away/)
+    fail = false
+    assert.equal(await authorize(key), tenant)
+  })
+
+  it('does not stretch the second when the clock is set back', async () => {
+    const { state, authorize } = setUp()
+    const key = makeApiKey()
+    state.now = 10_000
+    await authorize(key)
+    state.now = 9_000
+    await authorize(key)
+    assert.equal(state.asked, 2)
+  })
+
+  it('costs no look-up for a key with a wrong checksum or shape', async () => {
+    const { state, authorize } = setUp()
+    const key = makeApiKey()
+    for (const bad of ['', 'x', key.slice(0, -1), `${key}x`, key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))]) {
+      assert.equal(await authorize(bad), undefined)
+    }
+    assert.equal(state.asked, 0)
+  })
+
+  it('keeps a bounded number of answers', async () => {
+    const { state, authorize } = setUp(10)
+    const first = makeApiKey()
+    await authorize(first)
+    for (let other = 0; other < 10; other += 1) await authorize(makeApiKey())
+    await authorize(first)
+    assert.equal(state.asked, 12)
+  })
+})

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { createSite } from '../../src/store/sites.ts'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+
+async function withSite(engine: TestEngine, more: (media: (name: string) => object) => object = () => ({})) {
+  const { newGroup, clock } = await harness(engine)
+  const group = await newGroup({ tier: 'pro' })
+  const media = (name: string) => ({ name, key: `${group.group.id}/${name}.png`, type: 'image' })
+  const settings = {
+    colors: {
+      primary: '#111111',
+      secondary: '#222222',
+      surface: '#333333',
+      'text-primary': '#444444',
+      accent: '#555555',
+    },
+    logo: media('logo'),
+    heroImage: media('hero'),
+    businessInfo: { name: 'Demo', shipping: true, contactInfo: { email: 'a@b.c', phoneNumber: '1' } },
+    socialLinks: [{ type: 'instagram', link: 'https://example.com' }],
+    pages: [{ name: 'Home', slug: 'home', format: 'home', collections: [], integrations: [] }],
+    ...more(media),
+  }
+  const site = await createSite(group.store, { name: 'Demo Bakery', domainName: 'demo.example', settings }, clock.now)
+  return { group, site, settings, answer: await group.get(`/tenant/siteDetails?siteId=${site.id}`) }
+}
+
+onBothEngines('GET /tenant/siteDetails', (engine) => {
+  it('delivers colours, pictures, business, links and pages flat', async () => {
+    const { site, settings, answer } = await withSite(engine)
+    const { data } = answer.json()
+    assert.equal(data._id, site.id)
+    assert.equal(data.name, 'Demo Bakery')
+    assert.equal(data.domainName, 'demo.example')
+    assert.equal(data.tier, 'pro')
+    for (const [name, colour] of Object.entries(settings.colors)) assert.equal(data[name], colour)
+    assert.deepEqual(data.businessInfo, settings.businessInfo)
+    assert.deepEqual(data.socialLinks, settings.socialLinks)
+    assert.deepEqual(data.pages, settings.pages)
+    assert.equal(data.colors, undefined)
+    for (const picture of ['logo', 'heroImage']) {
+      assert.match(data[picture].currentFile.source, /^http.*\?expires=\d+&signature=/)
+      assert.match(data[picture].currentFile.expiresAt, /^\d{4}-.*Z$/)
+    }
+  })
+
+  it('gives colours and pictures once more under siteDetails.values', async () => {
+    const { settings, answer } = await withSite(engine)
+    const { data } = answer.json()
+    assert.deepEqual(data.siteDetails.schema, {})
+    assert.deepEqual(data.siteDetails.values, {
+      ...settings.colors,
+      logo: data.logo,
+      heroImage: data.heroImage,
+      mediaFields: { logo: 'image', heroImage: 'image' },
+    })
+  })
+
+  it('signs media wherever it sits in open settings', async () => {
+    const { answer } = await withSite(engine, (media) => ({
+      gallery: [media('a'), { deep: { deeper: [media('b')] } }],
+      banner: { summer: media('c'), text: 'Hello' },
+    }))
+    const { data } = answer.json()
+    for (const value of [data.gallery[0], data.gallery[1].deep.deeper[0], data.banner.summer]) {
+      assert.match(value.currentFile.source, /\?expires=/)
+    }
+    assert.equal(data.banner.text, 'Hello')
+  })
+
+  it('lets no setting pose as the site’s id, name, domain or tier', async () => {
+    const { site, answer } = await withSite(engine, () => ({
+      _id: 'x',
+      tier: 'proplus',
+      name: 'x',
+      colors: { _id: 'x', domainName: 'evil.example' },
+    }))
+    const { data } = answer.json()
+    assert.deepEqual([data._id, data.name, data.domainName, data.tier], [site.id, 'Demo Bakery', 'demo.example', 'pro'])
+  })
+
+  it('answers 404 for an unknown site', async () => {
+    const { group } = await withSite(engine)
+    assertFailure(await group.get('/tenant/siteDetails?siteId=66f0c0ffee0123456789abcd'), 404, 'NotFound')
+  })
+
+  it('has an ETag and answers 304', async () => {
+    const { group, site, answer } = await withSite(engine)
+    const again = await group.get(`/tenant/siteDetails?siteId=${site.id}`, {
+      'if-none-match': String(answer.headers.etag),
+    })
+    assert.equal(again.statusCode, 304)
+  })
+})
