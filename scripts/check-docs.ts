@@ -57,9 +57,9 @@ function settingsTable(): string {
 }
 
 function checkSettings(file: string, write: boolean): void {
-  const marked = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/
+  const marked = /(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/
   const text = readFileSync(file, 'utf8')
-  const current = text.replace(marked, (_, begin: string, end: string) => begin + settingsTable() + end)
+  const current = text.replace(marked, (_, begin: string, end: string) => `${begin}${settingsTable()}\n${end}`)
   if (!marked.test(text)) problems.push(`${file}: the marks around the table of settings are missing`)
   if (current === text) return
   if (write) writeFileSync(file, current)

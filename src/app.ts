@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
 import { type AdmissionDeps, limitAnonymous } from './http/admission.ts'
+import { answerHeaders } from './http/answer-headers.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { registerDocs } from './http/openapi.ts'
@@ -26,13 +27,6 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps {
   logger: Logger
   signer: LocalMediaSigner
   storage: MediaStorage
-}
-
-const securityHeaders = {
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Cache-Control': 'no-store',
 }
 
 /** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
@@ -86,7 +80,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     requestTimeout: requestTimeoutMs,
     handlerTimeout: handlerTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs },
+    http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what arrives on an open connection while we stop is still served
     routerOptions: { maxParamLength: headerLimitBytes },
@@ -103,7 +97,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
   app.decorateRequest('tenant')
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'X-Request-Id': request.id, ...securityHeaders })
+    reply.headers({ 'X-Request-Id': request.id, ...answerHeaders })
   })
   limitConcurrency(app, config.maxConcurrentRequests)
   logRequests(app)

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { type ErrorCode, statusOfCode } from '../errors.ts'
+import { type ErrorCode, internalErrorMessage, statusOfCode } from '../errors.ts'
 
 /** Answers as schemas, for the OpenAPI document. The types of the same shapes are the client's `wire.ts`. */
 const timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })
@@ -51,10 +51,10 @@ const integrationObject = Type.Object({
   ...state,
 })
 
-const success = (data: TSchema, example?: unknown) =>
+const success = (data: TSchema, example: unknown) =>
   Type.Object(
     { success: Type.Literal(true), data, error: Type.Null() },
-    example === undefined ? {} : { examples: [{ success: true, data: example, error: null }] },
+    { description: 'Success', examples: [{ success: true, data: example, error: null }] },
   )
 
 const totalCount = Type.Integer({ minimum: 0, description: 'All matches, whatever limit and skip.' })
@@ -64,7 +64,8 @@ const exampleMedia = {
   key: '66f0c0ffee0123456789abcd/cover.png',
   type: 'image',
   currentFile: {
-    source: 'https://content.example.com/media/media/66f0c0ffee0123456789abcd/cover.png?expires=1790000000&signature=…',
+    source:
+      'https://content.example.com/media/media/66f0c0ffee0123456789abcd/cover.png?expires=1790000000&signature=Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgc2lnbmF0dXJl',
     expiresAt: '2026-09-21T13:33:20.000Z',
   },
 }
@@ -108,6 +109,50 @@ const exampleProduct = {
   ...exampleState,
 }
 
+const exampleColours = { primary: '#a63f2a', secondary: '#3f6b6a', surface: '#fffaf0', 'text-primary': '#3d2014' }
+
+const exampleSite = {
+  _id: '66f0c0ffee0123456789abd0',
+  name: 'Corner Bakery',
+  domainName: 'bakery.example',
+  tier: 'pro',
+  ...exampleColours,
+  logo: { ...exampleMedia, name: 'logo' },
+  businessInfo: {
+    name: 'Corner Bakery',
+    description: 'Bread that took its time',
+    address: { street1: '14 Mill Lane', street2: '', city: 'Alderbrook', state: 'NS', zip: 'B0J 1A0', country: 'CA' },
+    contactInfo: { email: 'hello@bakery.example', phoneNumber: '+1 902 555 0114' },
+    shipping: true,
+  },
+  socialLinks: [{ type: 'instagram', link: 'https://social.example/bakery' }],
+  pages: [
+    {
+      name: 'Blog',
+      slug: 'blog',
+      format: 'blog',
+      collections: [
+        {
+          collectionId: '66f0c0ffee0123456789abce',
+          name: 'Blog',
+          role: 'primary',
+          displayAs: 'cards',
+          order: 0,
+          enabled: true,
+        },
+      ],
+      integrations: [],
+      labels: { title: 'From the oven', subtitle: '', navLabel: 'Blog' },
+      displayOnHeader: true,
+      displayOnFooter: false,
+    },
+  ],
+  siteDetails: {
+    schema: {},
+    values: { ...exampleColours, logo: { ...exampleMedia, name: 'logo' }, mediaFields: { logo: 'image' } },
+  },
+}
+
 export const siteDetailsAnswer = success(
   Type.Object(
     {
@@ -128,6 +173,7 @@ export const siteDetailsAnswer = success(
     },
     { additionalProperties: true },
   ),
+  exampleSite,
 )
 
 export const collectionListAnswer = success(Type.Object({ items: Type.Array(collectionObject), totalCount }), {
@@ -163,6 +209,16 @@ const commonFailures: ErrorCode[] = [
   'Unavailable',
 ]
 
+const exampleMessages: Partial<Record<ErrorCode, string>> = {
+  ValidationError: 'limit must be a whole number from 1 to 100.',
+  Unauthorized: 'The API key is not valid.',
+  NotFound: 'There is no collection with this collectionId.',
+  PreviewExpired: 'This preview has expired. Share a new preview link.',
+  RateLimited: 'Too many requests. Wait the seconds in Retry-After and try again.',
+  InternalError: internalErrorMessage,
+  Unavailable: 'The service is busy. Try again in a moment.',
+}
+
 /** One answer for each status; statuses with several codes list them. */
 export function failureAnswers(failures: ErrorCode[]): Record<number, TSchema> {
   const codes = [...commonFailures, ...failures]
@@ -177,7 +233,12 @@ export function failureAnswers(failures: ErrorCode[]): Record<number, TSchema> {
           error: Type.String({ description: 'A sentence to act on.' }),
           code: Type.Union(names.map((name) => Type.Literal(name))),
         },
-        { description: names.join(' or ') },
+        {
+          description: names.map((name) => `\`${name}\``).join(' or '),
+          examples: [
+            { success: false, data: null, error: exampleMessages[names[0] as ErrorCode] ?? '', code: names[0] },
+          ],
+        },
       )
       return [status, answer]
     }),

@@ -2,16 +2,10 @@
 interface Schema {
   type?: string | string[]
   description?: string
-  properties?: Record<string, Schema>
-  items?: Schema
-  anyOf?: Schema[]
-  const?: unknown
   minimum?: number
   maximum?: number
   maxLength?: number
   default?: unknown
-  examples?: unknown[]
-  required?: string[]
 }
 
 interface Parameter {
@@ -19,11 +13,12 @@ interface Parameter {
   required?: boolean
   description?: string
   schema: Schema
+  example?: unknown
 }
 
 interface Answer {
   description?: string
-  content?: Record<string, { schema: Schema }>
+  content?: Record<string, { schema: Schema; example?: unknown }>
 }
 
 interface Operation {
@@ -66,15 +61,18 @@ function parameterRow({ name, required, description, schema }: Parameter): strin
 
 function exampleOf(answer: Answer | undefined): string {
   const [media] = Object.values(answer?.content ?? {})
-  const [example] = media?.schema.examples ?? []
-  if (example === undefined) return ''
-  return `<details><summary>Example answer</summary><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre></details>`
+  if (media?.example === undefined) return ''
+  return `<details><summary>Example answer</summary><pre>${escapeHtml(JSON.stringify(media.example, null, 2))}</pre></details>`
 }
 
 function answerRow([status, answer]: [string, Answer]): string {
-  const [media] = Object.values(answer.content ?? {})
-  const meaning = status === '200' ? 'Success' : (media?.schema.description ?? answer.description ?? '')
-  return `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(meaning)}</td></tr>`
+  return `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(answer.description)}</td></tr>`
+}
+
+/** A request to copy, with every parameter that must be there. */
+function exampleRequest(path: string, parameters: Parameter[]): string {
+  const query = parameters.filter(({ required }) => required).map(({ name, example }) => `${name}=${example ?? '…'}`)
+  return `<pre>curl -H "Authorization: $API_KEY" \\\n  "$BASE_URL${escapeHtml(path)}?${escapeHtml(query.join('&'))}"</pre>`
 }
 
 function operationSection(path: string, method: string, operation: Operation): string {
@@ -83,6 +81,7 @@ function operationSection(path: string, method: string, operation: Operation): s
     <h2>${escapeHtml(summary)}</h2>
     <p class="route"><b>${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code></p>
     ${paragraphs(description)}
+    ${exampleRequest(path, parameters)}
     <h3>Parameters</h3>
     <div class="scroll"><table><thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead>
     <tbody>${parameters.map(parameterRow).join('')}</tbody></table></div>

@@ -5,6 +5,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { fail } from '../envelope.ts'
 import { AppError, internalErrorMessage } from '../errors.ts'
 import { isDatabaseAway } from '../store/unavailable.ts'
+import { answerHeaders } from './answer-headers.ts'
 
 /** What Fastify itself refuses, in our words. */
 const frameworkFailures: Record<string, () => AppError> = {
@@ -64,7 +65,7 @@ function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply
   throw new AppError('MethodNotAllowed', `This endpoint takes ${allowed.join(', ')}.`)
 }
 
-/** One handler writes every failure; `onUnknownRoute` runs first where no endpoint was found. */
+/** One handler writes every failure. What has no endpoint is refused before its body is read. */
 export function handleFailures(
   app: FastifyInstance,
   onUnknownRoute: (request: FastifyRequest, reply: FastifyReply) => void,
@@ -72,18 +73,15 @@ export function handleFailures(
   app.setErrorHandler(sendFailure)
   // Node would answer 417 with an empty body; an expectation that we do not know may as well be ignored (RFC 9110 §10.1.1).
   app.server.on('checkExpectation', app.routing)
-  app.setNotFoundHandler((request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    // Node would answer this by itself, without our envelope (RFC 9112 §3.2).
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+      throw new AppError('ValidationError', 'The Host header is missing.')
+    }
+    if (!request.is404) return
     onUnknownRoute(request, reply)
     refuseUnknownRoute(app, request, reply)
   })
-}
-
-/** The headers that `app.ts` puts on every answer, for those that are made before its hooks run. */
-const answerHeaders = {
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Cache-Control': 'no-store',
 }
 
 /** For what Fastify meets before a request has a route. */

@@ -1,12 +1,62 @@
 import assert from 'node:assert/strict'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, it } from 'node:test'
-import { createClient } from '../../client/src/index.ts'
+import { after, describe, it } from 'node:test'
+import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
+import { demoSite } from '../../src/demo/content.ts'
 import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
 import { startServer } from '../helpers/process.ts'
 
 const pngSignature = '89504e470d0a1a0a'
+
+/** All of the documented keys are there; further ones may be. */
+function assertKeys(value: object, documented: string[]): void {
+  assert.deepEqual(
+    documented.filter((key) => !Object.hasOwn(value, key)),
+    [],
+  )
+}
+
+describe('the demo site', () => {
+  const site = demoSite({ Blog: 'b', Team: 't', Reviews: 'r', FAQ: 'f', Subscribers: 's' }, (name) => ({
+    name,
+    key: `g/${name}.png`,
+    type: 'image',
+  }))
+  const { businessInfo, pages } = site.settings as { businessInfo: BusinessInfo; pages: Page[] }
+
+  it('has the documented keys of business information', () => {
+    assertKeys(businessInfo, ['name', 'description', 'address', 'contactInfo', 'shipping'])
+    assertKeys(businessInfo.address, ['street1', 'street2', 'city', 'state', 'zip', 'country'])
+    assertKeys(businessInfo.contactInfo, ['email', 'phoneNumber'])
+    assert.equal(typeof businessInfo.shipping, 'boolean')
+  })
+
+  it('has the documented keys of pages and their bindings', () => {
+    for (const page of pages) {
+      assertKeys(page, [
+        'name',
+        'slug',
+        'format',
+        'collections',
+        'integrations',
+        'labels',
+        'displayOnHeader',
+        'displayOnFooter',
+      ])
+      assertKeys(page.labels, ['title', 'subtitle', 'navLabel'])
+      for (const binding of page.collections)
+        assertKeys(binding, ['collectionId', 'name', 'role', 'displayAs', 'order', 'enabled'])
+      for (const binding of page.integrations) assertKeys(binding, ['type', 'name', 'role', 'displayAs'])
+    }
+    assert.ok(pages.some((page) => page.collections.length > 0) && pages.some((page) => page.integrations.length > 0))
+  })
+
+  it('has a home page, and slugs without a leading slash', () => {
+    assert.ok(pages.some((page) => page.format === 'home' || page.slug === 'home'))
+    for (const { slug } of pages) assert.ok(!slug.startsWith('/'), slug)
+  })
+})
 
 onBothEngines('npm start on an empty data folder', (engine) => {
   it('serves a whole bakery through the client, and the same one after a restart', async () => {

@@ -69,6 +69,50 @@ export function commonSuite(engine: TestEngine, { path, prepare, withId, require
     assertFailure(await get(''), 401, 'Unauthorized', /Authorization header is missing/)
   })
 
+  it('says on every 401 how to authenticate', async () => {
+    const { get } = await ready()
+    for (const key of [undefined, 'wrong', makeApiKey()])
+      assert.equal((await get(key)).headers['www-authenticate'], 'ApiKey')
+  })
+
+  it('checks the method, then the key, then the parameters', async () => {
+    const { app, group, get } = await ready()
+    assertFailure(
+      await app.inject({ method: 'POST', url: path, payload: '{bad', headers: { 'content-type': 'application/json' } }),
+      405,
+      'MethodNotAllowed',
+    )
+    assertFailure(await get('wrong', 'limit=0&filters=x'), 401, 'Unauthorized')
+    assertFailure(await get(group.key, 'limit=0&filters=x'), 400, 'ValidationError')
+  })
+
+  it('counts all keys of a group against one rate limit', async () => {
+    const created = await harness(engine, {
+      env: { RATE_LIMITS: 'anonymous=9/9,free=1/2,basic=9/9,pro=9/9,proplus=9/9' },
+    })
+    const group = await created.newGroup()
+    const { query } = await prepare(group, created)
+    const second = await createApiKey(created.service.store, group.group.id, 'second', created.clock.now)
+    const ask = (authorization: string) => created.app.inject({ url: `${path}?${query}`, headers: { authorization } })
+    assert.equal((await ask(group.key)).statusCode, 200)
+    assert.equal((await ask(second.key)).statusCode, 200)
+    assertFailure(await ask(second.key), 429, 'RateLimited')
+    assertFailure(await ask(group.key), 429, 'RateLimited')
+  })
+
+  it('refuses parameters longer than they can be', async () => {
+    const { group, get } = await ready()
+    for (const name of required) {
+      const longest = name === 'token' ? 500 : 100
+      assertFailure(
+        await get(group.key, `${name}=${'x'.repeat(longest + 1)}`),
+        400,
+        'ValidationError',
+        new RegExp(`^${name} must have at most ${longest}`),
+      )
+    }
+  })
+
   it('refuses "Bearer <key>" with 401, and says to send the bare key', async () => {
     const { group, get } = await ready()
     assertFailure(await get(`Bearer ${group.key}`), 401, 'Unauthorized', /bare API key/)

@@ -86,6 +86,27 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     })
   })
 
+  it('delivers the fields that the schema names: none without a value, null where null is stored, nothing else', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', {
+      title: { type: 'text' },
+      note: { type: 'text' },
+      rest: { type: 'text' },
+    })
+    const [object] = await group.add(collection, { value: { title: 'One' } })
+    const value = JSON.stringify({ title: 'One', note: null, fromAnOlderSchema: 'canary' })
+    await group.store.database.write((db) =>
+      db
+        .updateTable('objects')
+        .set({ value })
+        .where('id', '=', object?.id ?? '')
+        .execute(),
+    )
+    const { data } = (await group.get(`/tenant/collectionObjects?collectionId=${collection.id}`)).json()
+    assert.deepEqual(data.items[0].objectValue, { _id: object?.id, title: 'One', note: null, mediaFields: {} })
+  })
+
   it('delivers publishDate null when unset', async () => {
     const { list } = await withPosts(engine)
     assert.equal((await list()).json().data.items[0].publishDate, null)
@@ -254,6 +275,8 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     [Array.from({ length: 13 }, (_, at) => `&filters[f${at}]=1`).join(''), /^At most 12 fields/],
     [Array.from({ length: 51 }, (_, at) => `&filters[title]=${at}`).join(''), /^At most 50 filter values/],
     [`&search=${'x'.repeat(201)}`, /^search must have at most 200 characters/],
+    [`&sort=${'x'.repeat(501)}`, /^sort must have at most 500 characters/],
+    ['&skip=1000000001', /^skip must be a whole number from 0 to 1000000000/],
   ]
   it('refuses bad parameters with 400 and a message that names them', async () => {
     const { list } = await withPosts(engine)

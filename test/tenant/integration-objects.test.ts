@@ -126,6 +126,39 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     assert.equal(loaf.objectValue.variantName, undefined)
   })
 
+  it('falls back to the _id, an empty account and "variant" where a product has no id, account or variant name', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const container = await group.integration('stripe', schema)
+    const [stored] = await group.add(container, { value: { name: { S: 'Small', L: 'Large' } } })
+    const [product] = (await group.get('/tenant/integrationObjects?type=stripe')).json().data.items
+    assert.deepEqual([product.id, product.accountHandle], [stored?.id, ''])
+    assert.deepEqual(product.usingVariant, { name: 'variant', values: ['S', 'L'] })
+  })
+
+  it('lists variants that are called by whole numbers in their order, as the maps are keyed', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const container = await group.integration('stripe', schema)
+    await group.add(container, { value: { name: { '500': 'Large', '250': 'Small', rest: 'Rest' } } })
+    const [product] = (await group.get('/tenant/integrationObjects?type=stripe')).json().data.items
+    assert.deepEqual(product.usingVariant.values, ['250', '500', 'rest'])
+    assert.deepEqual(Object.keys(product.objectValue.name), ['250', '500', 'rest'])
+  })
+
+  it('refuses to group by values of more than 200 bytes', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const container = await group.integration('stripe', { name: { type: 'text' } })
+    await group.add(container, { value: { name: 'x'.repeat(201) }, externalId: 'p', accountHandle: 'a' })
+    assertFailure(
+      await group.get('/tenant/integrationObjects?type=stripe&groupBy[key]=name'),
+      400,
+      'ValidationError',
+      /too long to group by/,
+    )
+  })
+
   const lists: [parameters: string, ids: string[]][] = [
     ['', ['bread', 'loaf', 'cake', 'gift']],
     ['&sort=objectValue.name:asc', ['cake', 'gift', 'loaf', 'bread']],

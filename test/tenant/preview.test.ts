@@ -38,6 +38,19 @@ onBothEngines('GET /tenant/preview', (engine) => {
     assert.equal(answer.headers.etag, undefined)
   })
 
+  it('keeps private fields private', async () => {
+    const { newGroup, clock } = await harness(engine)
+    const group = await newGroup()
+    const reviews = await group.collection('Reviews', {
+      title: { type: 'text' },
+      email: { type: 'text', private: true },
+    })
+    const [review] = await group.add(reviews, { value: { title: 'Good', email: 'canary@example.com' }, archived: true })
+    const { token } = await createPreviewToken(group.store, { objectId: review?.id ?? '' }, clock.now)
+    const answer = await group.get(`/tenant/preview?token=${token}`)
+    assert.deepEqual(answer.json().data.objectValue, { _id: review?.id, title: 'Good', mediaFields: {} })
+  })
+
   it('delivers a product in the shape of its listing', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()

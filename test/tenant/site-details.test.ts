@@ -81,6 +81,31 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.deepEqual([data._id, data.name, data.domainName, data.tier], [site.id, 'Demo Bakery', 'demo.example', 'pro'])
   })
 
+  it('keeps siteDetails its own, and of a colour and a setting with one name delivers the setting', async () => {
+    const { answer } = await withSite(engine, () => ({
+      siteDetails: 'x',
+      tagline: 'setting',
+      colors: { tagline: 'colour' },
+    }))
+    const { data } = answer.json()
+    assert.deepEqual(Object.keys(data.siteDetails), ['schema', 'values'])
+    assert.equal(data.tagline, 'setting')
+  })
+
+  it('leaves out what is not set', async () => {
+    const { newGroup, clock } = await harness(engine)
+    const group = await newGroup()
+    const site = await createSite(group.store, { name: 'Bare', domainName: '', settings: {} }, clock.now)
+    const { data } = (await group.get(`/tenant/siteDetails?siteId=${site.id}`)).json()
+    assert.deepEqual(data, {
+      _id: site.id,
+      name: 'Bare',
+      domainName: '',
+      tier: 'free',
+      siteDetails: { schema: {}, values: { mediaFields: {} } },
+    })
+  })
+
   it('answers 404 for an unknown site', async () => {
     const { group } = await withSite(engine)
     assertFailure(await group.get('/tenant/siteDetails?siteId=66f0c0ffee0123456789abcd'), 404, 'NotFound')
