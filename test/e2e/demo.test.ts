@@ -113,3 +113,29 @@ onBothEngines('npm start on an empty data folder', (engine) => {
     assert.equal(JSON.parse(await readFile(demoFile, 'utf8')).groupId, demo.groupId)
   })
 })
+
+describe('the README', () => {
+  it('shows a request and the answer that it really gets', async () => {
+    const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+    const path = /curl -H "Authorization: \$KEY" 'http:\/\/127\.0\.0\.1:4000(\/[^']+)'/.exec(readme)?.[1] ?? ''
+    const shown = JSON.parse(/```json\n([\s\S]+?)\n```/.exec(readme)?.[1] ?? '')
+    const place = await createEmptyPlace('sqlite')
+    const server = await startServer(place.env, ['--demo'])
+    after(async () => {
+      await server.stop()
+      await place.remove()
+    })
+    const { apiKey } = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
+    const given = await (await fetch(server.baseUrl + path, { headers: { authorization: apiKey } })).json()
+    // Ids, moments and signatures differ from one demo to the next; all else is the same.
+    const settled = (value: unknown) =>
+      JSON.parse(
+        JSON.stringify(value, (_, part) =>
+          typeof part === 'string'
+            ? part.replace(/^http.*\/demo\//, '').replace(/[0-9a-f]{24}|\?.*|^\d{4}-.*Z$/g, '*')
+            : part,
+        ),
+      )
+    assert.deepEqual(settled(given), settled(shown))
+  })
+})
