@@ -8,7 +8,6 @@ import { answerHeaders } from './http/answer-headers.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { registerDocs } from './http/openapi.ts'
-import { compileQuery } from './http/query.ts'
 import { registerMediaRoute } from './media/route.ts'
 import type { LocalMediaSigner } from './media/signer.ts'
 import type { MediaStorage } from './media/storage.ts'
@@ -29,10 +28,13 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps {
   storage: MediaStorage
 }
 
+const healthPaths = ['/healthz', '/readyz']
+
 /** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
 function limitConcurrency(app: FastifyInstance, most: number): void {
   let running = 0
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (healthPaths.includes(request.url)) return // a full house is alive, and must not be restarted for it
     running += 1
     reply.raw.once('close', () => (running -= 1))
     if (running > most) {
@@ -90,10 +92,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   }) as unknown as FastifyInstance
 
   app.removeContentTypeParser('text/plain')
-  app.setValidatorCompiler((route) => {
-    if (route.httpPart === 'querystring') return compileQuery(route as never)
-    throw new Error(`No validator for ${route.httpPart} yet.`)
-  })
   app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
   app.decorateRequest('tenant')
   app.addHook('onRequest', async (request, reply) => {

@@ -8,6 +8,7 @@ export const statusOfCode = {
   MethodNotAllowed: 405,
   RequestTimeout: 408,
   PreviewExpired: 410,
+  PreconditionFailed: 412,
   PayloadTooLarge: 413,
   UriTooLong: 414,
   UnsupportedMediaType: 415,

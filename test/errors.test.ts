@@ -13,6 +13,7 @@ describe('failures', () => {
       MethodNotAllowed: 405,
       RequestTimeout: 408,
       PreviewExpired: 410,
+      PreconditionFailed: 412,
       PayloadTooLarge: 413,
       UriTooLong: 414,
       UnsupportedMediaType: 415,

@@ -226,6 +226,18 @@ describe('what is no request, or not for us', () => {
     assert.equal((await send(running.port, get('/healthz'))).status, 200)
   })
 
+  it('a request without a Host is 400 in HTTP/1.1, which asks for one, and fine in HTTP/1.0', async () => {
+    assertFailure(await send(running.port, get('/healthz').replace('Host: a.example\r\n', '')), 400, 'ValidationError')
+    assert.equal((await send(running.port, 'GET /healthz HTTP/1.0\r\n\r\n')).status, 200)
+  })
+
+  it('an unknown route is 404 before its body is looked at', async () => {
+    assertFailure(await send(running.port, post('/nope', 'application/json', '{"broken')), 404, 'NotFound')
+    assertFailure(await send(running.port, post('/nope', 'application/json', '')), 404, 'NotFound')
+    const huge = 'POST /nope HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\n'
+    assertFailure(await send(running.port, huge), 404, 'NotFound')
+  })
+
   it('an expectation that nobody knows is ignored', async () => {
     assert.equal((await send(running.port, get('/healthz', 'Expect: the-unexpected'))).status, 200)
   })

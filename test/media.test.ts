@@ -151,8 +151,14 @@ describe('a signed address', () => {
     assertRefused(await ask(signedPath(`${group.group.id}/missing.png`)), 404, 'NotFound')
     assertRefused(await ask(signedPath(`${group.group.id}/folder`)), 404, 'NotFound')
     assertRefused(await ask(signedPath(`${group.group.id}/folder/file.png/more`)), 404, 'NotFound')
-    assertRefused(await ask(signedPath(`${group.group.id}/${'x'.repeat(300)}`)), 404, 'NotFound')
+    assertRefused(await ask(signedPath(`${group.group.id}/${'x'.repeat(200)}`)), 404, 'NotFound')
     assertRefused(await ask(signedPath('a.png', 'a.png', 'no-such-bucket')), 404, 'NotFound')
+  })
+
+  it('of a file that has changed is 412 to who asks for the old one', async () => {
+    await write('changing.png')
+    const path = signedPath(`${group.group.id}/changing.png`)
+    assertRefused(await ask(path, { 'if-match': '"another"' }), 412, 'PreconditionFailed')
   })
 
   it('of a file that cannot be read is 500, and not taken for a missing one', async () => {

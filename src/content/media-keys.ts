@@ -5,12 +5,15 @@ import { isMedia, isRecord, leafOf, type Schema } from './schema.ts'
 export const bucketNamePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
 const maxKeyLength = 500
+/** File systems take names of 255 bytes; some room is left for the endings of drafts and derivatives. */
+const maxPartBytes = 200
 /** Letters of any script, digits and a few signs: nothing that a path, a URL or a shell reads as an instruction. */
 const segmentPattern = /^[\p{L}\p{N}_+@()=,'!~ -][\p{L}\p{M}\p{N}_.+@()=,'!~ -]*$/u
 
 /** A key is a relative path that cannot leave its bucket: no `..`, no hidden names, no empty parts, no backslash. */
 export function isMediaKey(key: string): boolean {
-  return key.length <= maxKeyLength && key.isWellFormed() && key.split('/').every((part) => segmentPattern.test(part))
+  if (key.length > maxKeyLength || !key.isWellFormed()) return false
+  return key.split('/').every((part) => segmentPattern.test(part) && Buffer.byteLength(part) <= maxPartBytes)
 }
 
 /** Groups may share a bucket; each has its own folder in it and can name nothing outside. */

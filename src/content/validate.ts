@@ -1,6 +1,7 @@
+import { invalid } from '../errors.ts'
 import { isDecimalText } from './decimal.ts'
 import { scalarsIn } from './index-keys.ts'
-import { isMediaKey } from './media-keys.ts'
+import { isKeyOfGroup, isMediaKey, mediaKeysIn } from './media-keys.ts'
 import { isDate, isTime, parseDateTime } from './moments.ts'
 import {
   type Field,
@@ -15,6 +16,8 @@ import {
 
 /** How many single values one field of one object may hold, over all its variants. */
 const maxValuesPerField = 1000
+/** A message is to be read, not to be longer than what it is about. */
+const maxProblemsShown = 20
 const maxVariantNameLength = 100
 const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
 const slugPattern = /^[a-z0-9]+(?:[-/_.][a-z0-9]+)*$/
@@ -126,4 +129,18 @@ export function problemsOf(schema: Schema, objectValue: unknown): string[] {
     }
   }
   return problems
+}
+
+/** Refuses a value that a group cannot store in a container, naming what is wrong with it, all at once. */
+export function checkObjectValue(schema: Schema, groupId: string, objectValue: unknown): void {
+  const problems = problemsOf(schema, objectValue)
+  if (problems.length === 0) {
+    const foreignKeys = mediaKeysIn(schema, objectValue as Record<string, unknown>).filter(
+      (key) => !isKeyOfGroup(groupId, key),
+    )
+    problems.push(...foreignKeys.map((key) => `the media key "${key}" is not one of this group`))
+  }
+  if (problems.length === 0) return
+  const more = problems.length > maxProblemsShown ? `; and ${problems.length - maxProblemsShown} more` : ''
+  throw invalid(`${problems.slice(0, maxProblemsShown).join('; ')}${more}.`)
 }

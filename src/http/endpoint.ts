@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { MediaSigner } from '../media/signer.ts'
 import type { Store } from '../store/open.ts'
 import { failureAnswers } from './answer-schemas.ts'
+import { compileQuery } from './query.ts'
 
 /** What the endpoints work with. */
 export interface EndpointDeps {
@@ -29,7 +30,7 @@ interface EndpointDefinition<Query extends TObject> {
   ): Promise<FastifyReply>
 }
 
-export type Endpoint = (deps: EndpointDeps) => Pick<RouteOptions, 'schema' | 'handler'>
+export type Endpoint = (deps: EndpointDeps) => Pick<RouteOptions, 'schema' | 'validatorCompiler' | 'handler'>
 
 export function defineEndpoint<Query extends TObject>(definition: EndpointDefinition<Query>): Endpoint {
   const { summary, description, query, answer, failures, handle } = definition
@@ -40,6 +41,7 @@ export function defineEndpoint<Query extends TObject>(definition: EndpointDefini
       querystring: query,
       response: { 200: answer, ...failureAnswers(failures) },
     },
+    validatorCompiler: compileQuery as NonNullable<RouteOptions['validatorCompiler']>,
     // The route's schema has checked the query when a handler runs.
     handler: ((request, reply) => handle(deps, request as never, reply)) satisfies RouteHandlerMethod,
   })

@@ -34,6 +34,12 @@ export function registerMediaRoute(
         reply.header('Content-Range', file.headers['Content-Range'] ?? 'bytes */*')
         throw new AppError('RangeNotSatisfiable', 'The file does not have the bytes that the Range header asks for.')
       }
+      if (file.type === 'error' && file.statusCode === 412) {
+        throw new AppError(
+          'PreconditionFailed',
+          'The file is not the one that If-Match or If-Unmodified-Since asks for.',
+        )
+      }
       if (file.type === 'error' && file.statusCode >= 500) throw file.metadata.error
       if (file.type !== 'file') throw notFound('There is no such file.')
       reply

@@ -2,11 +2,9 @@ import type { Transaction } from 'kysely'
 import type { Container, StoredObject } from '../content/delivery.ts'
 import { indexRowsOf } from '../content/index-keys.ts'
 import type { Filter } from '../content/list-query.ts'
-import { isKeyOfGroup, mediaKeysIn } from '../content/media-keys.ts'
 import { searchTextOf } from '../content/search-text.ts'
-import { problemsOf } from '../content/validate.ts'
+import { checkObjectValue } from '../content/validate.ts'
 import { unsetPublishMs } from '../content/visibility.ts'
-import { invalid } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { GroupStore } from './groups.ts'
 import { bumpRevision } from './revisions.ts'
@@ -86,10 +84,7 @@ export async function createObjects(
   nowMs: number,
 ): Promise<StoredObject[]> {
   const rows = inputs.map((input): ObjectRow => {
-    const problems = problemsOf(container.schema, input.value)
-    const foreignKey = mediaKeysIn(container.schema, input.value).find((key) => !isKeyOfGroup(groupId, key))
-    if (foreignKey !== undefined) problems.push(`the media key "${foreignKey}" is not one of this group`)
-    if (problems.length > 0) throw invalid(`${problems.join('; ')}.`)
+    checkObjectValue(container.schema, groupId, input.value)
     return {
       id: makeId(),
       group_id: groupId,

@@ -21,6 +21,16 @@ onBothEngines('writing objects', (engine) => {
     assert.equal((await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)).json().data.totalCount, 0)
   })
 
+  it('refuses what is no object at all, and shows at most 20 of many problems', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { cover: { type: 'image' } })
+    for (const value of [null, [], 'text'])
+      await assert.rejects(group.add(posts, { value } as never), /objectValue must be an object/)
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`field${n}`, 1]))
+    await assert.rejects(group.add(posts, { value: many }), (error: Error) => error.message.endsWith('; and 480 more.'))
+  })
+
   it('takes no key of another group’s file', async () => {
     const { newGroup } = await harness(engine)
     const [group, other] = [await newGroup(), await newGroup()]
