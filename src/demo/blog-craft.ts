@@ -1,4 +1,4 @@
-import type { Post } from './blog.ts'
+import type { Post } from './types.ts'
 
 /** How things are made. */
 export const craftPosts: Post[] = [

@@ -1,4 +1,4 @@
-import type { Post } from './blog.ts'
+import type { Post } from './types.ts'
 
 /** The people, the year and what comes out of the kitchen besides bread. */
 export const housePosts: Post[] = [

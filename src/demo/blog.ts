@@ -1,23 +1,7 @@
 import { withAltTexts } from './alt-texts.ts'
 import { craftPosts } from './blog-craft.ts'
 import { housePosts } from './blog-house.ts'
-import type { PictureName } from './pictures.ts'
 import { type ObjectsOf, prose } from './types.ts'
-
-export interface Post {
-  title: string
-  slug: string
-  category: string
-  author: string
-  excerpt: string
-  featured: boolean
-  tags: string[]
-  cover: PictureName
-  daysFromNow: number
-  archived?: boolean
-  /** Simple HTML. */
-  body: string
-}
 
 /** An unhurried pace: some of it is recipes. */
 const wordsPerMinute = 130

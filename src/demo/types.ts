@@ -23,6 +23,22 @@ export interface DemoProduct extends DemoObject {
   accountHandle: string
 }
 
+/** An article of the blog, as its author writes it. */
+export interface Post {
+  title: string
+  slug: string
+  category: string
+  author: string
+  excerpt: string
+  featured: boolean
+  tags: string[]
+  cover: PictureName
+  daysFromNow: number
+  archived?: boolean
+  /** Simple HTML. */
+  body: string
+}
+
 export type ObjectsOf<Item extends DemoObject = DemoObject> = (media: MediaOf) => Item[]
 
 /** Lets a text run over several lines of source: blank lines part its blocks, other line ends are spaces. */
