@@ -49,9 +49,8 @@ function checkDecisions(file: string): void {
 }
 
 function settingsTable(): string {
-  const rows = Object.entries(settings).map(
-    ([name, { default: fallback, about }]) =>
-      `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${about} |`,
+  const rows = Object.values(settings).map(
+    ({ name, default: fallback, about }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${about} |`,
   )
   return ['| name | default | meaning |', '|---|---|---|', ...rows].join('\n')
 }

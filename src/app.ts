@@ -8,6 +8,7 @@ import { answerHeaders } from './http/answer-headers.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { registerDocs } from './http/openapi.ts'
+import { compileQuery } from './http/query.ts'
 import { registerMediaRoute } from './media/route.ts'
 import type { LocalMediaSigner } from './media/signer.ts'
 import type { MediaStorage } from './media/storage.ts'
@@ -17,7 +18,6 @@ const bodyLimitBytes = 256 * 1024
 const headerLimitBytes = 16 * 1024
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
-const handlerTimeoutMs = 25_000
 /** Longer than a load balancer keeps its idle connections (usually 60 s), so that it is never us who close first. */
 const keepAliveTimeoutMs = 72_000
 
@@ -34,7 +34,7 @@ const healthPaths = ['/healthz', '/readyz']
 function limitConcurrency(app: FastifyInstance, most: number): void {
   let running = 0
   app.addHook('onRequest', async (request, reply) => {
-    if (healthPaths.includes(request.url)) return // a full house is alive, and must not be restarted for it
+    if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
     running += 1
     reply.raw.once('close', () => (running -= 1))
     if (running > most) {
@@ -65,7 +65,7 @@ function registerHealth(app: FastifyInstance, { store }: AppDeps): void {
   app.get('/healthz', { schema, logLevel: 'warn' }, async () => ({ status: 'alive' }))
   app.get('/readyz', { schema, logLevel: 'warn' }, async () => {
     if (await store.isReady()) return { status: 'ready' }
-    throw new AppError('Unavailable', 'The database is not at the current schema. Run "sluice migrate".', {
+    throw new AppError('Unavailable', 'The database is not at the current schema. Run "npx sluice migrate".', {
       retryAfterSeconds: 1,
     })
   })
@@ -80,7 +80,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    handlerTimeout: handlerTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
     forceCloseConnections: 'idle',
@@ -88,10 +87,13 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     routerOptions: { maxParamLength: headerLimitBytes },
     frameworkErrors: handleFrameworkError,
     clientErrorHandler: handleConnectionError,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
   }) as unknown as FastifyInstance
 
   app.removeContentTypeParser('text/plain')
+  app.setValidatorCompiler((route) => {
+    if (route.httpPart === 'querystring') return compileQuery(route as never)
+    throw new Error(`Nothing reads the ${route.httpPart} of a request by a schema yet.`)
+  })
   app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
   app.decorateRequest('tenant')
   app.addHook('onRequest', async (request, reply) => {

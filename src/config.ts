@@ -1,9 +1,12 @@
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { invalid } from './errors.ts'
 import type { RateLimit } from './rate-limiter.ts'
+import { isTier, type Tier, tiers } from './tiers.ts'
 
-/** Everything that can be set from outside, in one table: name, default, meaning and check. */
+/** One thing that can be set from outside: the variable's name, default, meaning and check. */
 interface Setting<Value> {
+  name: string
   default: string
   about: string
   /** Throws with the end of the sentence "NAME …". */
@@ -40,7 +43,8 @@ function httpUrl(text: string): string | undefined {
 
 function databaseUrl(text: string): string | undefined {
   if (text === '') return undefined
-  if (!/^postgres(ql)?:\/\/[^/]/.test(text)) throw new Error('must begin with postgres:// (leave it unset for SQLite)')
+  if (!/^postgres(ql)?:\/\/[^/]/.test(text))
+    throw new Error('must be an address such as postgres://user@host/database, or unset for SQLite')
   return text
 }
 
@@ -64,104 +68,100 @@ function addressList(text: string): string[] {
   return addresses
 }
 
-function rateLimits(text: string): Record<string, RateLimit> {
-  const entries = text.split(',').map((entry) => {
-    const match = /^([a-z]+)=(\d{1,7})\/(\d{1,7})$/.exec(entry)
-    const [, tier = '', perSecond, burst] = match ?? []
-    if (Number(perSecond) < 1 || Number(burst) < 1 || !match) {
+/** `anonymous` is for callers that no key vouches for. */
+type RateLimits = Record<Tier | 'anonymous', RateLimit>
+
+function rateLimits(text: string): RateLimits {
+  const limits: Partial<Record<string, RateLimit>> = {}
+  for (const entry of text.split(',')) {
+    const [, tier = '', perSecond, burst] = /^([a-z]+)=(\d{1,7})\/(\d{1,7})$/.exec(entry) ?? []
+    const limit = { perSecond: Number(perSecond), burst: Number(burst) }
+    if (!(limit.perSecond >= 1 && limit.burst >= 1)) {
       throw new Error('must be entries such as free=50/100 (requests per second / burst) separated by commas')
     }
-    return [tier, { perSecond: Number(perSecond), burst: Number(burst) }] as const
-  })
-  const limits = Object.fromEntries(entries)
-  for (const tier of ['anonymous', 'free', 'basic', 'pro', 'proplus']) {
+    if (tier !== 'anonymous' && !isTier(tier)) throw new Error(`must not have an entry for "${tier}", which is no tier`)
+    limits[tier] = limit
+  }
+  for (const tier of ['anonymous', ...tiers]) {
     if (!Object.hasOwn(limits, tier)) throw new Error(`must have an entry for ${tier}`)
   }
-  return limits
+  return limits as RateLimits
 }
 
-function setting<Value>(fallback: string, about: string, parse: (text: string) => Value): Setting<Value> {
-  return { default: fallback, about, parse }
+function setting<Value>(name: string, fallback: string, about: string, parse: (text: string) => Value): Setting<Value> {
+  return { name, default: fallback, about, parse }
 }
 
+/** All that can be set, by its name in `Config`. The documentation's table is made from this one. */
 export const settings = {
-  PORT: setting('4000', 'Port to listen on; 0 takes a free one.', wholeNumber(0, 65_535)),
-  HOST: setting('127.0.0.1', 'Address to listen on; `0.0.0.0` for all.', (text) => text),
-  PUBLIC_URL: setting(
+  port: setting('PORT', '4000', 'Port to listen on; 0 takes a free one.', wholeNumber(0, 65_535)),
+  host: setting('HOST', '127.0.0.1', 'Address to listen on; `0.0.0.0` for all.', (text) => text),
+  publicUrl: setting(
+    'PUBLIC_URL',
     '',
     'Address under which clients reach the service, for media URLs. Default: `http://HOST:PORT`.',
     httpUrl,
   ),
-  DATA_DIR: setting('./data', 'Folder of the SQLite files, media and the master key.', (text) => resolve(text)),
-  DATABASE_URL: setting('', '`postgres://…` to use PostgreSQL; unset for SQLite in `DATA_DIR`.', databaseUrl),
-  SLUICE_MASTER_KEY: setting(
+  dataDir: setting(
+    'DATA_DIR',
+    '',
+    'Folder of the SQLite files, media and the master key. Default: `data` in Sluice’s own folder.',
+    (text) => (text === '' ? join(import.meta.dirname, '../data') : resolve(text)),
+  ),
+  databaseUrl: setting(
+    'DATABASE_URL',
+    '',
+    '`postgres://…` to use PostgreSQL; unset for SQLite in `DATA_DIR`.',
+    databaseUrl,
+  ),
+  masterKey: setting(
+    'SLUICE_MASTER_KEY',
     '',
     '32 bytes as 64 hex digits; signing keys come from it. Default: made on first start in `DATA_DIR/master.key`. Must be the same on every machine.',
     masterKey,
   ),
-  SIGNED_URL_TTL_SECONDS: setting(
+  signedUrlTtlSeconds: setting(
+    'SIGNED_URL_TTL_SECONDS',
     '86400',
     'Longest life of a signed media URL; every URL handed out lives at least half of it.',
     wholeNumber(60, 604_800),
   ),
-  RATE_LIMITS: setting(
+  rateLimits: setting(
+    'RATE_LIMITS',
     'anonymous=20/100,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',
     'Requests per second / burst by tier, for each group and process. `anonymous`: refused requests, by address.',
     rateLimits,
   ),
-  MAX_CONCURRENT_REQUESTS: setting(
+  maxConcurrentRequests: setting(
+    'MAX_CONCURRENT_REQUESTS',
     '1000',
     'Requests in work at once; one more is answered 503.',
     wholeNumber(1, 1_000_000),
   ),
-  TRUST_PROXY: setting(
+  trustProxy: setting(
+    'TRUST_PROXY',
     '',
     'Addresses of your reverse proxies. Only from these are X-Forwarded-* headers believed.',
     addressList,
   ),
-  LOG_LEVEL: setting('info', `One of ${logLevels.join(', ')}.`, oneOf(logLevels)),
+  logLevel: setting('LOG_LEVEL', 'info', `One of ${logLevels.join(', ')}.`, oneOf(logLevels)),
 }
 
 type Settings = typeof settings
 
-export interface Config {
-  port: ReturnType<Settings['PORT']['parse']>
-  host: string
-  publicUrl: string | undefined
-  dataDir: string
-  databaseUrl: string | undefined
-  masterKey: Buffer | undefined
-  signedUrlTtlSeconds: number
-  rateLimits: Record<string, RateLimit>
-  maxConcurrentRequests: number
-  trustProxy: string[]
-  logLevel: (typeof logLevels)[number]
-}
+export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> }
 
 /** Reads and checks the environment once. Throws one error that names every bad value. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Readonly<Config> {
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
-  function read<Value>(name: keyof Settings, { default: fallback, parse }: Setting<Value>): Value {
+  const values = Object.entries(settings).map(([key, { name, default: fallback, parse }]) => {
     try {
-      return parse(env[name] || fallback)
+      return [key, parse(env[name] || fallback)]
     } catch (error) {
       problems.push(`${name} ${(error as Error).message}.`)
-      return parse(fallback)
+      return [key, undefined]
     }
-  }
-  const config = {
-    port: read('PORT', settings.PORT),
-    host: read('HOST', settings.HOST),
-    publicUrl: read('PUBLIC_URL', settings.PUBLIC_URL),
-    dataDir: read('DATA_DIR', settings.DATA_DIR),
-    databaseUrl: read('DATABASE_URL', settings.DATABASE_URL),
-    masterKey: read('SLUICE_MASTER_KEY', settings.SLUICE_MASTER_KEY),
-    signedUrlTtlSeconds: read('SIGNED_URL_TTL_SECONDS', settings.SIGNED_URL_TTL_SECONDS),
-    rateLimits: read('RATE_LIMITS', settings.RATE_LIMITS),
-    maxConcurrentRequests: read('MAX_CONCURRENT_REQUESTS', settings.MAX_CONCURRENT_REQUESTS),
-    trustProxy: read('TRUST_PROXY', settings.TRUST_PROXY),
-    logLevel: read('LOG_LEVEL', settings.LOG_LEVEL),
-  }
-  if (problems.length > 0) throw new Error(`The settings cannot be used:\n  ${problems.join('\n  ')}`)
-  return Object.freeze(config)
+  })
+  if (problems.length > 0) throw invalid(`The settings cannot be used:\n  ${problems.join('\n  ')}`)
+  return Object.freeze(Object.fromEntries(values))
 }

@@ -5,7 +5,8 @@ import type { Config } from './config.ts'
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
   const code = 'code' in error ? error.code : 'errcode' in error ? error.errcode : undefined
-  return { type: error.name, message: error.message, code, stack: error.stack }
+  const cause = error.cause === undefined ? undefined : describeError(error.cause)
+  return { type: error.name, message: error.message, code, stack: error.stack, cause }
 }
 
 /**

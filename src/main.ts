@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { runCommand } from './cli/index.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
@@ -6,38 +5,39 @@ import { AppError } from './errors.ts'
 import { createLogger } from './logging.ts'
 import { openConfiguredStore } from './service.ts'
 import type { Store } from './store/open.ts'
+import { isDatabaseAway } from './store/unavailable.ts'
 
-/** A mistake of the caller, or a state that the message explains; anything else shows its stack. */
-function isExplained(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false
-  return (
-    error instanceof AppError ||
-    ('code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) ||
-    error.name === 'Error'
-  )
+/** The sentence for what a person can do something about; anything else is a fault of ours and shows its stack. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error ? String(error.code) : ''
+  if (error instanceof AppError || code.startsWith('ERR_PARSE_ARGS')) return error.message
+  if (code === 'EADDRINUSE') return `${error.message}. Stop what listens there, or set PORT to another port.`
+  if (code === 'EACCES' || code === 'EROFS') return `${error.message}. Set DATA_DIR to a folder that can be written.`
+  if (isDatabaseAway(error)) return `The database does not answer (${error.message || code}). Is DATABASE_URL right?`
+  if ('severity' in error) return `PostgreSQL says: ${error.message}. Check DATABASE_URL and the rights of its role.`
+  return error.stack ?? error.message
 }
 
-try {
+async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
   let opened: Promise<Store> | undefined
-  const openMigrated = async (): Promise<Store> => {
-    const store = await openConfiguredStore(config, systemClock, logger)
-    await store.migrateAll()
-    return store
+  const store = (): Promise<Store> => {
+    opened ??= openConfiguredStore(config, systemClock, logger)
+    return opened
   }
+  const print = (text: string): void => void process.stdout.write(`${text}\n`)
   try {
-    await runCommand(process.argv.slice(2), {
-      config,
-      clock: systemClock,
-      logger,
-      store: () => (opened ??= openMigrated()),
-      print: (text) => process.stdout.write(`${text}\n`),
-    })
+    await runCommand(process.argv.slice(2), { config, clock: systemClock, logger, store, print })
   } finally {
-    await (await opened)?.close()
+    await (await opened?.catch(() => undefined))?.close()
   }
+}
+
+try {
+  await main()
 } catch (error) {
-  process.stderr.write(`${isExplained(error) ? error.message : String((error as Error)?.stack ?? error)}\n`)
+  process.stderr.write(`${explain(error)}\n`)
   process.exit(1)
 }

@@ -1,6 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { invalid } from './errors.ts'
 
 const keyBytes = 32
 
@@ -26,7 +27,7 @@ export function loadMasterKey(dataDir: string, given: Buffer | undefined): Buffe
   if (!existsSync(path)) makeKeyFile(path)
   const text = readFileSync(path, 'utf8').trim()
   // `Buffer.from` alone would stop at the first bad digit and say nothing.
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new Error(`${path} must hold 64 hex digits. Restore it from your backup.`)
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalid(`${path} must hold 64 hex digits. Restore it from your backup.`)
   return Buffer.from(text, 'hex')
 }
 

@@ -1,3 +1,4 @@
+import { createBoundedMap } from './bounded-map.ts'
 import type { Clock } from './clock.ts'
 
 export interface RateLimit {
@@ -8,7 +9,6 @@ export interface RateLimit {
 
 export interface RateDecision {
   allowed: boolean
-  limit: RateLimit
   remaining: number
   /** Until the whole burst is there again. */
   resetSeconds: number
@@ -29,7 +29,7 @@ export function createRateLimiter(
   clock: Clock,
   maxSubjects = 50_000,
 ): (subject: string, limit: RateLimit) => RateDecision {
-  const buckets = new Map<string, Bucket>()
+  const buckets = createBoundedMap<string, Bucket>(maxSubjects)
 
   function filledBucket(subject: string, limit: RateLimit, nowMs: number): Bucket {
     const full = limit.burst * perRequest
@@ -45,12 +45,9 @@ export function createRateLimiter(
     const allowed = bucket.milliTokens >= perRequest
     if (allowed) bucket.milliTokens -= perRequest
     const tokens = bucket.milliTokens / perRequest
-    buckets.delete(subject) // and back in at the end: the map's order is the order of last use
     buckets.set(subject, bucket)
-    if (buckets.size > maxSubjects) buckets.delete(buckets.keys().next().value ?? '')
     return {
       allowed,
-      limit,
       remaining: Math.floor(tokens),
       resetSeconds: Math.ceil((limit.burst - tokens) / limit.perSecond),
       retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / limit.perSecond)),

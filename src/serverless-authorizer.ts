@@ -13,7 +13,9 @@ interface AuthorizerEvent {
 
 type AuthorizerAnswer = { isAuthorized: true; context: Tenant } | { isAuthorized: false }
 
-export function createAuthorizerHandler(authorize: Authorizer): (event: AuthorizerEvent) => Promise<AuthorizerAnswer> {
+export function createAuthorizerHandler(
+  authorize: Authorizer<Tenant>,
+): (event: AuthorizerEvent) => Promise<AuthorizerAnswer> {
   return async ({ headers = {} }) => {
     const tenant = await authorize(headers.authorization ?? headers.Authorization ?? '')
     if (!tenant) return { isAuthorized: false }

@@ -3,13 +3,16 @@ import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
+import type { ServedTenant } from './http/admission.ts'
 import { createLogger } from './logging.ts'
 import { deriveKey, loadMasterKey } from './master-key.ts'
 import { createLocalSigner } from './media/signer.ts'
 import { createLocalStorage, type MediaStorage } from './media/storage.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { findTenantOfKey } from './store/api-keys.ts'
+import { openGroup } from './store/groups.ts'
 import { openStore, type Store } from './store/open.ts'
+import { readRevision } from './store/revisions.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
 
 /** All parts of the running service, and the orderly way down. */
@@ -33,7 +36,7 @@ export function openConfiguredStore(config: Config, clock: Clock, logger: Logger
     dataDir: config.dataDir,
     databaseUrl: config.databaseUrl,
     clock,
-    onIdleError: (error) => logger.warn({ err: error }, 'a database connection broke while idle'),
+    onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
   })
 }
 
@@ -41,7 +44,6 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const store = await openConfiguredStore(config, clock, logger)
-  await store.migrateAll()
   const storage = createLocalStorage(config.dataDir)
   const signer = createLocalSigner({
     key: deriveKey(loadMasterKey(config.dataDir, config.masterKey), 'media signing'),
@@ -49,7 +51,11 @@ export async function createService(config: Config, options: ServiceOptions = {}
     ttlSeconds: config.signedUrlTtlSeconds,
     clock,
   })
-  const authorize = createAuthorizer({ findTenant: (secretHash) => findTenantOfKey(store, secretHash), clock })
+  const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
+    const tenant = await findTenantOfKey(store, secretHash)
+    return tenant && { ...tenant, revision: await readRevision(await openGroup(store, tenant)) }
+  }
+  const authorize = createAuthorizer({ findTenant, clock })
   const takeToken = createRateLimiter(clock)
   const app = buildApp({ config, logger, store, storage, signer, authorize, takeToken, clock })
   return {

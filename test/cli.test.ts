@@ -47,6 +47,8 @@ onBothEngines('the command line', (engine) => {
     }
     await assert.rejects(run('key', 'crate'), /Did you mean:\n {2}sluice key create <group>/)
     await assert.rejects(run('nonsense'), /sluice --help/)
+    assert.match(await run('key', '--help'), /sluice key create[\s\S]+sluice key revoke/)
+    assert.match(await run('--version'), /^\d+\.\d+\.\d+$/)
     await assert.rejects(run('key', 'create'), /Usage: sluice key create <group>/)
     await assert.rejects(run('group', 'list', '--nope'), /--nope/)
   })
@@ -67,6 +69,21 @@ onBothEngines('the command line', (engine) => {
     clock.now += 1000
     assert.equal(await ask(), 401)
     assert.match(await run('key', 'list', group.id), /revoked 2026-03-01/)
+  })
+
+  it('revokes a leaked key by the key itself, and never repeats a key in a message', async () => {
+    const { run, json, newGroup } = await terminal(engine)
+    const group = await newGroup({ name: 'Shop' })
+    const stranger = await newGroup({ name: 'Stranger' })
+    await assert.rejects(
+      run('key', 'revoke', 'Stranger', group.key),
+      (error: Error) => !error.message.includes(group.key),
+    )
+    assert.ok(!(await run('key', 'revoke', 'Shop', group.key)).includes(group.key))
+    const [key] = await json('key', 'list', 'Shop')
+    assert.notEqual(key.revokedMs, null)
+    const [untouched] = await json('key', 'list', stranger.group.id)
+    assert.equal(untouched.revokedMs, null)
   })
 
   it('freezes and unfreezes a group by name or id', async () => {
@@ -97,7 +114,7 @@ onBothEngines('the command line', (engine) => {
     [['group', 'create', 'X', '--bucket', 'No Bucket'], /bucketName must be/],
     [['group', 'freeze', 'nobody'], /There is no group "nobody"/],
     [['key', 'create', 'nobody'], /There is no group "nobody"/],
-    [['key', 'revoke', 'Shop', 'nothing'], /No single key "nothing"/],
+    [['key', 'revoke', 'Shop', 'nothing'], /The group has no such key/],
     [['preview', 'create', 'Shop', 'nothing'], /There is no object "nothing"/],
     [['preview', 'create', 'Shop', 'x', '--for', 'ever'], /such as 30m, 24h or 7d/],
     [['preview', 'create', 'Shop', 'x', '--max-uses', 'many'], /whole number/],
@@ -113,6 +130,9 @@ onBothEngines('the command line', (engine) => {
     const { run } = await terminal(engine)
     await run('group', 'create', 'Twin')
     await run('group', 'create', 'Twin')
-    await assert.rejects(run('group', 'freeze', 'Twin'), /Several groups are called "Twin"; use the id/)
+    await assert.rejects(
+      run('group', 'freeze', 'Twin'),
+      /Several groups are called "Twin"; use the id: [0-9a-f]{24}, [0-9a-f]{24}/,
+    )
   })
 })

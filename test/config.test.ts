@@ -59,7 +59,7 @@ describe('readConfig', () => {
       DATABASE_URL: 'postgresql://user:pass@db:5432/sluice',
       SLUICE_MASTER_KEY: 'aB'.repeat(32),
       SIGNED_URL_TTL_SECONDS: '60',
-      RATE_LIMITS: 'anonymous=1/1,free=2/2,basic=3/3,pro=4/4,proplus=5/5,custom=6/7',
+      RATE_LIMITS: 'anonymous=1/1,free=2/2,basic=3/3,pro=4/4,proplus=6/7',
       MAX_CONCURRENT_REQUESTS: '1',
       TRUST_PROXY: '10.0.0.0/8,::1,192.168.1.1,fd00::/8,::ffff:10.0.0.1',
       LOG_LEVEL: 'silent',
@@ -71,7 +71,7 @@ describe('readConfig', () => {
     assert.equal(config.databaseUrl, 'postgresql://user:pass@db:5432/sluice')
     assert.deepEqual(config.masterKey, Buffer.alloc(32, 0xab))
     assert.equal(config.signedUrlTtlSeconds, 60)
-    assert.deepEqual(config.rateLimits.custom, { perSecond: 6, burst: 7 })
+    assert.deepEqual(config.rateLimits.proplus, { perSecond: 6, burst: 7 })
     assert.equal(config.maxConcurrentRequests, 1)
     assert.deepEqual(config.trustProxy, ['10.0.0.0/8', '::1', '192.168.1.1', 'fd00::/8', '::ffff:10.0.0.1'])
     assert.equal(config.logLevel, 'silent')
@@ -85,7 +85,7 @@ describe('readConfig', () => {
     assert.throws(() => Object.assign(config, { more: 1 }), TypeError)
   })
 
-  const limits = settings.RATE_LIMITS.default
+  const limits = settings.rateLimits.default
   const bad: Record<string, string[]> = {
     PORT: ['-1', '65536', '80.5', '0x50', '1e3', ' 80', '80 ', 'http', 'NaN', '9'.repeat(13)],
     PUBLIC_URL: [
@@ -96,7 +96,7 @@ describe('readConfig', () => {
     SLUICE_MASTER_KEY: ['a', 'a'.repeat(63), 'a'.repeat(65), 'g'.repeat(64), 'a'.repeat(128), `${'a'.repeat(64)}\n`],
     SIGNED_URL_TTL_SECONDS: ['0', '59', '604801', '-60', '60.5', '1d'],
     RATE_LIMITS: [
-      'free', 'free=1', 'free=1/1', '=1/1', ',', limits.replace('free=50/100', 'free=0/100'),
+      `${limits},gold=1/1`, 'free', 'free=1', 'free=1/1', '=1/1', ',', limits.replace('free=50/100', 'free=0/100'),
       limits.replace('free=50/100', 'free=50/0'), limits.replace('free=50', 'free=-50'), limits.replace('free=50', 'free=50.5'),
       limits.replace('anonymous', 'somebody'), `${limits},`, `${limits}, more=1/1`, `${limits},__proto__=1/1`,
     ],
@@ -122,7 +122,9 @@ describe('readConfig', () => {
       .slice(1)
     assert.deepEqual(
       lines.map((line) => line.trim().split(' ')[0]),
-      Object.keys(settings).filter((name) => name in bad),
+      Object.values(settings)
+        .map(({ name }) => name)
+        .filter((name) => name in bad),
     )
   })
 

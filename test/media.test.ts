@@ -544,7 +544,7 @@ describe('signing', () => {
     ttlSeconds: 60,
     clock: () => 0,
   })
-  const tenant = { groupID: 'a'.repeat(24), bucketName: bucket, database: 'main', tier: 'free' }
+  const tenant = { groupID: 'a'.repeat(24), bucketName: bucket, database: 'main', tier: 'free' as const }
   const sign = signFor(signer, tenant)
 
   it('gives an absolute address under the base URL, and says when it ends', () => {

@@ -49,7 +49,10 @@ const defaultPageSize = 100
 export function createClient(options: ClientOptions): SluiceClient {
   refuseBrowser()
   // The key stays in this closure: nothing that prints or serialises the client can show it.
-  const get = createGet(checkOptions(options))
+  const settings = checkOptions(options)
+  const get = createGet(settings)
+  // A preview may be limited to a number of uses, and an attempt that failed half-way may have been one.
+  const getOnce = createGet({ ...settings, retries: 0 })
 
   const listObjects = <Fields extends object>(collectionId: string, { signal, ...query }: ListOptions = {}) =>
     get<CollectionList<Fields>>('collectionObjects', { ...query, collectionId }, signal)
@@ -73,7 +76,7 @@ export function createClient(options: ClientOptions): SluiceClient {
       all: <Fields extends object>({ pageSize: limit = defaultPageSize, ...criteria }: AllProductsOptions) =>
         eachItem((skip) => listProducts<Fields>({ ...criteria, limit, skip })),
     },
-    preview: (token, { signal } = {}) => get('preview', { token }, signal),
+    preview: (token, { signal } = {}) => getOnce('preview', { token }, signal),
   }
 }
 

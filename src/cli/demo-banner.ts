@@ -3,7 +3,7 @@ import type { Demo } from '../demo/seed.ts'
 /** What a newcomer needs to send the first request. */
 export function describeDemo({ baseUrl, apiKey, siteId, collections, previewToken }: Demo): string {
   return `
-  Sluice is ready, with a demo bakery in it.
+  A demo bakery to look around in.
 
   Base URL     ${baseUrl}
   API key      ${apiKey}

@@ -1,5 +1,6 @@
 import { toIso } from '../content/moments.ts'
-import { createGroup, findGroup, listGroups, setFrozen, tiers } from '../store/groups.ts'
+import { createGroup, findGroup, listGroups, setFrozen } from '../store/groups.ts'
+import { tiers } from '../tiers.ts'
 import { type Command, printResult, textOption, toTable } from './command.ts'
 
 const groupCreate: Command = {
@@ -24,7 +25,7 @@ Example:
       { name, ...(tier && { tier }), ...(database && { database }), ...(bucketName && { bucketName }) },
       context.clock(),
     )
-    const next = `Next: sluice key create ${group.id}`
+    const next = `Next: npx sluice key create ${group.id}`
     printResult(context, input, group, `Made group ${group.id} "${group.name}" (${group.tier}).\n${next}`)
   },
 }
@@ -50,7 +51,7 @@ const groupList: Command = {
       context,
       input,
       groups,
-      groups.length > 0 ? table : 'No groups yet. Make one: sluice group create <name>',
+      groups.length > 0 ? table : 'No groups yet. Make one: npx sluice group create <name>',
     )
   },
 }

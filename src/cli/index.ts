@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import packageFile from '../../package.json' with { type: 'json' }
 import { invalid } from '../errors.ts'
 import type { Command, CommandContext } from './command.ts'
 import { groupCommands } from './group.ts'
@@ -19,12 +20,15 @@ const commands: readonly Command[] = [
 
 const usageOf = ({ name, args }: Command): string => ['sluice', name, ...args.map((arg) => `<${arg}>`)].join(' ')
 
+function listOf(shown: readonly Command[]): string {
+  const width = Math.max(...shown.map((command) => usageOf(command).length))
+  return shown.map((command) => `  ${usageOf(command).padEnd(width)}   ${command.summary}`).join('\n')
+}
+
 function overview(): string {
-  const width = Math.max(...commands.map((command) => usageOf(command).length))
-  const lines = commands.map((command) => `  ${usageOf(command).padEnd(width)}   ${command.summary}`)
   return `Sluice delivers a website's content, products and previews to its server.
 
-${lines.join('\n')}
+${listOf(commands)}
 
 Every command takes --help, and --json for scripts; all work while a server is running.
 To look around with demo content: npm start`
@@ -46,10 +50,14 @@ function findCommand(argv: string[]): { command: Command; rest: string[] } | und
 export async function runCommand(argv: string[], context: CommandContext): Promise<void> {
   const [first] = argv
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') return context.print(overview())
+  if (first === '--version') return context.print(packageFile.version)
   const found = findCommand(argv)
   if (!found) {
-    const near = commands.filter((command) => command.name.split(' ')[0] === first).map(usageOf)
-    const hint = near.length > 0 ? `Did you mean:\n  ${near.join('\n  ')}` : 'Run "sluice --help" to see all commands.'
+    const family = commands.filter((command) => command.name.split(' ')[0] === first)
+    if (family.length > 0 && ['--help', '-h', undefined].includes(argv[1])) return context.print(listOf(family))
+    const near = family.map(usageOf)
+    const hint =
+      near.length > 0 ? `Did you mean:\n  ${near.join('\n  ')}` : 'Run "npx sluice --help" to see all commands.'
     throw invalid(`There is no command "${argv.join(' ')}". ${hint}`)
   }
   const { command, rest } = found

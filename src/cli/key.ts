@@ -45,7 +45,7 @@ const keyList: Command = {
       key.revokedMs === null ? 'live' : `revoked ${toIso(key.revokedMs)}`,
     ])
     const table = toTable(['ID', 'KEY', 'LABEL', 'CREATED', 'STATE'], rows)
-    printResult(context, input, keys, keys.length > 0 ? table : 'No keys yet. Make one: sluice key create <group>')
+    printResult(context, input, keys, keys.length > 0 ? table : 'No keys yet. Make one: npx sluice key create <group>')
   },
 }
 
@@ -54,7 +54,7 @@ const keyRevoke: Command = {
   summary: 'End an API key',
   args: ['group', 'key'],
   options: {},
-  help: `<group> is an id or a name, <key> the id or the beginning that "sluice key list" shows.
+  help: `<group> is an id or a name; <key> is the key itself, its id, or the beginning that "npx sluice key list" shows.
 Takes effect within 1 second, also on servers that are running.`,
   async run(context, input) {
     const store = await context.store()

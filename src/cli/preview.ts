@@ -40,8 +40,9 @@ Example:
   async run(context, input) {
     const life = textOption(input, 'for')
     const uses = textOption(input, 'max-uses')
+    const group = await groupOf(context, input)
     const created = await createPreviewToken(
-      await groupOf(context, input),
+      group,
       {
         objectId: input.args[1] ?? '',
         ...(life !== undefined && { lifeSeconds: parseDuration(life) }),
@@ -49,7 +50,8 @@ Example:
       },
       context.clock(),
     )
-    const text = `${created.token}\n\nThis token is shown only now. It ends ${toIso(created.expiresMs)}.\nTo end it earlier: sluice preview revoke ${input.args[0]} ${created.id}`
+    const ending = `This token is shown only now. It ends ${toIso(created.expiresMs)}.`
+    const text = `${created.token}\n\n${ending}\nTo end it earlier: npx sluice preview revoke ${group.groupId} ${created.id}`
     printResult(context, input, created, text)
   },
 }

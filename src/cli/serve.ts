@@ -1,14 +1,26 @@
-import { createService } from '../service.ts'
-import type { Command } from './command.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../errors.ts'
+import { createService, type Service } from '../service.ts'
+import type { Command, CommandContext } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
 
 const shutdownMs = 30_000
 
-/** Resolves at the first request to stop. A second one, or half a minute, ends the process the hard way. */
+/** Resolves at the first request to stop. A second one ends the process as if nobody were listening. */
 function untilAskedToStop(): Promise<NodeJS.Signals> {
+  const signals = ['SIGTERM', 'SIGINT'] as const
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
+    const stop = (signal: NodeJS.Signals): void => {
+      for (const name of signals) process.off(name, stop)
+      resolve(signal)
+    }
+    for (const name of signals) process.on(name, stop)
   })
+}
+
+async function closeInTime(service: Service): Promise<void> {
+  const inTime = await Promise.race([service.close().then(() => true), sleep(shutdownMs, false, { ref: false })])
+  if (!inTime) throw new AppError('Unavailable', 'Requests were still running after 30 seconds; they were cut off.')
 }
 
 export const serveCommand: Command = {
@@ -21,22 +33,24 @@ takes no new connections, finishes what runs, closes the databases, within 30 se
 
 Options:
   --demo   fill an empty service with the demo bakery and print how to try it`,
-  async run({ config, clock, logger, print }, { options }) {
+  async run(context, { options }) {
+    const { config, clock, logger } = context
     const service = await createService(config, { clock, logger })
-    // The demo's pictures are drawn by code that a real service never needs.
-    const demoMaker = options.demo ? await import('../demo/seed.ts') : undefined
-    const demo = await demoMaker?.findOrSeedDemo({ ...service, clock }, config.dataDir)
+    const stopped = untilAskedToStop()
     const baseUrl = await service.listen()
-    if (demoMaker && demo) print(describeDemo(await demoMaker.writeDemoFile(config.dataDir, { ...demo, baseUrl })))
-    else logger.info({ baseUrl }, 'listening')
-    const signal = await untilAskedToStop()
+    if (options.demo) await showDemo(service, context, baseUrl)
+    const signal = await stopped
     logger.info({ signal }, 'stopping')
-    const deadline = setTimeout(() => {
-      logger.error('requests were still running after 30 seconds; ending them')
-      process.exit(1)
-    }, shutdownMs)
-    await service.close()
-    clearTimeout(deadline)
+    await closeInTime(service)
     logger.info('stopped')
   },
+}
+
+/** The demo's pictures are drawn by code that a real service never loads. */
+async function showDemo(service: Service, { config, clock, print }: CommandContext, baseUrl: string): Promise<void> {
+  const { findOrSeedDemo, writeDemoFile } = await import('../demo/seed.ts')
+  const onSeed = (): void => print('\n  Filling in the demo bakery …')
+  const demo = await findOrSeedDemo({ ...service, clock }, config.dataDir, onSeed)
+  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl })))
+  else print('\n  There are groups already, so no demo was made. To add one: npx sluice seed\n')
 }

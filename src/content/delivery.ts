@@ -1,50 +1,15 @@
 import type { CollectionObject, IntegrationObject, MediaValue, SiteDetails, ValueBase } from '../../client/src/wire.ts'
+import { isMediaValue, replaceMedia } from './media-values.ts'
+import { type Container, type StoredObject, type StoredSite, unsetPublishMs } from './model.ts'
 import { toIso } from './moments.ts'
-import { type Field, isMedia, isRecord, isVariantMap, leafOf, mediaTypes, type Schema } from './schema.ts'
-import { unsetPublishMs } from './visibility.ts'
+import { type Field, isMedia, isVariantMap, leafOf, type Schema } from './schema.ts'
 
 /** Makes the address of one file. Throws when it cannot: an unsigned address is never delivered. */
 export type SignMedia = (key: string) => MediaValue['currentFile']
 
-/** A collection, or the products of one payment integration: a schema and the objects that follow it. */
-export interface Container {
-  id: string
-  name: string
-  schema: Schema
-}
-
-/** An object as it is stored. */
-export interface StoredObject {
-  id: string
-  value: Record<string, unknown>
-  publishMs: number
-  archived: boolean
-  createdMs: number
-  updatedMs: number
-  /** Products only: the provider's id of it and the account it belongs to. */
-  externalId: string | null
-  accountHandle: string | null
-}
-
-function isMediaValue(value: unknown): value is { name: string; key: string; type: string } {
-  return (
-    isRecord(value) &&
-    typeof value.name === 'string' &&
-    typeof value.key === 'string' &&
-    (mediaTypes as readonly unknown[]).includes(value.type)
-  )
-}
-
-function signed(value: { name: string; key: string; type: string }, sign: SignMedia): MediaValue {
-  return { ...value, currentFile: sign(value.key) }
-}
-
 /** Signs every media value in a structure of any shape: single, in a list, in a variant map, deep inside settings. */
-export function signAll(value: unknown, sign: SignMedia): unknown {
-  if (isMediaValue(value)) return signed(value, sign)
-  if (Array.isArray(value)) return value.map((item) => signAll(item, sign))
-  if (isRecord(value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, signAll(item, sign)]))
-  return value
+function signAll(value: unknown, sign: SignMedia): unknown {
+  return replaceMedia(value, (media) => ({ ...media, currentFile: sign(media.key) }))
 }
 
 function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
@@ -107,21 +72,13 @@ export function deliverIntegrationObject(
     id: object.externalId ?? object.id,
     type: integration.name,
     platform: integration.name,
-    accountHandle: object.accountHandle ?? '',
+    accountHandle: object.accountHandle,
     objectValue: deliverValue(integration.schema, object, sign) as IntegrationObject['objectValue'],
     ...(variants && {
       usingVariant: { name: typeof variantName === 'string' ? variantName : 'variant', values: Object.keys(variants) },
     }),
     ...deliverState(object),
   }
-}
-
-/** A site as it is stored: four known facts and open settings. */
-export interface StoredSite {
-  id: string
-  name: string
-  domainName: string
-  settings: { colors?: Record<string, string>; [key: string]: unknown }
 }
 
 export function deliverSite(site: StoredSite, tier: string, sign: SignMedia): SiteDetails {

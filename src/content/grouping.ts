@@ -1,7 +1,7 @@
 import type { IntegrationGroup, IntegrationObject } from '../../client/src/wire.ts'
 import { invalid } from '../errors.ts'
 import { rowsOfField, sortKeyOfText, textOfFilterKey } from './index-keys.ts'
-import { type Filter, parseFilter, type RawQuery } from './list-query.ts'
+import { type Filter, parseFilter, withoutPrefix } from './list-query.ts'
 import type { Schema } from './schema.ts'
 
 export const maxGroups = 1000
@@ -12,22 +12,17 @@ export interface GroupBy {
   field: string | undefined
 }
 
-const shape = /^groupBy\[(key|value)\]$/
+export interface GroupByParameters {
+  key?: string
+  value?: string
+}
 
-export function parseGroupBy(schema: Schema, raw: RawQuery): GroupBy {
-  for (const [name, value] of Object.entries(raw)) {
-    if (name !== 'groupBy' && !name.startsWith('groupBy[')) continue
-    if (!shape.test(name))
-      throw invalid('Grouping is written groupBy[key]=<field>, optionally with groupBy[value]=<value>.')
-    if (typeof value !== 'string') throw invalid(`${name} must be given once.`)
-  }
-  const { 'groupBy[key]': key, 'groupBy[value]': value } = raw as Record<string, string | undefined>
+export function parseGroupBy(schema: Schema, { key, value }: GroupByParameters = {}): GroupBy {
   if (key === undefined && value === undefined) return { filter: undefined, field: undefined }
   if (key === undefined) throw invalid('groupBy[value] needs groupBy[key], the name of the field.')
-  const name = key.replace(/^objectValue\./, '')
-  const { field } = parseFilter(schema, 'groupBy[key]', name, [])
+  const { field } = parseFilter(schema, 'groupBy[key]', withoutPrefix(key), [])
   if (value === undefined) return { filter: undefined, field }
-  return { filter: parseFilter(schema, 'groupBy[value]', name, [value]), field: undefined }
+  return { filter: parseFilter(schema, 'groupBy[value]', field, [value]), field: undefined }
 }
 
 /** Puts a page's items into their groups. An item with several values stands in several; one without, in the last. */
@@ -35,15 +30,16 @@ export function groupItems(
   schema: Schema,
   fieldName: string,
   counts: ReadonlyMap<string, number>,
-  page: readonly { item: IntegrationObject; value: Record<string, unknown> }[],
+  page: readonly IntegrationObject[],
 ): IntegrationGroup[] {
   const field = schema.get(fieldName)
-  if (!field || counts.size > maxGroups) {
+  if (!field) throw new Error(`There is no field "${fieldName}" to group by.`)
+  if (counts.size > maxGroups) {
     throw invalid(`groupBy[key] has more than ${maxGroups} different values in this field. Choose a coarser one.`)
   }
-  const keyed = page.map(({ item, value }) => ({
+  const keyed = page.map((item) => ({
     item,
-    keys: rowsOfField(fieldName, field, value[fieldName]).map((row) => row.filterKey),
+    keys: rowsOfField(fieldName, field, item.objectValue[fieldName]).map((row) => row.filterKey),
   }))
   const groups = [...counts].map(([key, count]) => {
     const value = textOfFilterKey(key)

@@ -25,7 +25,8 @@ export function normaliseText(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
-function exactKey(text: string): string {
+/** The key of a text as it is. */
+export function filterKeyOfText(text: string): string {
   return Buffer.byteLength(text) <= maxKeyBytes ? `=${text}` : `#${hash('sha256', text)}`
 }
 
@@ -56,7 +57,7 @@ function canonicalText(field: ScalarField, text: string): string | undefined {
 export function filterKeyOf(field: Field, text: string): string | undefined {
   const leaf = leafOf(field) as ScalarField
   const canonical = canonicalText(leaf, text)
-  return canonical === undefined ? undefined : exactKey(canonical)
+  return canonical === undefined ? undefined : filterKeyOfText(canonical)
 }
 
 /** The text behind a filter key: null where there is no value, undefined where it was too long to keep. */
@@ -75,11 +76,15 @@ function scalarRow(name: string, field: ScalarField, value: unknown): IndexRow {
   if (typeof value === 'number') {
     // It may print with an exponent, or with more digits than text that counts as a decimal.
     const decimal = parseDecimal(String(value))
-    return { field: name, filterKey: exactKey(canonicalDecimal(decimal)), sortKey: `n${sortableDecimal(decimal)}` }
+    return {
+      field: name,
+      filterKey: filterKeyOfText(canonicalDecimal(decimal)),
+      sortKey: `n${sortableDecimal(decimal)}`,
+    }
   }
   const printed = String(value)
   const text = canonicalText(field, printed) ?? printed
-  return { field: name, filterKey: exactKey(text), sortKey: sortKeyOfText(text) }
+  return { field: name, filterKey: filterKeyOfText(text), sortKey: sortKeyOfText(text) }
 }
 
 /** The scalars a stored value holds, in order: one, those of a list, or those of every variant. */

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 import { filterKeyOf } from './index-keys.ts'
-import { isFilterable, isSortable, leafOf, type Schema } from './schema.ts'
+import { type Field, isFilterable, isSortable, leafOf, type Schema } from './schema.ts'
 import { searchWordsOf } from './search-text.ts'
 
 const maxFilterFields = 12
@@ -9,12 +9,11 @@ const maxSortFields = 5
 export const maxLimit = 100
 
 /** The item's own fields, which every listing can sort by. */
-export const itemSortFields = ['publishDate', 'createdAt', 'updatedAt', '_id'] as const
-export type ItemSortField = (typeof itemSortFields)[number]
+const itemSortFields = ['publishDate', 'createdAt', 'updatedAt', '_id'] as const
 
 export interface SortTerm {
   /** A field of the item itself, or of its `objectValue`. */
-  by: { item: ItemSortField } | { field: string }
+  by: { item: (typeof itemSortFields)[number] } | { field: string }
   descending: boolean
 }
 
@@ -34,38 +33,28 @@ export interface ListQuery {
   skip: number
 }
 
-/** The query string as parsed: flat keys, and a list where a key was repeated. */
-export type RawQuery = Readonly<Record<string, unknown>>
+/** The parameters that all listings share, checked for their form already. */
+export interface ListParameters {
+  filters?: Readonly<Record<string, readonly string[]>> | undefined
+  search?: string | undefined
+  sort?: string | undefined
+  limit?: number | undefined
+  skip?: number | undefined
+}
 
-const filterKeyPattern = /^filters\[([^[\]]+)\]$/
 const valuePrefix = 'objectValue.'
 
-const withoutPrefix = (name: string): string => (name.startsWith(valuePrefix) ? name.slice(valuePrefix.length) : name)
+/** Fields can be named with or without the place where they stand. */
+export const withoutPrefix = (name: string): string =>
+  name.startsWith(valuePrefix) ? name.slice(valuePrefix.length) : name
 
-function namesWhere(schema: Schema, test: (field: NonNullable<ReturnType<Schema['get']>>) => boolean): string[] {
+function namesWhere(schema: Schema, test: (field: Field) => boolean): string[] {
   return [...schema].filter(([, field]) => test(field)).map(([name]) => name)
 }
 
-function unusable(parameter: string, usable: readonly string[]): Error {
-  return invalid(`${parameter} names a field that cannot be used here. Usable fields: ${usable.join(', ')}.`)
-}
-
-/** `filters[<field>]` parameters as field → values, still as text. */
-function rawFiltersOf(raw: RawQuery): Map<string, string[]> {
-  const filters = new Map<string, string[]>()
-  for (const [key, value] of Object.entries(raw)) {
-    if (key !== 'filters' && !key.startsWith('filters[')) continue
-    const name = filterKeyPattern.exec(key)?.[1]
-    if (name === undefined)
-      throw invalid('Filters are written filters[<field>]=<value>, one field in one pair of brackets.')
-    const field = withoutPrefix(name)
-    filters.set(field, [...(filters.get(field) ?? []), ...(Array.isArray(value) ? value : [value]).map(String)])
-  }
-  if (filters.size > maxFilterFields) throw invalid(`At most ${maxFilterFields} fields can be filtered at once.`)
-  if ([...filters.values()].flat().length > maxFilterValues) {
-    throw invalid(`At most ${maxFilterValues} filter values can be given at once.`)
-  }
-  return filters
+function unusable(parameter: string, name: string, usable: readonly string[]): Error {
+  const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name
+  return invalid(`${parameter} names "${shown}", which cannot be used here. Usable fields: ${usable.join(', ')}.`)
 }
 
 /** How a value of a type that not every text can be is written. */
@@ -83,11 +72,12 @@ export function parseFilter(
   schema: Schema,
   parameter: string,
   name: string,
-  values: string[],
+  values: readonly string[],
   alsoUsable: string[] = [],
 ): Filter {
   const field = schema.get(name)
-  if (!field || !isFilterable(field)) throw unusable(parameter, [...alsoUsable, ...namesWhere(schema, isFilterable)])
+  if (!field || !isFilterable(field))
+    throw unusable(parameter, name, [...alsoUsable, ...namesWhere(schema, isFilterable)])
   const keys = values.map((value) => {
     const key = filterKeyOf(field, value)
     if (key === undefined) throw invalid(`${parameter} must be ${valueForms[leafOf(field).type] ?? 'a usable value'}.`)
@@ -96,17 +86,32 @@ export function parseFilter(
   return { field: name, keys: [...new Set(keys)] }
 }
 
+/** Field → values, the two spellings of a field taken together. */
+function collectFilters(filters: ListParameters['filters'] = {}): Map<string, string[]> {
+  const collected = new Map<string, string[]>()
+  for (const [name, values] of Object.entries(filters)) {
+    const field = withoutPrefix(name)
+    collected.set(field, [...(collected.get(field) ?? []), ...values])
+  }
+  if (collected.size > maxFilterFields) throw invalid(`At most ${maxFilterFields} fields can be filtered at once.`)
+  if ([...collected.values()].flat().length > maxFilterValues) {
+    throw invalid(`At most ${maxFilterValues} filter values can be given at once.`)
+  }
+  return collected
+}
+
 function parseSortTerm(schema: Schema, text: string): SortTerm {
   const match = /^([^:]+):(asc|desc)$/.exec(text)
-  if (!match?.[1])
+  if (!match?.[1]) {
     throw invalid('sort is written <field>:asc or <field>:desc, several separated by commas without spaces.')
+  }
   const [, name, direction] = match
   const descending = direction === 'desc'
   const item = itemSortFields.find((field) => field === name)
   if (item) return { by: { item }, descending }
   const fieldName = withoutPrefix(name)
   const field = schema.get(fieldName)
-  if (!field || !isSortable(field)) throw unusable('sort', [...itemSortFields, ...namesWhere(schema, isSortable)])
+  if (!field || !isSortable(field)) throw unusable('sort', name, [...itemSortFields, ...namesWhere(schema, isSortable)])
   return { by: { field: fieldName }, descending }
 }
 
@@ -124,19 +129,15 @@ function parseSort(schema: Schema, sort: string | undefined): SortTerm[] {
   return terms
 }
 
-/** The parameters that all listings share; `limit`, `skip`, `sort` and `search` are checked for their form already. */
-export function parseListQuery(
-  schema: Schema,
-  raw: RawQuery,
-  { limit = maxLimit, skip = 0, sort, search }: { limit?: number; skip?: number; sort?: string; search?: string },
-): ListQuery {
-  const filters = rawFiltersOf(raw)
+export function parseListQuery(schema: Schema, parameters: ListParameters): ListQuery {
+  const { search = '', sort, limit = maxLimit, skip = 0 } = parameters
+  const filters = collectFilters(parameters.filters)
   const ids = filters.get('_id')
   filters.delete('_id')
   return {
     ids,
     filters: [...filters].map(([name, values]) => parseFilter(schema, `filters[${name}]`, name, values, ['_id'])),
-    words: search === undefined ? [] : searchWordsOf(search),
+    words: searchWordsOf(search),
     sort: parseSort(schema, sort),
     limit,
     skip,

@@ -21,6 +21,11 @@ export function isKeyOfGroup(groupId: string, key: string): boolean {
   return isMediaKey(key) && key.startsWith(`${groupId}/`)
 }
 
+/** A key as a part of a URL. */
+export function encodeMediaKey(key: string): string {
+  return key.split('/').map(encodeURIComponent).join('/')
+}
+
 /** The keys of all files that an object shows. */
 export function mediaKeysIn(schema: Schema, objectValue: Record<string, unknown>): string[] {
   return [...schema]

@@ -2,6 +2,7 @@ import { invalid } from '../errors.ts'
 import { isDecimalText } from './decimal.ts'
 import { scalarsIn } from './index-keys.ts'
 import { isKeyOfGroup, isMediaKey, mediaKeysIn } from './media-keys.ts'
+import { replaceMedia } from './media-values.ts'
 import { isDate, isTime, parseDateTime } from './moments.ts'
 import {
   type Field,
@@ -143,4 +144,11 @@ export function checkObjectValue(schema: Schema, groupId: string, objectValue: u
   if (problems.length === 0) return
   const more = problems.length > maxProblemsShown ? `; and ${problems.length - maxProblemsShown} more` : ''
   throw invalid(`${problems.slice(0, maxProblemsShown).join('; ')}${more}.`)
+}
+
+/** Open settings may hold anything, but no file of another group. */
+export function checkSiteSettings(groupId: string, settings: unknown): void {
+  replaceMedia(settings, ({ key }) => {
+    if (!isKeyOfGroup(groupId, key)) throw invalid(`The media key "${key}" is not one of this group.`)
+  })
 }

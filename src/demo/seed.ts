@@ -15,6 +15,7 @@ import { drawPicture, type PictureName, pictureNames } from './pictures.ts'
 import type { CollectionName } from './schemas.ts'
 import type { DemoObject, MediaOf } from './types.ts'
 
+const demoGroupName = 'Demo Bakery'
 const dayMs = 24 * 3600 * 1000
 
 /** What is needed to try the demo; also the content of `demo.json`. */
@@ -85,7 +86,7 @@ async function seedProducts(groupStore: GroupStore, media: MediaOf, nowMs: numbe
 /** Makes a group with a whole bakery in it: site, content, products, pictures, a key and a preview of a draft. */
 export async function seedDemo({ store, storage, clock }: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const nowMs = clock()
-  const group = await createGroup(store, { name: 'Demo Bakery', tier: 'pro' }, nowMs)
+  const group = await createGroup(store, { name: demoGroupName, tier: 'pro' }, nowMs)
   const groupStore = await openGroup(store, { database: group.database, groupID: group.id })
   const media = mediaOf(group)
   await storePictures(storage, group)
@@ -117,11 +118,20 @@ export async function writeDemoFile(dataDir: string, demo: Demo): Promise<Demo> 
   return demo
 }
 
-/** The demo of this data folder: made when the service has no group at all, found again later, else undefined. */
-export async function findOrSeedDemo(deps: SeedDeps, dataDir: string): Promise<Omit<Demo, 'baseUrl'> | undefined> {
+/**
+ * The demo of this data folder: found again by its file, made where there is nothing but demos whose making was cut
+ * short, and else undefined, because a service with groups of its own wants no demo.
+ */
+export async function findOrSeedDemo(
+  deps: SeedDeps,
+  dataDir: string,
+  onSeed: () => void,
+): Promise<Omit<Demo, 'baseUrl'> | undefined> {
   const groups = await listGroups(deps.store)
-  if (groups.length === 0) return seedDemo(deps)
-  if (!existsSync(demoFile(dataDir))) return undefined
-  const demo: Demo = JSON.parse(await readFile(demoFile(dataDir), 'utf8'))
-  return groups.some(({ id }) => id === demo.groupId) ? demo : undefined
+  const file = demoFile(dataDir)
+  const demo: Demo | undefined = existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : undefined
+  if (demo && groups.some(({ id }) => id === demo.groupId)) return demo
+  if (!groups.every(({ name }) => name === demoGroupName)) return undefined
+  onSeed()
+  return seedDemo(deps)
 }

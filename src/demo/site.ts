@@ -1,5 +1,5 @@
 import type { BusinessInfo, Page, PageCollection } from '../../client/src/wire.ts'
-import type { StoredSite } from '../content/delivery.ts'
+import type { StoredSite } from '../content/model.ts'
 import { withAltTexts } from './alt-texts.ts'
 import { palette } from './drawing/palette.ts'
 import type { CollectionName } from './schemas.ts'

@@ -1,17 +1,32 @@
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
+import type { RouteOptions } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
+import type { SignMedia } from '../content/delivery.ts'
+import { ok } from '../envelope.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { MediaSigner } from '../media/signer.ts'
+import { type MediaSigner, signFor } from '../media/signer.ts'
+import { type GroupStore, openGroup, type Tenant } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
+import { sendContent } from './answer.ts'
 import { failureAnswers } from './answer-schemas.ts'
-import { compileQuery } from './query.ts'
+
+/** An answer that is not there by then is given up with 503. Files may take as long as they take. */
+const handlerTimeoutMs = 25_000
 
 /** What the endpoints work with. */
 export interface EndpointDeps {
   store: Store
   signer: MediaSigner
   clock: Clock
+}
+
+/** One call of an endpoint: whose it is, what is asked, and the group's own content and signatures. */
+export interface Call<Query> {
+  tenant: Tenant
+  group: GroupStore
+  sign: SignMedia
+  query: Query
+  nowMs: number
 }
 
 interface EndpointDefinition<Query extends TObject> {
@@ -23,26 +38,31 @@ interface EndpointDefinition<Query extends TObject> {
   answer: TSchema
   /** Failures of this endpoint besides those that all have. */
   failures: ErrorCode[]
-  handle(
-    deps: EndpointDeps,
-    request: FastifyRequest & { query: Static<Query> },
-    reply: FastifyReply,
-  ): Promise<FastifyReply>
+  /** Content can be revalidated by its ETag; what is not content is stored nowhere, and not asked for by HEAD. */
+  isContent: boolean
+  /** Gives the answer's `data`. */
+  handle(call: Call<Static<Query>>): Promise<unknown>
 }
 
-export type Endpoint = (deps: EndpointDeps) => Pick<RouteOptions, 'schema' | 'validatorCompiler' | 'handler'>
+export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'url'>
 
 export function defineEndpoint<Query extends TObject>(definition: EndpointDefinition<Query>): Endpoint {
-  const { summary, description, query, answer, failures, handle } = definition
-  return (deps) => ({
-    schema: {
-      summary,
-      description,
-      querystring: query,
-      response: { 200: answer, ...failureAnswers(failures) },
+  const { summary, description, query, answer, failures, isContent, handle } = definition
+  return ({ store, signer, clock }) => ({
+    schema: { summary, description, querystring: query, response: { 200: answer, ...failureAnswers(failures) } },
+    handlerTimeout: handlerTimeoutMs,
+    exposeHeadRoute: isContent,
+    async handler(request, reply) {
+      const { tenant } = request
+      if (!tenant) throw new Error('An endpoint was reached without admission.')
+      const data = await handle({
+        tenant,
+        group: await openGroup(store, tenant),
+        sign: signFor(signer, tenant),
+        query: request.query as Static<Query>, // as the route's schema has read it
+        nowMs: clock(),
+      })
+      return isContent ? sendContent(request, reply, data) : reply.send(ok(data))
     },
-    validatorCompiler: compileQuery as NonNullable<RouteOptions['validatorCompiler']>,
-    // The route's schema has checked the query when a handler runs.
-    handler: ((request, reply) => handle(deps, request as never, reply)) satisfies RouteHandlerMethod,
   })
 }

@@ -28,21 +28,23 @@ function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
   const { code = '', statusCode = 500 } = error ?? {}
   const known = Object.hasOwn(frameworkFailures, code) ? frameworkFailures[code] : undefined
   if (known) return known()
+  // Other peers' failures are translated where they are called, so what is left of this kind is the database.
   if (isDatabaseAway(error)) {
     return new AppError('Unavailable', 'The service is not available right now. Try again in a moment.', {
       cause: error,
       retryAfterSeconds: 1,
     })
   }
-  if (statusCode >= 400 && statusCode < 500) {
+  if (code.startsWith('FST_') && statusCode < 500) {
     return new AppError('ValidationError', 'The request is not valid.', { cause: error })
   }
-  return new AppError('InternalError', internalErrorMessage, { cause: error })
+  return new AppError('InternalError', internalErrorMessage, { cause: error ?? new Error(`${error} was thrown`) })
 }
 
 function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toAppError(error)
-  if (failure.status >= 500) request.log.error({ err: failure.cause ?? failure }, failure.code)
+  if (failure.cause !== undefined) request.log.error({ err: failure.cause }, failure.code)
+  else if (failure.status >= 500) request.log.warn(`${failure.code}: ${failure.message}`)
   if (failure.code === 'Unauthorized') reply.header('WWW-Authenticate', 'ApiKey')
   if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', failure.retryAfterSeconds)
   reply.removeHeader('ETag')

@@ -1,10 +1,13 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
+import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
 const about = `Delivers a site's configuration, published content, products and previews to a website's server.
 
 Send the group's API key, bare, in the \`Authorization\` header. It is a server-side secret: never use it in a browser.
+
+The examples take \`$BASE_URL\` for the address of the service and \`$API_KEY\` for the key. With curl, use \`-g\` where a parameter has brackets.
 
 Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`.`
 
@@ -30,9 +33,15 @@ export function registerDocs(app: FastifyInstance): void {
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Sluice delivery API', version: '0.1.0', description: about, license: { name: 'MIT' } },
+      info: {
+        title: 'Sluice delivery API',
+        version: packageFile.version,
+        description: about,
+        license: { name: 'MIT' },
+      },
       components: { securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'Authorization' } } },
       security: [{ apiKey: [] }],
+      servers: [{ url: '/' }],
     },
     transformObject: (document) => {
       if (!('openapiObject' in document)) throw new Error('OpenAPI expected.')
@@ -40,6 +49,7 @@ export function registerDocs(app: FastifyInstance): void {
       return document.openapiObject
     },
   })
+  app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'))
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
   app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
     reply

@@ -2,8 +2,8 @@ import Type from 'typebox'
 import { maxLimit } from '../content/list-query.ts'
 
 /** Query parameters that several endpoints share; one schema validates, types and documents each. */
-export const idParameter = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 100, description, examples: ['66f0c0ffee0123456789abcd'] })
+export const idParameter = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: 100, description, examples: [example] })
 
 export const limitParameter = Type.Optional(
   Type.Integer({ minimum: 1, maximum: maxLimit, default: maxLimit, description: 'Maximum number of items.' }),
@@ -18,7 +18,7 @@ export const sortParameter = Type.Optional(
     minLength: 1,
     maxLength: 500,
     description: '`<field>:asc` or `<field>:desc`, up to 5 separated by commas, most important first.',
-    examples: ['publishDate:desc,title:asc'],
+    examples: ['publishDate:desc'],
   }),
 )
 
@@ -26,10 +26,11 @@ export const searchParameter = Type.Optional(
   Type.String({ maxLength: 200, description: 'Words that must all occur, in any case.', examples: ['sourdough'] }),
 )
 
-export const filtersParameter = Type.Optional(
-  Type.Record(Type.String(), Type.String(), {
-    description:
-      '`filters[<field>]=<value>`: exact, case-sensitive. Several fields must all match; of a repeated field any value. At most 12 fields and 50 values.',
-    examples: [{ category: 'Recipes' }],
-  }),
-)
+export const filtersParameter = (example: Record<string, string[]>) =>
+  Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description:
+        '`filters[<field>]=<value>`: exact, case-sensitive. Several fields must all match; of a repeated field any value. At most 12 fields and 50 values.',
+      examples: [example],
+    }),
+  )

@@ -2,24 +2,26 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { isStorableText } from '../content/validate.ts'
 import { invalid } from '../errors.ts'
 
-interface PropertySchema {
-  type?: string
+/** The JSON schemas that a query string can be described by. */
+interface ParameterSchema {
+  type: 'string' | 'integer' | 'object'
   minimum?: number
   maximum?: number
   minLength?: number
   maxLength?: number
+  /** Of an object: its names, where they are fixed. */
+  properties?: Record<string, ParameterSchema>
 }
 
 interface QuerySchema {
-  properties: Record<string, PropertySchema>
+  properties: Record<string, ParameterSchema>
   required?: string[]
 }
 
-function parseInteger(
-  name: string,
-  text: string,
-  { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: PropertySchema,
-): number {
+/** As Fastify parses it: flat names, and a list where a name was repeated. */
+type RawQuery = Readonly<Record<string, string | string[]>>
+
+function parseInteger(name: string, text: string, { minimum = 0, maximum = 0 }: ParameterSchema): number {
   const value = Number(text)
   if (!/^\d{1,16}$/.test(text) || value < minimum || value > maximum) {
     throw invalid(`${name} must be a whole number from ${minimum} to ${maximum}.`)
@@ -27,43 +29,58 @@ function parseInteger(
   return value
 }
 
-function parseString(name: string, text: string, { minLength = 0, maxLength }: PropertySchema): string {
+function parseString(name: string, text: string, { minLength = 0, maxLength }: ParameterSchema): string {
   if (text.length < minLength) throw invalid(`${name} must not be empty.`)
-  if (maxLength !== undefined && text.length > maxLength)
+  if (maxLength !== undefined && text.length > maxLength) {
     throw invalid(`${name} must have at most ${maxLength} characters.`)
+  }
   return text
 }
 
-function checkText(name: string, value: unknown): void {
-  const texts = [name, ...(Array.isArray(value) ? value : [value])]
-  if (!texts.every((text) => typeof text === 'string' && isStorableText(text))) {
-    throw invalid('The query string holds a character that cannot be used.')
+function parseSingle(name: string, value: string | string[], schema: ParameterSchema): string | number {
+  if (typeof value !== 'string') throw invalid(`${name} must be given once.`)
+  return schema.type === 'integer' ? parseInteger(name, value, schema) : parseString(name, value, schema)
+}
+
+/** `name[key]=value` parameters as one object: with fixed names a value each, with free ones a list of values each. */
+function parseBracketed(name: string, raw: RawQuery, { properties }: ParameterSchema): object | undefined {
+  const found: [string, unknown][] = []
+  for (const [parameter, value] of Object.entries(raw)) {
+    if (parameter !== name && !parameter.startsWith(`${name}[`)) continue
+    const key = /^[^[]+\[([^[\]]+)\]$/.exec(parameter)?.[1]
+    const schema = key !== undefined && properties && Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (key === undefined || (properties && !schema)) {
+      const keys = properties ? Object.keys(properties).join(' or ') : '<field>'
+      throw invalid(`${name} is written ${name}[${keys}]=<value>, with one name in one pair of brackets.`)
+    }
+    found.push([key, schema ? parseSingle(parameter, value, schema) : [value].flat()])
   }
+  return found.length === 0 ? undefined : Object.fromEntries(found)
+}
+
+function checkText(raw: RawQuery): void {
+  if (Object.entries(raw).flat(2).every(isStorableText)) return
+  throw invalid('The query string holds a character that cannot be used.')
 }
 
 /**
  * Reads a query string by the schema that also documents it. Nothing is coerced, clamped or dropped: a known
- * parameter is right or the request is refused. Parameters with brackets keep their flat names for the list query.
+ * parameter is right or the request is refused. Unknown ones are left out.
  */
-function parseQuery(schema: QuerySchema, raw: Record<string, unknown>): Record<string, unknown> {
-  const parsed: Record<string, unknown> = { ...raw }
-  for (const [name, value] of Object.entries(raw)) checkText(name, value)
-  for (const [name, property] of Object.entries(schema.properties)) {
+function parseQuery({ properties, required = [] }: QuerySchema, raw: RawQuery): Record<string, unknown> {
+  checkText(raw)
+  const parsed: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(properties)) {
     const value = raw[name]
-    if (property.type === 'object') continue
-    if (value === undefined) {
-      if (schema.required?.includes(name)) throw invalid(`${name} is required.`)
-      continue
-    }
-    if (typeof value !== 'string') throw invalid(`${name} must be given once.`)
-    parsed[name] =
-      property.type === 'integer' ? parseInteger(name, value, property) : parseString(name, value, property)
+    if (schema.type === 'object') parsed[name] = parseBracketed(name, raw, schema)
+    else if (value !== undefined) parsed[name] = parseSingle(name, value, schema)
+    else if (required.includes(name)) throw invalid(`${name} is required.`)
   }
   return parsed
 }
 
 export const compileQuery: FastifySchemaCompiler<QuerySchema> = ({ schema }) => {
-  return (raw: Record<string, unknown>) => {
+  return (raw: RawQuery) => {
     try {
       return { value: parseQuery(schema, raw) }
     } catch (error) {

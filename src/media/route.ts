@@ -1,6 +1,6 @@
 import send from '@fastify/send'
 import type { FastifyInstance } from 'fastify'
-import { bucketNamePattern } from '../content/media-keys.ts'
+import { bucketNamePattern, encodeMediaKey } from '../content/media-keys.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { LocalMediaSigner } from './signer.ts'
 import type { MediaStorage } from './storage.ts'
@@ -28,8 +28,11 @@ export function registerMediaRoute(
       if (secondsLeft === undefined) {
         throw new AppError('Forbidden', 'This media address is not valid, or no longer. Ask the API for a fresh one.')
       }
-      const path = key.split('/').map(encodeURIComponent).join('/')
-      const file = await send(request.raw, path, { root: storage.folderOf(bucket), index: false, cacheControl: false })
+      const file = await send(request.raw, encodeMediaKey(key), {
+        root: storage.folderOf(bucket),
+        index: false,
+        cacheControl: false,
+      })
       if (file.type === 'error' && file.statusCode === 416) {
         reply.header('Content-Range', file.headers['Content-Range'] ?? 'bytes */*')
         throw new AppError('RangeNotSatisfiable', 'The file does not have the bytes that the Range header asks for.')

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { SignMedia } from '../content/delivery.ts'
-import { isKeyOfGroup, isMediaKey } from '../content/media-keys.ts'
+import { encodeMediaKey, isKeyOfGroup, isMediaKey } from '../content/media-keys.ts'
 import { toIso } from '../content/moments.ts'
 import type { Tenant } from '../store/groups.ts'
 
@@ -42,9 +42,8 @@ export function createLocalSigner(options: {
       if (!isMediaKey(key)) throw new Error(`The media key ${JSON.stringify(key)} cannot be signed.`)
       const expires = windowedExpirySeconds(clock(), ttlSeconds)
       const signature = signatureOf(bucketName, key, String(expires)).toString('base64url')
-      const path = key.split('/').map(encodeURIComponent).join('/')
       return {
-        source: `${baseUrl()}/media/${bucketName}/${path}?expires=${expires}&signature=${signature}`,
+        source: `${baseUrl()}/media/${bucketName}/${encodeMediaKey(key)}?expires=${expires}&signature=${signature}`,
         expiresAt: toIso(expires * 1000),
       }
     },

@@ -1,6 +1,7 @@
-import { notFound } from '../errors.ts'
+import { invalid, notFound } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import { displayPrefix, hashSecret, makeApiKey } from '../secrets.ts'
+import type { Tier } from '../tiers.ts'
 import type { Tenant } from './groups.ts'
 import type { Store } from './open.ts'
 import type { ApiKeyRow } from './tables.ts'
@@ -56,30 +57,34 @@ export async function listApiKeys(store: Store, groupId: string): Promise<ApiKey
   return rows.map(toApiKey)
 }
 
-/** By id or by the prefix that lists show. Revoking twice keeps the first date. */
-export async function revokeApiKey(store: Store, groupId: string, idOrPrefix: string, nowMs: number): Promise<ApiKey> {
-  const keys = (await listApiKeys(store, groupId)).filter((key) => key.id === idOrPrefix || key.prefix === idOrPrefix)
-  const [key] = keys
-  if (!key || keys.length > 1)
-    throw notFound(`No single key "${idOrPrefix}" in this group. "sluice key list" shows them.`)
+/** By its id, by the beginning that lists show, or by the key itself, which is never repeated in a message. */
+export async function revokeApiKey(store: Store, groupId: string, which: string, nowMs: number): Promise<ApiKey> {
+  const rows = await store.control.read
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('group_id', '=', groupId)
+    .where((eb) => eb.or([eb('id', '=', which), eb('prefix', '=', which), eb('secret_hash', '=', hashSecret(which))]))
+    .execute()
+  const [row] = rows
+  if (!row) throw notFound('The group has no such key. "npx sluice key list" shows its keys.')
+  if (rows.length > 1) throw invalid(`Several keys begin so; use the id: ${rows.map(({ id }) => id).join(', ')}.`)
   await store.control.write((db) =>
     db
       .updateTable('api_keys')
       .set({ revoked_ms: nowMs })
-      .where('id', '=', key.id)
-      .where('revoked_ms', 'is', null)
+      .where('id', '=', row.id)
+      .where('revoked_ms', 'is', null) // revoking twice keeps the first date
       .execute(),
   )
-  return { ...key, revokedMs: key.revokedMs ?? nowMs }
+  return { ...toApiKey(row), revokedMs: row.revoked_ms ?? nowMs }
 }
 
-/** A caller as the authorizer knows it. `revision` counts the writes to the group's content. */
-export interface AuthorizedTenant extends Tenant {
+/** The group that a key opens, and whether it may come in. */
+export interface KeyHolder extends Tenant {
   frozen: boolean
-  revision: number
 }
 
-export async function findTenantOfKey(store: Store, secretHash: string): Promise<AuthorizedTenant | undefined> {
+export async function findTenantOfKey(store: Store, secretHash: string): Promise<KeyHolder | undefined> {
   const row = await store.control.read
     .selectFrom('api_keys')
     .innerJoin('groups', 'groups.id', 'api_keys.group_id')
@@ -87,19 +92,13 @@ export async function findTenantOfKey(store: Store, secretHash: string): Promise
     .where('api_keys.secret_hash', '=', secretHash)
     .where('api_keys.revoked_ms', 'is', null)
     .executeTakeFirst()
-  if (!row) return undefined
-  const content = await store.content(row.database_name)
-  const revision = await content.read
-    .selectFrom('group_revisions')
-    .select('revision')
-    .where('group_id', '=', row.id)
-    .executeTakeFirst()
-  return {
-    database: row.database_name,
-    bucketName: row.bucket_name,
-    groupID: row.id,
-    tier: row.tier,
-    frozen: row.frozen !== 0,
-    revision: revision?.revision ?? 0,
-  }
+  return (
+    row && {
+      database: row.database_name,
+      bucketName: row.bucket_name,
+      groupID: row.id,
+      tier: row.tier as Tier, // checked when it was written
+      frozen: row.frozen !== 0,
+    }
+  )
 }

@@ -1,6 +1,7 @@
 import { bucketNamePattern } from '../content/media-keys.ts'
 import { invalid, notFound } from '../errors.ts'
 import { makeId } from '../ids.ts'
+import { isTier, type Tier, tiers } from '../tiers.ts'
 import type { Database } from './database.ts'
 import { databaseNamePattern, type Store } from './open.ts'
 import type { ContentTables, GroupRow } from './tables.ts'
@@ -10,7 +11,7 @@ export interface Tenant {
   database: string
   bucketName: string
   groupID: string
-  tier: string
+  tier: Tier
 }
 
 /** One group's view of its content database: every content function takes this, so none can forget whose data it reads. */
@@ -23,16 +24,13 @@ export async function openGroup(store: Store, tenant: Pick<Tenant, 'database' | 
   return { groupId: tenant.groupID, database: await store.content(tenant.database) }
 }
 
-export const tiers = ['free', 'basic', 'pro', 'proplus'] as const
-export type Tier = (typeof tiers)[number]
-
 const defaultDatabase = 'main'
 const defaultBucket = 'media'
 
 export interface Group {
   id: string
   name: string
-  tier: string
+  tier: Tier
   frozen: boolean
   database: string
   bucketName: string
@@ -43,7 +41,7 @@ function toGroup(row: GroupRow): Group {
   return {
     id: row.id,
     name: row.name,
-    tier: row.tier,
+    tier: row.tier as Tier, // checked when it was written
     frozen: row.frozen !== 0,
     database: row.database_name,
     bucketName: row.bucket_name,
@@ -61,7 +59,7 @@ export interface NewGroup {
 export async function createGroup(store: Store, input: NewGroup, nowMs: number): Promise<Group> {
   const { name, tier = 'free', database = defaultDatabase, bucketName = defaultBucket } = input
   if (name.trim() === '' || name.length > 200) throw invalid('A group needs a name of 1 to 200 characters.')
-  if (!(tiers as readonly string[]).includes(tier)) throw invalid(`tier must be one of ${tiers.join(', ')}.`)
+  if (!isTier(tier)) throw invalid(`tier must be one of ${tiers.join(', ')}.`)
   if (!databaseNamePattern.test(database) || database === 'control') {
     throw invalid('database must be a lower-case letter, then up to 39 lower-case letters, digits or _; not "control".')
   }
@@ -92,8 +90,9 @@ export async function findGroup(store: Store, idOrName: string): Promise<Group> 
     .selectAll()
     .where((eb) => eb.or([eb('id', '=', idOrName), eb('name', '=', idOrName)]))
     .execute()
-  if (rows.length > 1) throw invalid(`Several groups are called "${idOrName}"; use the id.`)
-  if (!rows[0]) throw notFound(`There is no group "${idOrName}". "sluice group list" shows them.`)
+  if (rows.length > 1)
+    throw invalid(`Several groups are called "${idOrName}"; use the id: ${rows.map(({ id }) => id).join(', ')}.`)
+  if (!rows[0]) throw notFound(`There is no group "${idOrName}". "npx sluice group list" shows them.`)
   return toGroup(rows[0])
 }
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Container } from '../content/delivery.ts'
 import type { Filter, ListQuery } from '../content/list-query.ts'
+import type { Container } from '../content/model.ts'
 import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
 
@@ -17,46 +17,50 @@ export interface Listing {
 export const all = (conditions: Sql[]): Sql => sql.join(conditions, sql` and `)
 const anyOf = (values: readonly string[]): Sql => sql`(${sql.join(values)})`
 
-/** spec §3 in SQL; the same rule as `isVisible`. */
-export function visible(alias: string, nowMs: number): Sql {
+/** spec §3, the whole of it: an unset publish date lies before every moment. */
+function visible(alias: string, nowMs: number): Sql {
   return sql`${sql.ref(`${alias}.archived`)} = 0 and ${sql.ref(`${alias}.publish_ms`)} <= ${nowMs}`
 }
 
 /** Whether one object has one of a filter's values: a look-up by primary key. */
-export function hasValue({ group }: Listing, filter: Filter, objectId: Sql): Sql {
+function hasValue({ group }: Listing, filter: Filter, objectId: Sql): Sql {
   return sql`exists (select 1 from ${tableOf(group.database, 'object_fields')} as probe
     where probe.object_id = ${objectId} and probe.field = ${filter.field} and probe.filter_key in ${anyOf(filter.keys)})`
 }
 
-export function hasWord({ group }: Listing, word: string): Sql {
-  return group.database.engine === 'sqlite'
-    ? sql`instr(o.search_text, ${word}) > 0`
-    : sql`strpos(o.search_text, ${word}) > 0`
+function hasWord({ group }: Listing, word: string): Sql {
+  const position = group.database.engine === 'sqlite' ? sql`instr` : sql`strpos`
+  return sql`${position}(o.search_text, ${word}) > 0`
 }
 
-/** What a row of `objects`, under the name `o`, must fulfil. */
-export function objectConditions(listing: Listing): Sql[] {
+/** What the rows of a table must fulfil, which is `objects` or its index. Words are looked for in `objects`, as `o`. */
+export function rowConditions(
+  listing: Listing,
+  alias: string,
+  id: Sql,
+  filters: readonly Filter[] = listing.query.filters,
+): Sql[] {
   const { container, query, nowMs } = listing
   return [
-    sql`o.container_id = ${container.id}`,
-    visible('o', nowMs),
-    ...(query.ids ? [sql`o.id in ${anyOf(query.ids)}`] : []),
-    ...query.filters.map((filter) => hasValue(listing, filter, sql`o.id`)),
+    sql`${sql.ref(`${alias}.container_id`)} = ${container.id}`,
+    visible(alias, nowMs),
+    ...(query.ids ? [sql`${id} in ${anyOf(query.ids)}`] : []),
+    ...filters.map((filter) => hasValue(listing, filter, id)),
     ...query.words.map((word) => hasWord(listing, word)),
   ]
 }
 
 /** The ids of all matches, as a query. The first filter's index leads where nothing but filters is asked. */
 export function matchingIds(listing: Listing): Sql {
-  const { group, container, query, nowMs } = listing
+  const { group, query } = listing
   const [first, ...others] = query.filters
   if (!first || query.ids || query.words.length > 0) {
-    return sql`select o.id as object_id from ${tableOf(group.database, 'objects')} as o where ${all(objectConditions(listing))}`
+    const conditions = rowConditions(listing, 'o', sql`o.id`)
+    return sql`select o.id as object_id from ${tableOf(group.database, 'objects')} as o where ${all(conditions)}`
   }
   const conditions = [
-    sql`f.container_id = ${container.id} and f.field = ${first.field} and f.filter_key in ${anyOf(first.keys)}`,
-    visible('f', nowMs),
-    ...others.map((filter) => hasValue(listing, filter, sql`f.object_id`)),
+    ...rowConditions(listing, 'f', sql`f.object_id`, others),
+    sql`f.field = ${first.field} and f.filter_key in ${anyOf(first.keys)}`,
   ]
   // One value is one row an object; several can meet twice in one list.
   const distinct = first.keys.length > 1 ? sql`distinct ` : sql``

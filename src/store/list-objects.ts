@@ -1,19 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Container, StoredObject } from '../content/delivery.ts'
 import type { ListQuery, SortTerm } from '../content/list-query.ts'
-import { unsetPublishMs } from '../content/visibility.ts'
+import { type Container, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
-import {
-  all,
-  hasValue,
-  hasWord,
-  type Listing,
-  matchingIds,
-  objectConditions,
-  type Sql,
-  visible,
-} from './list-conditions.ts'
+import { all, type Listing, matchingIds, rowConditions, type Sql } from './list-conditions.ts'
 import { toStoredObject } from './objects.ts'
 import type { ObjectRow } from './tables.ts'
 
@@ -103,44 +93,44 @@ function gatherPlan(listing: Listing): Plan {
     with: sql`with matches as materialized (${matchingIds(listing)}) `,
     from: sql`matches join ${tableOf(group.database, 'objects')} as o on o.id = matches.object_id${sql.join(joins, sql``)}`,
     id,
-    conditions: [sql`o.group_id = ${group.groupId}`],
+    conditions: [sql`o.container_id = ${listing.container.id}`],
     order: [...orderOf(query.sort, 0, id), tieBreak(query.sort, id)],
   }
 }
 
 /** Walks the first sort term's index, over the objects that have a value there or over those that have none. */
 function walkPlan(listing: Listing, part: 'present' | 'missing'): Plan {
-  const { group, container, query, nowMs } = listing
+  const { query } = listing
   const [first, ...others] = query.sort
-  const walksField = first !== undefined && 'field' in first.by
-  const id = walksField ? sql`s0.object_id` : sql`o.id`
+  const walkedField = first && 'field' in first.by ? first.by.field : undefined
+  const id = walkedField === undefined ? sql`o.id` : sql`s0.object_id`
   const firstKey = first && sortKeyOf(first, 0, id)
   const ofPart = part === 'present' ? firstKey?.isPresent : firstKey?.isMissing
-  const objects = tableOf(group.database, 'objects')
-  const needsObject = query.words.length > 0 || others.some(({ by }) => 'item' in by && by.item !== '_id')
   const joins = others.map((term, offset) => joinSortField(listing, term, offset + 1, id))
-  const source = walksField
-    ? sql`${tableOf(group.database, 'object_fields')} as s0${needsObject ? sql` join ${objects} as o on o.id = s0.object_id` : sql``}`
-    : sql`${objects} as o`
-  const conditions = walksField
-    ? [
-        sql`s0.container_id = ${container.id} and s0.field = ${(first.by as { field: string }).field}`,
-        visible('s0', nowMs),
-        ...query.filters.map((filter) => hasValue(listing, filter, id)),
-        ...query.words.map((word) => hasWord(listing, word)),
-      ]
-    : objectConditions(listing)
   return {
     with: sql``,
-    from: sql`${source}${sql.join(joins, sql``)}`,
+    from: sql`${walkedTable(listing, walkedField, others)}${sql.join(joins, sql``)}`,
     id,
-    conditions: ofPart ? [...conditions, ofPart] : conditions,
+    conditions: [
+      ...rowConditions(listing, walkedField === undefined ? 'o' : 's0', id),
+      ...(walkedField === undefined ? [] : [sql`s0.field = ${walkedField}`]),
+      ...(ofPart ? [ofPart] : []),
+    ],
     order: [
       ...(firstKey && part === 'present' ? [{ column: firstKey.column, descending: first.descending }] : []),
       ...orderOf(query.sort, 1, id),
       tieBreak(query.sort, id),
     ],
   }
+}
+
+/** The index of a field as `s0`, with `objects` as `o` only where something is asked of it; else `objects` alone. */
+function walkedTable({ group, query }: Listing, field: string | undefined, others: SortTerm[]): Sql {
+  const objects = sql`${tableOf(group.database, 'objects')} as o`
+  if (field === undefined) return objects
+  const asksObject = query.words.length > 0 || others.some(({ by }) => 'item' in by && by.item !== '_id')
+  const index = sql`${tableOf(group.database, 'object_fields')} as s0`
+  return asksObject ? sql`${index} join ${objects} on o.id = s0.object_id` : index
 }
 
 /** First the ids, with the limit inside; then the values of just these, in the same order. */

@@ -1,8 +1,13 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
+import { AppError } from '../errors.ts'
 import type { Database, Engine } from './database.ts'
 import type { MigrationRow } from './tables.ts'
 
-/** One step of a schema's history. The list only ever grows at its end; a step that has landed is never edited. */
+/**
+ * One step of a schema's history. The list only ever grows at its end; a step that has landed is never edited, and
+ * leaves a schema that the version before can still read, so that servers of both can run during a rollout.
+ * In SQLite foreign keys are on: dropping a table deletes the rows that refer to it.
+ */
 export interface Migration {
   name: string
   up(db: Transaction<unknown>, engine: Engine): Promise<void>
@@ -23,7 +28,7 @@ async function ensureMigrationsTable(db: Kysely<Migrated>): Promise<void> {
     .execute()
 }
 
-async function currentVersion(db: Kysely<Migrated>): Promise<number> {
+async function versionIn(db: Kysely<Migrated>): Promise<number> {
   const row = await db
     .selectFrom('migrations')
     .select(({ fn }) => fn.max('version').as('version'))
@@ -31,51 +36,63 @@ async function currentVersion(db: Kysely<Migrated>): Promise<number> {
   return Number(row?.version ?? 0)
 }
 
+/** True for "no such table" in SQLite, and for a missing table or schema in PostgreSQL. */
+function isMissingTable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return /^no such table/.test(error.message) || ('code' in error && (error.code === '42P01' || error.code === '3F000'))
+}
+
+/** The schema's version, 0 where there is nothing yet. Reads only. */
+export async function readVersion<Tables extends Migrated>({ read }: Database<Tables>): Promise<number> {
+  return versionIn(read as unknown as Kysely<Migrated>).catch((error: unknown) => {
+    if (isMissingTable(error)) return 0
+    throw error
+  })
+}
+
 function refuseNewer(version: number, migrations: readonly Migration[]): void {
   if (version <= migrations.length) return
-  throw new Error(
+  throw new AppError(
+    'Unavailable',
     `The database is at schema version ${version}, this Sluice knows ${migrations.length}. ` +
       'Start the newer Sluice again, or restore a backup from before its upgrade.',
   )
 }
 
-/** Brings a database to the current schema, one transaction a step. Several processes may do this at the same moment. */
+/** Takes the next step in a transaction of its own; false when there is none left. */
+async function takeStep<Tables extends Migrated>(
+  database: Database<Tables>,
+  migrations: readonly Migration[],
+  nowMs: number,
+): Promise<boolean> {
+  return database.write(async (transaction) => {
+    if (database.schemaName !== undefined) {
+      await sql`select pg_advisory_xact_lock(${advisoryLock})`.execute(transaction)
+      await sql`create schema if not exists ${sql.id(database.schemaName)}`.execute(transaction)
+    }
+    const db = transaction as unknown as Transaction<Migrated>
+    await ensureMigrationsTable(db)
+    const version = await versionIn(db)
+    refuseNewer(version, migrations)
+    const next = migrations[version]
+    if (!next) return false
+    await next.up(transaction as unknown as Transaction<unknown>, database.engine)
+    await db
+      .insertInto('migrations')
+      .values({ version: version + 1, name: next.name, applied_ms: nowMs })
+      .execute()
+    return true
+  })
+}
+
+/** Brings a database to the current schema. Several processes may do this at the same moment; a current one is only read. */
 export async function migrate<Tables extends Migrated>(
   database: Database<Tables>,
   migrations: readonly Migration[],
   nowMs: number,
-): Promise<string[]> {
-  const applied: string[] = []
-  for (let done = false; !done; ) {
-    await database.write(async (transaction) => {
-      if (database.schemaName !== undefined) {
-        await sql`select pg_advisory_xact_lock(${advisoryLock})`.execute(transaction)
-        await sql`create schema if not exists ${sql.id(database.schemaName)}`.execute(transaction)
-      }
-      const db = transaction as unknown as Transaction<Migrated>
-      await ensureMigrationsTable(db)
-      const version = await currentVersion(db)
-      refuseNewer(version, migrations)
-      const next = migrations[version]
-      if (!next) {
-        done = true
-        return
-      }
-      await next.up(transaction as unknown as Transaction<unknown>, database.engine)
-      await db
-        .insertInto('migrations')
-        .values({ version: version + 1, name: next.name, applied_ms: nowMs })
-        .execute()
-      applied.push(next.name)
-    })
-  }
-  return applied
-}
-
-/** True when every step has been taken. For the readiness check, which must not write. */
-export async function isCurrent<Tables extends Migrated>(
-  database: Database<Tables>,
-  migrations: readonly Migration[],
-): Promise<boolean> {
-  return (await currentVersion(database.read as unknown as Kysely<Migrated>)) === migrations.length
+): Promise<void> {
+  const version = await readVersion(database)
+  refuseNewer(version, migrations)
+  if (version === migrations.length) return
+  while (await takeStep(database, migrations, nowMs));
 }

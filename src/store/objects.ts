@@ -1,24 +1,23 @@
 import type { Transaction } from 'kysely'
-import type { Container, StoredObject } from '../content/delivery.ts'
-import { indexRowsOf } from '../content/index-keys.ts'
+import { filterKeyOfText, indexRowsOf } from '../content/index-keys.ts'
 import type { Filter } from '../content/list-query.ts'
+import { type Container, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { checkObjectValue } from '../content/validate.ts'
-import { unsetPublishMs } from '../content/visibility.ts'
 import { makeId } from '../ids.ts'
 import type { GroupStore } from './groups.ts'
-import { bumpRevision } from './revisions.ts'
+import { writeContent } from './revisions.ts'
 import type { ContentTables, ObjectFieldRow, ObjectRow } from './tables.ts'
 
-/** Rows per statement: 7 columns each, well below PostgreSQL's 65,535 and SQLite's 32,766 bound values. */
-const rowsPerInsert = 1000
+/** Few enough for a statement that is worth keeping prepared, many enough to make the trip worth it. */
+const rowsPerInsert = 100
 
 /** A product's account is filtered like a field; the sign keeps it apart from any field a schema can name. */
 const accountHandleField = '@accountHandle'
-const accountHandleKey = (handle: string): string => `=${handle}`
+
 export const accountFilter = (handle: string): Filter => ({
   field: accountHandleField,
-  keys: [accountHandleKey(handle)],
+  keys: [filterKeyOfText(handle)],
 })
 
 export interface NewObject {
@@ -43,69 +42,60 @@ export function toStoredObject(row: Omit<ObjectRow, 'group_id' | 'search_text'>)
   }
 }
 
-function fieldRowsOf(container: Container, row: ObjectRow, value: Record<string, unknown>): ObjectFieldRow[] {
-  const place = {
-    object_id: row.id,
+function toRow({ groupId }: GroupStore, container: Container, input: NewObject, nowMs: number): ObjectRow {
+  checkObjectValue(container.schema, groupId, input.value)
+  return {
+    id: makeId(),
+    group_id: groupId,
     container_id: container.id,
-    archived: row.archived,
-    publish_ms: row.publish_ms,
+    external_id: input.externalId ?? null,
+    account_handle: input.accountHandle ?? '',
+    publish_ms: input.publishMs ?? unsetPublishMs,
+    archived: input.archived ? 1 : 0,
+    created_ms: input.createdMs ?? nowMs,
+    updated_ms: nowMs,
+    value: JSON.stringify(input.value),
+    search_text: searchTextOf(container.schema, input.value),
   }
-  const rows = indexRowsOf(container.schema, value).map(({ field, filterKey, sortKey }) => ({
-    ...place,
-    field,
-    filter_key: filterKey,
-    sort_key: sortKey,
-  }))
-  if (row.account_handle === null) return rows
+}
+
+function fieldRowsOf(container: Container, row: ObjectRow): ObjectFieldRow[] {
+  const { id, archived, publish_ms } = row
+  const place = { object_id: id, container_id: container.id, archived, publish_ms }
+  const account = { field: accountHandleField, filterKey: filterKeyOfText(row.account_handle), sortKey: null }
   return [
-    ...rows,
-    { ...place, field: accountHandleField, filter_key: accountHandleKey(row.account_handle), sort_key: null },
-  ]
+    ...indexRowsOf(container.schema, JSON.parse(row.value)),
+    ...(container.kind === 'integration' ? [account] : []),
+  ].map(({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }))
 }
 
-async function insertAll(
+function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {
+  for (let start = 0; start < rows.length; start += rowsPerInsert) yield rows.slice(start, start + rowsPerInsert)
+}
+
+/** Objects and their index belong together: nothing else inserts into either table. */
+export async function insertObjects(
   db: Transaction<ContentTables>,
-  table: 'objects' | 'object_fields',
-  rows: object[],
-): Promise<void> {
-  for (let start = 0; start < rows.length; start += rowsPerInsert) {
-    await db
-      .insertInto(table)
-      .values(rows.slice(start, start + rowsPerInsert) as never)
-      .execute()
-  }
-}
-
-/** Stores objects and their index in one transaction, or none of them. */
-export async function createObjects(
-  { groupId, database }: GroupStore,
+  group: GroupStore,
   container: Container,
   inputs: readonly NewObject[],
   nowMs: number,
 ): Promise<StoredObject[]> {
-  const rows = inputs.map((input): ObjectRow => {
-    checkObjectValue(container.schema, groupId, input.value)
-    return {
-      id: makeId(),
-      group_id: groupId,
-      container_id: container.id,
-      external_id: input.externalId ?? null,
-      account_handle: input.accountHandle ?? null,
-      publish_ms: input.publishMs ?? unsetPublishMs,
-      archived: input.archived ? 1 : 0,
-      created_ms: input.createdMs ?? nowMs,
-      updated_ms: nowMs,
-      value: JSON.stringify(input.value),
-      search_text: searchTextOf(container.schema, input.value),
-    }
-  })
-  const fieldRows = rows.flatMap((row, position) => fieldRowsOf(container, row, inputs[position]?.value ?? {}))
-  await database.write(async (db) => {
-    await insertAll(db, 'objects', rows)
-    await insertAll(db, 'object_fields', fieldRows)
-    await bumpRevision(db, groupId)
-  })
+  const rows = inputs.map((input) => toRow(group, container, input, nowMs))
+  for (const batch of inBatches(rows)) await db.insertInto('objects').values(batch).execute()
+  const fieldRows = rows.flatMap((row) => fieldRowsOf(container, row))
+  for (const batch of inBatches(fieldRows)) await db.insertInto('object_fields').values(batch).execute()
   return rows.map(toStoredObject)
+}
+
+/** Stores all of the objects, or none of them. */
+export function createObjects(
+  group: GroupStore,
+  container: Container,
+  inputs: readonly NewObject[],
+  nowMs: number,
+): Promise<StoredObject[]> {
+  return writeContent(group, (db) => insertObjects(db, group, container, inputs, nowMs))
 }
 
 /** Whatever its state: for previews, which bypass visibility (spec §3). */

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Database, QueryListener } from './database.ts'
-import { isCurrent, migrate } from './migrate.ts'
+import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
 import { openPostgres, openPostgresPool } from './postgres.ts'
@@ -14,9 +14,7 @@ export interface Store {
   control: Database<ControlTables>
   /** Opens a content database on its first use, and brings it to the current schema. */
   content(name: string): Promise<Database<ContentTables>>
-  /** Migrates everything there is, and says what it did. */
-  migrateAll(): Promise<string[]>
-  /** Throws, or answers false, when the service cannot do its work now. */
+  /** Whether every database answers and has all that this version needs. Throws when one does not answer. */
   isReady(): Promise<boolean>
   close(): Promise<void>
 }
@@ -26,7 +24,7 @@ export interface StoreOptions {
   /** `postgres://…`, or undefined for SQLite files in `dataDir`. */
   databaseUrl: string | undefined
   clock: Clock
-  onIdleError(error: Error): void
+  onConnectionError(error: Error): void
   onQuery?: QueryListener | undefined
 }
 
@@ -48,14 +46,20 @@ function sqliteOpener({ dataDir, onQuery }: StoreOptions): Opener {
   }
 }
 
-async function postgresOpener(url: string, { onIdleError, onQuery }: StoreOptions): Promise<Opener> {
-  const pool = await openPostgresPool(url, onIdleError)
+async function postgresOpener(url: string, { onConnectionError, onQuery }: StoreOptions): Promise<Opener> {
+  const pool = await openPostgresPool(url, onConnectionError)
   return {
     open: (name) => openPostgres(pool, `sluice_${name}`, onQuery),
     close: () => pool.end(),
   }
 }
 
+async function namesInUse(control: Database<ControlTables>): Promise<string[]> {
+  const rows = await control.read.selectFrom('groups').select('database_name').distinct().execute()
+  return rows.map((row) => row.database_name)
+}
+
+/** Opens everything there is, at the current schema. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { databaseUrl, clock } = options
   const opener = databaseUrl === undefined ? sqliteOpener(options) : await postgresOpener(databaseUrl, options)
@@ -65,8 +69,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   async function openContent(name: string): Promise<Database<ContentTables>> {
     if (!databaseNamePattern.test(name) || name === controlName) throw new Error(`"${name}" cannot name a database.`)
     const database = opener.open<ContentTables>(name)
-    await migrate(database, contentMigrations, clock())
-    return database
+    try {
+      await migrate(database, contentMigrations, clock())
+      return database
+    } catch (error) {
+      await database.close()
+      throw error
+    }
   }
 
   function content(name: string): Promise<Database<ContentTables>> {
@@ -79,29 +88,29 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return database
   }
 
-  async function databaseNames(): Promise<string[]> {
-    const rows = await control.read.selectFrom('groups').select('database_name').distinct().execute()
-    return rows.map((row) => row.database_name)
+  async function close(): Promise<void> {
+    await Promise.allSettled([...opened.values()].map(async (database) => (await database).close()))
+    await control.close()
+    await opener.close()
   }
 
+  try {
+    await migrate(control, controlMigrations, clock())
+    for (const name of await namesInUse(control)) await content(name)
+  } catch (error) {
+    await close()
+    throw error
+  }
   return {
     control,
     content,
-    async migrateAll() {
-      const applied = await migrate(control, controlMigrations, clock())
-      for (const name of await databaseNames()) await content(name)
-      return applied
-    },
+    close,
     async isReady() {
-      if (!(await isCurrent(control, controlMigrations))) return false
-      const databases = await Promise.all((await databaseNames()).map(content))
-      const current = await Promise.all(databases.map((database) => isCurrent(database, contentMigrations)))
-      return current.every(Boolean)
-    },
-    async close() {
-      await Promise.allSettled([...opened.values()].map(async (database) => (await database).close()))
-      await control.close()
-      await opener.close()
+      // A newer schema will do: during a rollout the old servers go on serving.
+      if ((await readVersion(control)) < controlMigrations.length) return false
+      const databases = await Promise.all((await namesInUse(control)).map(content))
+      const versions = await Promise.all(databases.map(readVersion))
+      return versions.every((version) => version >= contentMigrations.length)
     },
   }
 }

@@ -7,27 +7,31 @@ const statementTimeoutMs = 15_000
 const int8 = 20
 
 /** One pool for all databases of the service: each is a schema, and every statement names its schema. */
-export async function openPostgresPool(url: string, onIdleError: (error: Error) => void): Promise<Pool> {
+export async function openPostgresPool(url: string, onConnectionError: (error: Error) => void): Promise<Pool> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
+    keepAlive: true,
     types: {
       // Our 64-bit integers are milliseconds and counts, which a JavaScript number holds exactly.
       getTypeParser: (id: number, format?: 'text' | 'binary') =>
         id === int8 ? Number : pg.types.getTypeParser(id, format as 'text'),
     },
+    // As statements and not as start parameters, which poolers refuse. Compiling our short statements (jit) takes
+    // PostgreSQL far longer than running them.
+    onConnect: (client) => client.query(`set jit = off; set statement_timeout = ${statementTimeoutMs}`).then(() => {}),
   })
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
-  pool.on('error', onIdleError)
-  // Compiling our short statements takes PostgreSQL far longer than running them.
-  pool.on('connect', (client) => void client.query('set jit = off').catch(onIdleError))
+  // The pool replaces a connection that breaks, and what runs on it fails by itself. But an `error` event without a
+  // listener ends the process, so there is one on the pool for idle connections and one on each for busy ones.
+  pool.on('error', onConnectionError)
+  pool.on('connect', (client) => client.on('error', onConnectionError))
   return pool
 }
 
 export function openPostgres<Tables>(pool: Pool, schemaName: string, onQuery?: QueryListener): Database<Tables> {
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), log: logTo(onQuery) }).withSchema(schemaName)
+  const dialect = new PostgresDialect({ pool })
+  const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
   return {
     engine: 'postgres',
     schemaName,

@@ -1,6 +1,6 @@
 import { AppError, invalid, notFound } from '../errors.ts'
 import { makeId } from '../ids.ts'
-import { hashSecret, makePreviewToken } from '../secrets.ts'
+import { hashSecret, isPreviewToken, makePreviewToken } from '../secrets.ts'
 import type { GroupStore } from './groups.ts'
 import { findObject } from './objects.ts'
 
@@ -78,6 +78,7 @@ async function takeUse({ groupId, database }: GroupStore, id: string): Promise<b
 /** The id of the one object a token opens. Unknown, revoked, used up and another group's cannot be told apart. */
 export async function usePreviewToken(group: GroupStore, token: string, nowMs: number): Promise<string> {
   const unknown = () => notFound('There is no such preview: the token is unknown, revoked or used up.')
+  if (!isPreviewToken(token)) throw unknown()
   const row = await group.database.read
     .selectFrom('preview_tokens')
     .select(['id', 'object_id', 'expires_ms', 'max_uses', 'revoked_ms'])

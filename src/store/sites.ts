@@ -1,29 +1,26 @@
-import type { StoredSite } from '../content/delivery.ts'
+import type { StoredSite } from '../content/model.ts'
+import { checkSiteSettings } from '../content/validate.ts'
 import { makeId } from '../ids.ts'
 import type { GroupStore } from './groups.ts'
-import { bumpRevision } from './revisions.ts'
+import { writeContent } from './revisions.ts'
 
-export async function createSite(
-  { groupId, database }: GroupStore,
-  site: Omit<StoredSite, 'id'>,
-  nowMs: number,
-): Promise<StoredSite> {
+export async function createSite(group: GroupStore, site: Omit<StoredSite, 'id'>, nowMs: number): Promise<StoredSite> {
+  checkSiteSettings(group.groupId, site.settings)
   const id = makeId()
-  await database.write(async (db) => {
-    await db
+  await writeContent(group, (db) =>
+    db
       .insertInto('sites')
       .values({
         id,
-        group_id: groupId,
+        group_id: group.groupId,
         name: site.name,
         domain_name: site.domainName,
         settings: JSON.stringify(site.settings),
         created_ms: nowMs,
         updated_ms: nowMs,
       })
-      .execute()
-    await bumpRevision(db, groupId)
-  })
+      .execute(),
+  )
   return { id, ...site }
 }
 

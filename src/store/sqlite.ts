@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type Driver,
@@ -11,6 +11,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { createBoundedMap } from '../bounded-map.ts'
 import { type Database, logTo, type QueryListener } from './database.ts'
 
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
@@ -19,6 +20,8 @@ const readTimeoutMs = 1000
 const writeTimeoutMs = 10_000
 const writeRetryMs = 5
 const maxCachedStatements = 300
+/** Longer texts are bulk inserts of some odd size, which do not come again. */
+const maxCachedCharacters = 20_000
 const sqliteBusy = 5
 
 function isBusy(error: unknown): boolean {
@@ -27,23 +30,21 @@ function isBusy(error: unknown): boolean {
 
 /** One SQLite connection for Kysely. Statements are prepared once; `node:sqlite` is synchronous, so are they. */
 function createConnection(file: DatabaseSync): DatabaseConnection {
-  const statements = new Map<string, { statement: StatementSync; returnsRows: boolean }>()
+  const statements = createBoundedMap<string, StatementSync>(maxCachedStatements)
 
-  function prepare(text: string) {
+  function prepare(text: string): StatementSync {
     const known = statements.get(text)
     if (known) return known
-    if (statements.size >= maxCachedStatements) statements.delete(statements.keys().next().value ?? '')
     const statement = file.prepare(text)
-    const prepared = { statement, returnsRows: statement.columns().length > 0 }
-    statements.set(text, prepared)
-    return prepared
+    if (text.length <= maxCachedCharacters) statements.set(text, statement)
+    return statement
   }
 
   return {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-      const { statement, returnsRows } = prepare(sql)
+      const statement = prepare(sql)
       const values = parameters as SQLInputValue[]
-      if (returnsRows) return { rows: statement.all(...values) as Row[] }
+      if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] }
       const { changes } = statement.run(...values)
       return { rows: [], numAffectedRows: BigInt(changes) }
     },
@@ -55,11 +56,11 @@ function createConnection(file: DatabaseSync): DatabaseConnection {
 }
 
 /** `begin immediate` takes the write lock at once, so a transaction never fails half-way because another was faster. */
-async function beginImmediate(connection: DatabaseConnection): Promise<void> {
+async function beginImmediate(file: DatabaseSync): Promise<void> {
   const deadline = performance.now() + writeTimeoutMs
   for (;;) {
     try {
-      await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+      file.exec('begin immediate')
       return
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error
@@ -70,15 +71,17 @@ async function beginImmediate(connection: DatabaseConnection): Promise<void> {
 
 function createDialect(file: DatabaseSync): Dialect {
   const connection = createConnection(file)
-  const run = async (text: string): Promise<void> => void (await connection.executeQuery(CompiledQuery.raw(text)))
   const driver: Driver = {
     init: async () => {},
     acquireConnection: async () => connection,
-    beginTransaction: () => beginImmediate(connection),
-    commitTransaction: () => run('commit'),
-    rollbackTransaction: () => run('rollback'),
+    beginTransaction: () => beginImmediate(file),
+    commitTransaction: async () => file.exec('commit'),
+    // When the disk is full SQLite has rolled back by itself; a second time would hide the cause.
+    rollbackTransaction: async () => {
+      if (file.isTransaction) file.exec('rollback')
+    },
     releaseConnection: async () => {},
-    destroy: async () => file.close(),
+    destroy: async () => {}, // who opened the file closes it
   }
   return {
     createDriver: () => driver,
@@ -88,29 +91,26 @@ function createDialect(file: DatabaseSync): Dialect {
   }
 }
 
-function openFile(path: string, timeoutMs: number): DatabaseSync {
-  const file = new DatabaseSync(path, { timeout: timeoutMs })
-  file.exec('pragma foreign_keys = on')
-  return file
+function openFile(path: string): DatabaseSync {
+  return new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
 }
 
 export function openSqlite<Tables>(path: string, onQuery?: QueryListener): Database<Tables> {
-  const writer = openFile(path, readTimeoutMs)
+  const writer = openFile(path)
   // The journal mode is stored in the file; `synchronous = full` makes every acknowledged commit survive a power cut.
   writer.exec('pragma journal_mode = wal; pragma synchronous = full')
-  const reader = openFile(path, readTimeoutMs)
+  const reader = openFile(path)
   reader.exec('pragma query_only = on')
   writer.exec('pragma busy_timeout = 0') // from here on `beginImmediate` waits, without blocking the process
-  const read = new Kysely<Tables>({ dialect: createDialect(reader), log: logTo(onQuery) })
   const written = new Kysely<Tables>({ dialect: createDialect(writer), log: logTo(onQuery) })
   return {
     engine: 'sqlite',
     schemaName: undefined,
-    read,
+    read: new Kysely<Tables>({ dialect: createDialect(reader), log: logTo(onQuery) }),
     write: (work) => written.transaction().execute(work), // Kysely lets one in at a time
-    close: async () => {
-      await written.destroy()
-      await read.destroy()
+    async close() {
+      writer.close()
+      reader.close()
     },
   }
 }

@@ -61,7 +61,7 @@ export interface ObjectRow {
   group_id: string
   container_id: string
   external_id: string | null
-  account_handle: string | null
+  account_handle: string
   publish_ms: number
   archived: number
   created_ms: number

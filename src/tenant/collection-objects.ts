@@ -1,8 +1,8 @@
 import Type from 'typebox'
+import type { CollectionList } from '../../client/src/wire.ts'
 import { deliverCollectionObject } from '../content/delivery.ts'
 import { parseListQuery } from '../content/list-query.ts'
 import { notFound } from '../errors.ts'
-import { sendContent } from '../http/answer.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
 import {
@@ -13,9 +13,7 @@ import {
   skipParameter,
   sortParameter,
 } from '../http/parameters.ts'
-import { signFor } from '../media/signer.ts'
 import { findCollection } from '../store/containers.ts'
-import { openGroup } from '../store/groups.ts'
 import { listVisibleObjects } from '../store/list-objects.ts'
 
 /** spec §4.2 */
@@ -23,23 +21,21 @@ export const collectionObjects = defineEndpoint({
   summary: 'Published items of a collection',
   description: 'Items whose publish date has come, or is unset, and that are not archived.',
   query: Type.Object({
-    collectionId: idParameter('The id of the collection.'),
+    collectionId: idParameter('The id of the collection.', '66f0c0ffee0123456789abce'),
     limit: limitParameter,
     skip: skipParameter,
     sort: sortParameter,
-    filters: filtersParameter,
+    filters: filtersParameter({ category: ['Recipes'] }),
     search: searchParameter,
   }),
   answer: collectionListAnswer,
   failures: ['NotFound'],
-  async handle({ store, signer, clock }, request, reply) {
-    const group = await openGroup(store, request.tenant)
-    const collection = await findCollection(group, request.query.collectionId)
+  isContent: true,
+  async handle({ group, sign, query, nowMs }): Promise<CollectionList> {
+    const collection = await findCollection(group, query.collectionId)
     if (!collection) throw notFound('There is no collection with this collectionId.')
-    const query = parseListQuery(collection.schema, request.query, request.query)
-    const { objects, totalCount } = await listVisibleObjects(group, collection, query, clock())
-    const sign = signFor(signer, request.tenant)
-    const items = objects.map((object) => deliverCollectionObject(collection, object, sign))
-    return sendContent(request, reply, { items, totalCount })
+    const listQuery = parseListQuery(collection.schema, query)
+    const { objects, totalCount } = await listVisibleObjects(group, collection, listQuery, nowMs)
+    return { items: objects.map((object) => deliverCollectionObject(collection, object, sign)), totalCount }
   },
 })

@@ -7,7 +7,7 @@ import { preview } from './preview.ts'
 import { siteDetails } from './site-details.ts'
 
 /** spec §4, in its order. */
-const routes: readonly [method: 'GET' | 'POST', url: string, endpoint: Endpoint][] = [
+const routes: readonly [method: 'GET', url: string, endpoint: Endpoint][] = [
   ['GET', '/tenant/siteDetails', siteDetails],
   ['GET', '/tenant/collectionObjects', collectionObjects],
   ['GET', '/tenant/integrationObjects', integrationObjects],

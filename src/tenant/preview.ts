@@ -1,12 +1,10 @@
 import Type from 'typebox'
+import type { Previewed } from '../../client/src/wire.ts'
 import { deliverCollectionObject, deliverIntegrationObject } from '../content/delivery.ts'
-import { ok } from '../envelope.ts'
 import { notFound } from '../errors.ts'
 import { previewAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
-import { signFor } from '../media/signer.ts'
 import { findContainerById } from '../store/containers.ts'
-import { openGroup } from '../store/groups.ts'
 import { findObject } from '../store/objects.ts'
 import { usePreviewToken } from '../store/preview-tokens.ts'
 
@@ -20,13 +18,13 @@ export const preview = defineEndpoint({
   }),
   answer: previewAnswer,
   failures: ['NotFound', 'PreviewExpired'],
-  async handle({ store, signer, clock }, request, reply) {
-    const group = await openGroup(store, request.tenant)
-    const objectId = await usePreviewToken(group, request.query.token, clock())
+  isContent: false, // a token is shown to nobody else, and its uses may be counted
+  async handle({ group, sign, query, nowMs }): Promise<Previewed> {
+    const objectId = await usePreviewToken(group, query.token, nowMs)
     const found = await findObject(group, objectId)
     const container = found && (await findContainerById(group, found.containerId))
     if (!container) throw notFound('The previewed object does not exist any more.')
     const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-    return reply.send(ok(deliver(container, found.object, signFor(signer, request.tenant))))
+    return deliver(container, found.object, sign)
   },
 })

@@ -137,7 +137,7 @@ describe('requests', () => {
         return fetch(url, init)
       },
     })
-    assert.deepEqual(await client.preview('t1'), noItems)
+    assert.deepEqual(await client.site.details('t1'), noItems)
     assert.equal(urls.length, 1)
   })
 })
@@ -200,7 +200,7 @@ describe('all', () => {
 describe('errors', () => {
   it('carries the code, status, message and request id of a failure', async (t) => {
     const { client } = await serve(t, (response) => fail(response, 410, 'PreviewExpired'))
-    const { name, message, code, status, requestId, retryAfterSeconds } = await errorOf(client.preview('t1'))
+    const { name, message, code, status, requestId, retryAfterSeconds } = await errorOf(client.site.details('t1'))
     assert.deepEqual(
       { name, message, code, status, requestId, retryAfterSeconds },
       {
@@ -216,7 +216,7 @@ describe('errors', () => {
 
   it('calls a failure without a code Unknown', async (t) => {
     const { client } = await serve(t, (response) => sendJson(response, 200, { success: false, error: 'No.' }))
-    const { message, code, status, requestId } = await errorOf(client.preview('t1'))
+    const { message, code, status, requestId } = await errorOf(client.site.details('t1'))
     assert.deepEqual([message, code, status, requestId], ['No.', 'Unknown', 200, undefined])
   })
 
@@ -229,7 +229,7 @@ describe('errors', () => {
   ] as const) {
     it(`calls ${name} InvalidResponse and keeps the status`, async (t) => {
       const { client, seen } = await serve(t, (response) => response.writeHead(status).end(body))
-      const error = await errorOf(client.preview('t1'))
+      const error = await errorOf(client.site.details('t1'))
       assert.deepEqual([error.code, error.status, seen.length], ['InvalidResponse', status, 1])
     })
   }
@@ -260,7 +260,7 @@ describe('retries', () => {
       const { client, seen } = await serve(t, (response, _, nth) =>
         nth < 3 ? fail(response, status, 'Passing', { 'retry-after': '0' }) : succeed(response, 'here'),
       )
-      assert.equal(await client.preview('t1'), 'here')
+      assert.equal(await client.site.details('t1'), 'here')
       assert.equal(seen.length, 3)
     })
   }
@@ -268,7 +268,7 @@ describe('retries', () => {
   for (const status of [400, 401, 403, 404, 500]) {
     it(`does not try again after ${status}`, async (t) => {
       const { client, seen } = await serve(t, (response) => fail(response, status, 'Lasting'))
-      assert.equal((await errorOf(client.preview('t1'))).status, status)
+      assert.equal((await errorOf(client.site.details('t1'))).status, status)
       assert.equal(seen.length, 1)
     })
   }
@@ -279,7 +279,7 @@ describe('retries', () => {
       else if (nth === 2) response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())
       else succeed(response, 'here')
     })
-    assert.equal(await client.preview('t1'), 'here')
+    assert.equal(await client.site.details('t1'), 'here')
     assert.equal(seen.length, 3)
   })
 
@@ -287,29 +287,35 @@ describe('retries', () => {
     const { client, seen } = await serve(t, (response) => fail(response, 503, 'Unavailable', { 'retry-after': '0' }), {
       retries: 1,
     })
-    const error = await errorOf(client.preview('t1'))
+    const error = await errorOf(client.site.details('t1'))
     assert.deepEqual([error.code, error.retryAfterSeconds, seen.length], ['Unavailable', 0, 2])
+  })
+
+  it('asks for a preview once only, because an attempt that failed may have used it up', async (t) => {
+    const { client, seen } = await serve(t, (response) => fail(response, 503, 'Unavailable', { 'retry-after': '0' }))
+    const error = await errorOf(client.preview('t1'))
+    assert.deepEqual([error.code, seen.length], ['Unavailable', 1])
   })
 
   it('retries an overloaded proxy that answers with HTML', async (t) => {
     const { client } = await serve(t, (response, _, nth) =>
       nth === 1 ? response.writeHead(502).end('<html>Bad gateway</html>') : succeed(response, 'here'),
     )
-    assert.equal(await client.preview('t1'), 'here')
+    assert.equal(await client.site.details('t1'), 'here')
   })
 
   it('waits as long as Retry-After says', async (t) => {
     const { client, seen } = await serve(t, (response, _, nth) =>
       nth === 1 ? fail(response, 429, 'RateLimited', { 'retry-after': '1' }) : succeed(response, 'here'),
     )
-    await client.preview('t1')
+    await client.site.details('t1')
     const [first, second] = seen
     assert.ok(first && second && second.atMs - first.atMs > 950)
   })
 
   it('does not wait when Retry-After is longer than a page can wait, and says how long it is', async (t) => {
     const { client, seen } = await serve(t, (response) => fail(response, 503, 'Unavailable', { 'retry-after': '3600' }))
-    const error = await errorOf(client.preview('t1'))
+    const error = await errorOf(client.site.details('t1'))
     assert.deepEqual([error.retryAfterSeconds, seen.length], [3600, 1])
   })
 
@@ -342,14 +348,14 @@ describe('time-outs and aborts', () => {
         return fetch(url, init)
       },
     })
-    const error = await errorOf(client.preview('t1'))
+    const error = await errorOf(client.site.details('t1'))
     assert.deepEqual([error.code, error.status, attempts], ['Timeout', 0, 2])
     assert.match(error.message, /within 50 ms/)
   })
 
   it('counts a body that never ends as a time-out', async (t) => {
     const { client } = await serve(t, (response) => response.writeHead(200).write('{'), { timeoutMs: 100, retries: 0 })
-    assert.equal((await errorOf(client.preview('t1'))).code, 'Timeout')
+    assert.equal((await errorOf(client.site.details('t1'))).code, 'Timeout')
   })
 
   it('sends nothing when the signal is aborted already', async (t) => {
@@ -434,7 +440,7 @@ it('never shows the key: not in the client, not in an error', async (t) => {
     { timeoutMs: 200, retries: 0 },
   )
   shown.push(client)
-  for (let nth = 1; nth <= 5; nth++) shown.push(await errorOf(client.preview('t1')))
+  for (let nth = 1; nth <= 5; nth++) shown.push(await errorOf(client.site.details('t1')))
   for (const wrong of [{ baseUrl: apiKey }, { apiKey: `${apiKey} ` }, { retries: -1 }]) {
     assert.throws(
       () => createClient({ baseUrl, apiKey, ...wrong }),

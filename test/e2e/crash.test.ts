@@ -15,7 +15,7 @@ const rounds = Number(process.env.KILL_ROUNDS ?? 3)
 const writer = join(import.meta.dirname, '../helpers/crash-writer.ts')
 
 onBothEngines('kill -9 in the middle of writing', (engine) => {
-  it('loses nothing that was acknowledged, and leaves no object without its index', async () => {
+  it('loses nothing that was acknowledged, and leaves no object without its index', async (context) => {
     const created = await createHarness(engine)
     after(() => created.close())
     const group = await created.newGroup()
@@ -42,15 +42,14 @@ onBothEngines('kill -9 in the middle of writing', (engine) => {
       acknowledged.push(...output.split('\n').slice(0, -1).map(Number))
     }
     // A fresh process's view: nothing comes from a cache of the one that wrote.
-    const store = await openStore({ dataDir, databaseUrl, clock: Date.now, onIdleError: () => {} })
+    const store = await openStore({ dataDir, databaseUrl, clock: Date.now, onConnectionError: () => {} })
     after(() => store.close())
-    await store.migrateAll()
     const groupStore = await openGroup(store, { database: place.database, groupID: place.groupId })
     const found = await findCollection(groupStore, collection.id)
     assert.ok(found)
     const stored: number[] = []
     for (let skip = 0; ; skip += 100) {
-      const query = parseListQuery(found.schema, {}, { sort: 'n:asc', skip, limit: 100 })
+      const query = parseListQuery(found.schema, { sort: 'n:asc', skip, limit: 100 })
       const { objects, totalCount } = await listVisibleObjects(groupStore, found, query, created.clock.now)
       stored.push(...objects.map(({ value }) => value.n as number))
       if (skip + 100 >= totalCount) {
@@ -66,6 +65,8 @@ onBothEngines('kill -9 in the middle of writing', (engine) => {
       'every acknowledged write is there',
     )
     assert.equal(stored.length % 10, 0, 'batches of ten are whole')
-    console.log(`${engine}: ${rounds} kills, ${acknowledged.length} acknowledged, ${stored.length} stored, none lost`)
+    context.diagnostic(
+      `${engine}: ${rounds} kills, ${acknowledged.length} acknowledged, ${stored.length} stored, none lost`,
+    )
   })
 })

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
 import { demoSite } from '../../src/demo/content.ts'
 import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
-import { startServer } from '../helpers/process.ts'
+import { runCli, startServer } from '../helpers/process.ts'
 
 const pngSignature = '89504e470d0a1a0a'
 
@@ -111,6 +113,25 @@ onBothEngines('npm start on an empty data folder', (engine) => {
     const again = createClient({ baseUrl: server.baseUrl, apiKey: demo.apiKey })
     assert.equal((await again.products.list({ type: 'stripe' })).totalCount, 8)
     assert.equal(JSON.parse(await readFile(demoFile, 'utf8')).groupId, demo.groupId)
+  })
+})
+
+describe('a first start on a port that is taken', () => {
+  it('says which and what to do, and the next start still makes the demo', async () => {
+    const place = await createEmptyPlace('sqlite')
+    const blocker = createServer().listen(0, '127.0.0.1')
+    await once(blocker, 'listening')
+    after(async () => {
+      blocker.close()
+      await place.remove()
+    })
+    const { port } = blocker.address() as AddressInfo
+    const { code, output } = await runCli(['serve', '--demo'], { ...place.env, PORT: String(port) })
+    assert.equal(code, 1)
+    assert.match(output, new RegExp(`address already in use 127.0.0.1:${port}.*set PORT`))
+    const server = await startServer(place.env, ['--demo'])
+    assert.match(server.output(), /API key +slc_live_/)
+    await server.stop()
   })
 })
 

@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/open.ts'
 
 /** Writes batches of ten objects until it is killed, and prints the numbers of each batch once it is acknowledged. */
 const { dataDir, databaseUrl, database, groupId, collectionId, round } = JSON.parse(process.argv[2] ?? '')
-const store = await openStore({ dataDir, databaseUrl, clock: Date.now, onIdleError: () => {} })
+const store = await openStore({ dataDir, databaseUrl, clock: Date.now, onConnectionError: () => {} })
 const group = await openGroup(store, { database, groupID: groupId })
 const collection = await findCollection(group, collectionId)
 if (!collection) throw new Error('The collection is gone.')

@@ -5,10 +5,11 @@ import { after, describe } from 'node:test'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import pg from 'pg'
 import { type Config, readConfig } from '../../src/config.ts'
+import type { Container } from '../../src/content/model.ts'
 import { createLogger } from '../../src/logging.ts'
 import { createService, type Service } from '../../src/service.ts'
 import { createApiKey } from '../../src/store/api-keys.ts'
-import { createContainer, type StoredContainer } from '../../src/store/containers.ts'
+import { createContainer } from '../../src/store/containers.ts'
 import { createGroup, type Group, type GroupStore, type NewGroup, openGroup } from '../../src/store/groups.ts'
 import { createObjects, type NewObject } from '../../src/store/objects.ts'
 
@@ -68,9 +69,9 @@ export interface TestGroup {
   group: Group
   key: string
   store: GroupStore
-  collection(name: string, schema: object): Promise<StoredContainer>
-  integration(type: string, schema: object): Promise<StoredContainer>
-  add(container: StoredContainer, ...objects: NewObject[]): ReturnType<typeof createObjects>
+  collection(name: string, schema: object): Promise<Container>
+  integration(type: string, schema: object): Promise<Container>
+  add(container: Container, ...objects: NewObject[]): ReturnType<typeof createObjects>
   get(path: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
 }
 

@@ -37,14 +37,14 @@ export async function startServer(env: Record<string, string>, args: string[] = 
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk) => (output += chunk))
   const deadline = Date.now() + startTimeoutMs
-  const listening = /"baseUrl":"(http[^"]+)"|Base URL +(http\S+)/
+  const listening = args.includes('--demo') ? /Base URL +(http\S+)/ : /Server listening at (http[^"]+)/
   while (!listening.test(output)) {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`The server did not start:\n${output}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  const [, fromLog, fromBanner] = listening.exec(output) ?? []
+  const [, baseUrl = ''] = listening.exec(output) ?? []
   return {
-    baseUrl: fromLog ?? fromBanner ?? '',
+    baseUrl,
     child,
     output: () => output,
     async stop() {

@@ -25,8 +25,8 @@ async function fillCollection(created: Harness, group: TestGroup) {
     const scope = database.schemaName === undefined ? db : db.withSchema(database.schemaName)
     const objects = database.schemaName ? sql.id(database.schemaName, 'objects') : sql.id('objects')
     const fields = database.schemaName ? sql.id(database.schemaName, 'object_fields') : sql.id('object_fields')
-    await sql`insert into ${objects} (id, group_id, container_id, publish_ms, archived, created_ms, updated_ms, value, search_text)
-      select ${id}, ${groupId}, ${collection.id}, 0, 0, 0, 0, '{}', '' from ${series} as s`.execute(scope)
+    await sql`insert into ${objects} (id, group_id, container_id, account_handle, publish_ms, archived, created_ms, updated_ms, value, search_text)
+      select ${id}, ${groupId}, ${collection.id}, '', 0, 0, 0, 0, '{}', '' from ${series} as s`.execute(scope)
     await sql`insert into ${fields} (object_id, field, filter_key, sort_key, container_id, archived, publish_ms)
       select ${id}, 'category', '=c' || (i % 10), 'tc' || (i % 10), ${collection.id}, 0, 0 from ${series} as s`.execute(
       scope,
@@ -51,7 +51,7 @@ function nodesOf(node: PlanNode): PlanNode[] {
 }
 
 onBothEngines('the plan of a first page', (engine) => {
-  it('filtered and sorted by schema fields among 100,000 items reads the sort index and stops early', async () => {
+  it('filtered and sorted by schema fields among 100,000 items reads the sort index and stops early', async (context) => {
     const created = await harness(engine)
     const group = await created.newGroup()
     const collection = await fillCollection(created, group)
@@ -61,12 +61,12 @@ onBothEngines('the plan of a first page', (engine) => {
       dataDir,
       databaseUrl,
       clock: Date.now,
-      onIdleError: () => {},
+      onConnectionError: () => {},
       onQuery: (query) => statements.push(query),
     })
     try {
       const groupStore = await openGroup(watched, { database: group.group.database, groupID: group.group.id })
-      const query = parseListQuery(collection.schema, { 'filters[category]': 'c3' }, { sort: 'rank:desc', limit: 20 })
+      const query = parseListQuery(collection.schema, { filters: { category: ['c3'] }, sort: 'rank:desc', limit: 20 })
       statements.length = 0
       const { objects, totalCount } = await listVisibleObjects(groupStore, collection, query, created.clock.now)
       assert.equal(objects.length, 20)
@@ -80,7 +80,7 @@ onBothEngines('the plan of a first page', (engine) => {
       )
       if (engine === 'sqlite') {
         const plan = rows.map((row) => (row as { detail: string }).detail)
-        console.log(plan)
+        context.diagnostic(plan.join(' | '))
         assert.ok(
           plan.some((step) => /^SEARCH s0 USING COVERING INDEX object_fields_by_sort/.test(step)),
           plan.join('\n'),
@@ -99,10 +99,12 @@ onBothEngines('the plan of a first page', (engine) => {
       } else {
         const [{ Plan: root }] = (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN']
         const nodes = nodesOf(root)
-        console.log(
-          nodes.map((node) =>
-            [node['Node Type'], node['Index Name'], node['Actual Rows'] * node['Actual Loops']].join(' '),
-          ),
+        context.diagnostic(
+          nodes
+            .map((node) =>
+              [node['Node Type'], node['Index Name'], node['Actual Rows'] * node['Actual Loops']].join(' '),
+            )
+            .join(' | '),
         )
         const walk = nodes.find((node) => node['Index Name'] === 'object_fields_by_sort')
         assert.ok(walk, 'the sort index is walked')

@@ -2,20 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { makeApiKey } from '../../src/secrets.ts'
-import type { AuthorizedTenant } from '../../src/store/api-keys.ts'
+import type { KeyHolder } from '../../src/store/api-keys.ts'
 import { createAuthorizer } from '../../src/tenant/authorizer.ts'
 
-const tenant: AuthorizedTenant = {
+const tenant: KeyHolder = {
   database: 'main',
   bucketName: 'media',
   groupID: 'g',
   tier: 'free',
   frozen: false,
-  revision: 1,
 }
 
 function setUp(maxEntries?: number) {
-  const state = { now: 0, answer: tenant as AuthorizedTenant | undefined, asked: 0 }
+  const state = { now: 0, answer: tenant as KeyHolder | undefined, asked: 0 }
   const authorize = createAuthorizer({
     clock: () => state.now,
     findTenant: async () => {
@@ -72,10 +71,10 @@ describe('the authorizer', () => {
   })
 
   it('counts the second from the question, so that a slow database does not stretch it', async () => {
-    let release = (_: AuthorizedTenant): void => {}
+    let release = (_: KeyHolder): void => {}
     let asked = 0
     let now = 0
-    const authorize = createAuthorizer({
+    const authorize = createAuthorizer<KeyHolder>({
       clock: () => now,
       findTenant: () => {
         asked += 1

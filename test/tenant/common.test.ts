@@ -7,6 +7,7 @@ const cases: EndpointCase[] = [
   {
     path: '/tenant/siteDetails',
     required: ['siteId'],
+    allow: 'GET, HEAD',
     withId: (id) => `siteId=${id}`,
     async prepare(group, { clock }) {
       const site = await createSite(group.store, { name: 'Site', domainName: 'site.example', settings: {} }, clock.now)
@@ -16,6 +17,7 @@ const cases: EndpointCase[] = [
   {
     path: '/tenant/collectionObjects',
     required: ['collectionId'],
+    allow: 'GET, HEAD',
     withId: (id) => `collectionId=${id}`,
     async prepare(group) {
       const posts = await group.collection('Posts', { title: { type: 'text' } })
@@ -26,6 +28,7 @@ const cases: EndpointCase[] = [
   {
     path: '/tenant/integrationObjects',
     required: ['type'],
+    allow: 'GET, HEAD',
     withId: (id) => `type=stripe&filters[_id]=${id}`,
     async prepare(group) {
       const products = await group.integration('stripe', { name: { type: 'text' } })
@@ -40,6 +43,7 @@ const cases: EndpointCase[] = [
   {
     path: '/tenant/preview',
     required: ['token'],
+    allow: 'GET', // HEAD would use up a token's uses
     withId: (id) => `token=${id}`,
     async prepare(group, { clock }) {
       const posts = await group.collection('Posts', { title: { type: 'text' } })

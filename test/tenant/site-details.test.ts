@@ -70,6 +70,14 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.equal(data.banner.text, 'Hello')
   })
 
+  it('takes no key of another group’s file into its settings, however deep', async () => {
+    const { newGroup, clock } = await harness(engine)
+    const [group, other] = [await newGroup(), await newGroup()]
+    const foreign = { name: 'x', key: `${other.group.id}/secret.png`, type: 'image' }
+    const site = { name: 'Site', domainName: 'x', settings: { deep: [{ down: foreign }] } }
+    await assert.rejects(createSite(group.store, site, clock.now), /is not one of this group/)
+  })
+
   it('lets no setting pose as the site’s id, name, domain or tier', async () => {
     const { site, answer } = await withSite(engine, () => ({
       _id: 'x',

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { isVisible, unsetPublishMs } from '../../src/content/visibility.ts'
 import type { NewObject } from '../../src/store/objects.ts'
 import { createPreviewToken } from '../../src/store/preview-tokens.ts'
 import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
@@ -83,12 +82,6 @@ onBothEngines('visibility', (engine) => {
       const answer = await group.get(`/tenant/preview?token=${token}`)
       assert.equal(answer.statusCode, 200)
       assert.equal(answer.json().data.objectValue.title, title)
-    }
-  })
-
-  it('is one rule: the pure predicate says what the listings do', () => {
-    for (const [name, { publishMs = unsetPublishMs, archived = false }, visible] of table) {
-      assert.equal(isVisible({ publishMs, archived }, testStartMs), visible, name)
     }
   })
 })

@@ -42,7 +42,7 @@ export const contentMigrations: readonly Migration[] = [
         .addColumn('group_id', text, (column) => column.notNull())
         .addColumn('container_id', text, (column) => column.notNull().references('containers.id'))
         .addColumn('external_id', text)
-        .addColumn('account_handle', text)
+        .addColumn('account_handle', text, (column) => column.notNull())
         .addColumn('publish_ms', 'bigint', (column) => column.notNull())
         .addColumn('archived', 'integer', (column) => column.notNull())
         .addColumn('created_ms', 'bigint', (column) => column.notNull())
@@ -71,6 +71,7 @@ export const contentMigrations: readonly Migration[] = [
         .on('objects')
         .columns(['container_id', 'updated_ms', 'id', 'archived', 'publish_ms'])
         .execute()
+      // A product once for each account; rows of collections have no external id and are not bound by it.
       await db.schema
         .createIndex('objects_by_external_id')
         .unique()

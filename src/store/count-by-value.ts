@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Container } from '../content/delivery.ts'
 import type { ListQuery } from '../content/list-query.ts'
+import type { Container } from '../content/model.ts'
 import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { matchingIds } from './list-conditions.ts'

@@ -1,0 +1,29 @@
+/** A map that keeps what was used last: when it is full, whatever was untouched longest is forgotten. */
+export interface BoundedMap<Key, Value> {
+  get(key: Key): Value | undefined
+  set(key: Key, value: Value): void
+  delete(key: Key): void
+}
+
+export function createBoundedMap<Key, Value>(most: number): BoundedMap<Key, Value> {
+  const entries = new Map<Key, Value>()
+
+  function put(key: Key, value: Value): void {
+    entries.delete(key) // and back in at the end: the order of a Map is the order of insertion
+    entries.set(key, value)
+  }
+
+  return {
+    get(key) {
+      const value = entries.get(key)
+      if (value !== undefined) put(key, value)
+      return value
+    },
+    set(key, value) {
+      put(key, value)
+      const [oldest] = entries.keys()
+      if (entries.size > most && oldest !== undefined) entries.delete(oldest)
+    },
+    delete: (key) => void entries.delete(key),
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { sql } from 'kysely'
+import { isDatabaseAway } from '../../src/store/unavailable.ts'
+import { harness } from '../helpers/harness.ts'
+
+describe('a PostgreSQL connection that breaks while it is in use', () => {
+  it('fails what runs on it, ends no process, and is replaced', async () => {
+    const { newGroup } = await harness('postgres')
+    const group = await newGroup()
+    const { read, write } = group.store.database
+    const breakAll = () =>
+      sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(read)
+    const sleeping = sql`select pg_sleep(30)`.execute(read).catch((error: unknown) => error)
+    const betweenStatements = write(async (db) => {
+      await sql`select 1`.execute(db)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      await sql`select 1`.execute(db)
+    }).catch((error: unknown) => error)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await breakAll()
+    assert.ok(isDatabaseAway(await sleeping), String(await sleeping))
+    assert.ok(isDatabaseAway(await betweenStatements), String(await betweenStatements))
+    assert.equal((await group.get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+  })
+})
+
+describe('a SQLite database that is full', () => {
+  it('says so, keeps what it had, and takes writes again when there is room', async () => {
+    const { newGroup } = await harness('sqlite')
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { title: { type: 'text' } })
+    await group.add(posts, { value: { title: 'before' } })
+    const setPages = (pages: number) =>
+      group.store.database.write((db) => sql`pragma max_page_count = ${sql.lit(pages)}`.execute(db))
+    await setPages(1) // SQLite takes the pages there are: not one more
+    const big = Array.from({ length: 200 }, (_, n) => ({ value: { title: `${n}`.repeat(500) } }))
+    await assert.rejects(group.add(posts, ...big), (error: Error) => {
+      assert.match(error.message, /full/)
+      assert.ok(isDatabaseAway(error))
+      return true
+    })
+    const total = async () =>
+      (await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)).json().data.totalCount
+    assert.equal(await total(), 1)
+    await setPages(1_000_000)
+    await group.add(posts, ...big)
+    assert.equal(await total(), 201)
+  })
+})
