@@ -120,7 +120,6 @@ describe('what is no request, or not for us', () => {
   const running = listening()
 
   for (const path of [
-    '/',
     '/nope',
     '/tenant',
     '/tenant/',
@@ -135,6 +134,11 @@ describe('what is no request, or not for us', () => {
   ]) {
     it(`GET ${path} is 404`, async () => assertFailure(await send(running.port, get(path)), 404, 'NotFound'))
   }
+
+  it('GET / leads to the reference', async () => {
+    const answer = await send(running.port, get('/'))
+    assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/docs'])
+  })
 
   it('an unknown route is 404 for every method, with or without a body', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {

@@ -18,6 +18,14 @@ type Migrated = { migrations: MigrationRow }
 /** Any number; all processes that migrate must agree on it. */
 const advisoryLock = 7_236_001
 
+/** Waits for others that migrate, and makes the schema where they have not. */
+async function ensureSchema<Tables>(transaction: Transaction<Tables>, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${advisoryLock})`.execute(transaction)
+  // Not "create … if not exists": a session may remember from before the lock that there was no such schema.
+  const { rows } = await sql`select 1 from pg_namespace where nspname = ${name}`.execute(transaction)
+  if (rows.length === 0) await sql`create schema ${sql.id(name)}`.execute(transaction)
+}
+
 async function ensureMigrationsTable(db: Kysely<Migrated>): Promise<void> {
   await db.schema
     .createTable('migrations')
@@ -66,10 +74,7 @@ async function takeStep<Tables extends Migrated>(
   nowMs: number,
 ): Promise<boolean> {
   return database.write(async (transaction) => {
-    if (database.schemaName !== undefined) {
-      await sql`select pg_advisory_xact_lock(${advisoryLock})`.execute(transaction)
-      await sql`create schema if not exists ${sql.id(database.schemaName)}`.execute(transaction)
-    }
+    if (database.schemaName !== undefined) await ensureSchema(transaction, database.schemaName)
     const db = transaction as unknown as Transaction<Migrated>
     await ensureMigrationsTable(db)
     const version = await versionIn(db)
