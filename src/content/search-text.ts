@@ -22,13 +22,8 @@ export function searchTextOf(schema: Schema, objectValue: Record<string, unknown
   return normaliseText(texts.join('\n'))
 }
 
-/** The words of a search; an item matches when each occurs somewhere in its search text. */
+/** The words of a search, longest first: an item matches when each occurs, and the longest is the likeliest to be missing. */
 export function searchWordsOf(search: string): string[] {
-  return [
-    ...new Set(
-      normaliseText(search)
-        .split(/\s+/u)
-        .filter((word) => word !== ''),
-    ),
-  ]
+  const words = normaliseText(search).split(/\s+/u)
+  return [...new Set(words)].filter((word) => word !== '').sort((a, b) => b.length - a.length)
 }

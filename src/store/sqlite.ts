@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -96,6 +97,7 @@ function openFile(path: string): DatabaseSync {
 }
 
 export function openSqlite<Tables>(path: string, onQuery?: QueryListener): Database<Tables> {
+  closeSync(openSync(path, 'a', 0o600)) // for its owner only; SQLite gives the files beside it the same mode
   const writer = openFile(path)
   // The journal mode is stored in the file; `synchronous = full` makes every acknowledged commit survive a power cut.
   writer.exec('pragma journal_mode = wal; pragma synchronous = full')

@@ -105,7 +105,7 @@ describe('searchWordsOf', () => {
   })
 
   it('takes any kind and number of spaces, and each word once', () => {
-    assert.deepEqual(searchWordsOf(' \tRye\n\u00A0rye  bread '), ['rye', 'bread'])
+    assert.deepEqual(searchWordsOf(' \tRye\n\u00A0rye  bread '), ['bread', 'rye'])
     assert.deepEqual(searchWordsOf('   '), [])
   })
 

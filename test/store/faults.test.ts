@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { sql } from 'kysely'
 import { isDatabaseAway } from '../../src/store/unavailable.ts'
@@ -23,6 +25,16 @@ describe('a PostgreSQL connection that breaks while it is in use', () => {
     assert.ok(isDatabaseAway(await sleeping), String(await sleeping))
     assert.ok(isDatabaseAway(await betweenStatements), String(await betweenStatements))
     assert.equal((await group.get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+  })
+})
+
+describe('a SQLite database on disk', () => {
+  it('can be read by its owner only, with the files beside it, also in a folder that was there before', async () => {
+    const { newGroup, config } = await harness('sqlite')
+    await newGroup()
+    for (const file of ['control.sqlite', 'control.sqlite-wal', 'databases/main.sqlite', 'databases/main.sqlite-wal']) {
+      assert.equal(statSync(join(config.dataDir, file)).mode & 0o777, 0o600, file)
+    }
   })
 })
 
