@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import pg from 'pg'
 import { internalErrorMessage } from '../src/errors.ts'
@@ -211,6 +213,22 @@ describe('what is no request, or not for us', () => {
     'a line feed in the path': 'GET /a\nb HTTP/1.1\r\nHost: a\r\n\r\n',
     'random bytes': Buffer.from(Array.from({ length: 500 }, (_, position) => (position * 97 + 31) % 256)),
   }
+  it('garbage leaves no connection behind, also when the peer never closes its side', async () => {
+    const connections = () => promisify(running.app.server.getConnections.bind(running.app.server))()
+    const sockets = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const socket = connect({ port: running.port, host: '127.0.0.1', allowHalfOpen: true })
+        socket.on('error', () => {}).write('garbage\r\n\r\n')
+        socket.resume()
+        await once(socket, 'end')
+        return socket
+      }),
+    )
+    for (let tries = 0; (await connections()) > 0 && tries < 100; tries += 1) await sleep(20)
+    assert.equal(await connections(), 0)
+    for (const socket of sockets) socket.destroy()
+  })
+
   for (const [what, bytes] of Object.entries(garbage)) {
     it(`${what} is 400, and the connection ends`, async () => {
       const answer = await send(running.port, bytes)

@@ -1,10 +1,21 @@
+import { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
 import { type Database, logTo, type QueryListener } from './database.ts'
 
 const connectTimeoutMs = 5000
 const statementTimeoutMs = 15_000
+/** Longer than any statement may take, and than the pool keeps idle connections (10 s). */
+const silenceTimeoutMs = 20_000
 const int8 = 20
+
+/** A server that vanished without a word (a cut cable, a frozen machine) gives no error: silence for too long is one. */
+function openWatchedSocket(): Socket {
+  const socket = new Socket()
+  return socket.setTimeout(silenceTimeoutMs, () => {
+    socket.destroy(new Error('Connection terminated: the database has fallen silent'))
+  })
+}
 
 /** One pool for all databases of the service: each is a schema, and every statement names its schema. */
 export async function openPostgresPool(url: string, onConnectionError: (error: Error) => void): Promise<Pool> {
@@ -13,6 +24,7 @@ export async function openPostgresPool(url: string, onConnectionError: (error: E
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
+    stream: openWatchedSocket,
     types: {
       // Our 64-bit integers are milliseconds and counts, which a JavaScript number holds exactly.
       getTypeParser: (id: number, format?: 'text' | 'binary') =>
