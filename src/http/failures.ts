@@ -113,5 +113,6 @@ export function handleConnectionError(error: NodeJS.ErrnoException, socket: Sock
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${headers.join('')}\r\n${body}`)
+  socket.write(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${headers.join('')}\r\n${body}`)
+  socket.destroySoon() // and not `end`, which would wait for a peer that may never close its side
 }
