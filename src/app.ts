@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
@@ -21,6 +21,9 @@ const requestTimeoutMs = 30_000
 /** Longer than a load balancer keeps its idle connections (usually 60 s), so that it is never us who close first. */
 const keepAliveTimeoutMs = 72_000
 
+/** A connection on which nothing moves any more, such as a client that has stopped to read, is given up. */
+const silenceTimeoutMs = 90_000
+
 export interface AppDeps extends EndpointDeps, AdmissionDeps {
   config: Config
   logger: Logger
@@ -33,14 +36,21 @@ const healthPaths = ['/healthz', '/readyz']
 /** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
 function limitConcurrency(app: FastifyInstance, most: number): void {
   let running = 0
+  const counted = new WeakSet<FastifyRequest>()
+  const release = (request: FastifyRequest): void => {
+    if (counted.delete(request)) running -= 1
+  }
   app.addHook('onRequest', async (request, reply) => {
     if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
     running += 1
-    reply.raw.once('close', () => (running -= 1))
+    counted.add(request)
+    reply.raw.once('close', () => release(request))
     if (running > most) {
       throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
     }
   })
+  // The work is done when the answer is: a client that is slow to read it holds a socket, not a place.
+  app.addHook('onSend', async (request) => release(request))
 }
 
 /** One line a request: the route, never the URL, whose query string may hold a token. */
@@ -80,6 +90,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
+    connectionTimeout: silenceTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
     forceCloseConnections: 'idle',

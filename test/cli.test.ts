@@ -126,6 +126,13 @@ onBothEngines('the command line', (engine) => {
     for (const [argv, message] of mistakes) await assert.rejects(run(...argv), message, argv.join(' '))
   })
 
+  it('takes an id for the group that has it, whatever another is called', async () => {
+    const { run, json } = await terminal(engine)
+    const { id } = await json('group', 'create', 'Shop')
+    await run('group', 'create', id)
+    assert.equal((await json('group', 'freeze', id)).name, 'Shop')
+  })
+
   it('asks for the id when several groups have one name', async () => {
     const { run } = await terminal(engine)
     await run('group', 'create', 'Twin')

@@ -438,6 +438,19 @@ describe('a body', () => {
   })
 })
 
+describe('a house with 100 places', () => {
+  const running = listening({ env: { MAX_CONCURRENT_REQUESTS: '100' } })
+
+  it('is not filled by a client that asks and never reads', async () => {
+    const slow = connect({ port: running.port, host: '127.0.0.1' })
+    slow.on('error', () => {}).pause()
+    slow.write('GET /docs HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5000))
+    await sleep(500)
+    assert.equal((await send(running.port, get('/docs'))).status, 200)
+    slow.destroy()
+  })
+})
+
 describe('a full house', () => {
   function gate(): { opened: Promise<void>; open(): void } {
     const { promise, resolve } = Promise.withResolvers<void>()

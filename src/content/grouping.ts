@@ -5,6 +5,8 @@ import { type Filter, parseFilter, withoutPrefix } from './list-query.ts'
 import type { Schema } from './schema.ts'
 
 export const maxGroups = 1000
+/** An item stands in the group of each of its values, whole: a page must not grow without bound by that. */
+const maxPlaces = 1000
 
 /** `groupBy[key]` with `groupBy[value]` is one more filter; `groupBy[key]` alone asks for groups. */
 export interface GroupBy {
@@ -41,6 +43,11 @@ export function groupItems(
     item,
     keys: rowsOfField(fieldName, field, item.objectValue[fieldName]).map((row) => row.filterKey),
   }))
+  if (keyed.flatMap(({ keys }) => keys).length > maxPlaces) {
+    throw invalid(
+      `groupBy[key] would show the items of this page in more than ${maxPlaces} places. Ask for fewer at once.`,
+    )
+  }
   const groups = [...counts].map(([key, count]) => {
     const value = textOfFilterKey(key)
     if (value === undefined) throw invalid('groupBy[key] names a field whose values are too long to group by.')

@@ -90,6 +90,8 @@ export async function findGroup(store: Store, idOrName: string): Promise<Group> 
     .selectAll()
     .where((eb) => eb.or([eb('id', '=', idOrName), eb('name', '=', idOrName)]))
     .execute()
+  const byId = rows.find(({ id }) => id === idOrName)
+  if (byId) return toGroup(byId) // whatever others are called
   if (rows.length > 1)
     throw invalid(`Several groups are called "${idOrName}"; use the id: ${rows.map(({ id }) => id).join(', ')}.`)
   if (!rows[0]) throw notFound(`There is no group "${idOrName}". "npx sluice group list" shows them.`)

@@ -1,7 +1,7 @@
 /** SQLite: busy, locked, read-only, input/output error, full, cannot open. */
 const sqliteCodes = new Set([5, 6, 8, 10, 13, 14])
 /** PostgreSQL: connection lost, out of resources, stopped by an operator or a time-out, lock not available. */
-const postgresCode = /^(08|53|57|55P03|40001|40P01)/
+const postgresCode = /^(08|53|57|25006|55P03|40001|40P01)/
 const systemCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -276,6 +276,17 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     )
   })
 
+  it('refuses to show the items of a page in more than 1000 places', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const container = await group.integration('stripe', { tags: { type: 'list', of: { type: 'text' } } })
+    const tags = Array.from({ length: 300 }, (_, n) => `tag ${n}`)
+    await group.add(container, ...Array.from({ length: 4 }, (_, n) => ({ value: { tags }, externalId: `p${n}` })))
+    const list = (limit: number) => group.get(`/tenant/integrationObjects?type=stripe&groupBy[key]=tags&limit=${limit}`)
+    assert.equal((await list(3)).json().data.groups.length, 300)
+    assertFailure(await list(4), 400, 'ValidationError', /more than 1000 places/)
+  })
+
   it('answers 200 with an empty list for a type that is not connected', async () => {
     const { group } = await withProducts(engine)
     const answer = await group.get('/tenant/integrationObjects?type=paypal&limit=5&sort=name:asc')
