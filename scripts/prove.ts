@@ -20,6 +20,21 @@ const parts: Record<string, Part> = {
     files: ['test/e2e/crash.test.ts'],
     env: { KILL_ROUNDS: '25' },
   },
+  schema: {
+    about: 'schema changes of 10,000 objects among readers and writers, and 20 met by kill -9, on each engine',
+    files: ['test/manage/schema-change.test.ts', 'test/e2e/schema-change-kill.test.ts'],
+    env: { SCHEMA_OBJECTS: '10000', SCHEMA_KILLS: '20' },
+  },
+  verbs: {
+    about: '1,000 random rows of management calls on each engine, everything looked at after each call',
+    files: ['test/manage/verbs-property.test.ts'],
+    env: { VERB_RUNS: '1000' },
+  },
+  transfer: {
+    about: '100,000 objects out and in with little memory, and 20 kill -9 in the middle of each kind of import',
+    files: ['test/transfer/memory.test.ts', 'test/transfer/import-kills.test.ts'],
+    env: { TRANSFER_OBJECTS: '100000', IMPORT_KILLS: '20', IMPORT_KILLS_OBJECTS: '5000' },
+  },
 }
 
 const wanted = process.argv.slice(2)

@@ -3,12 +3,13 @@ import Fastify, { type FastifyInstance, type FastifyRequest, LogController } fro
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
-import { type AdmissionDeps, limitAnonymous } from './http/admission.ts'
+import { type AdmissionDeps, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { registerDocs } from './http/openapi.ts'
 import { compileQuery } from './http/query.ts'
+import { registerManageRoutes } from './manage/routes.ts'
 import { registerMediaRoute } from './media/route.ts'
 import type { LocalMediaSigner } from './media/signer.ts'
 import type { MediaStorage } from './media/storage.ts'
@@ -24,7 +25,7 @@ const keepAliveTimeoutMs = 72_000
 /** A connection on which nothing moves any more, such as a client that has stopped to read, is given up. */
 const silenceTimeoutMs = 90_000
 
-export interface AppDeps extends EndpointDeps, AdmissionDeps {
+export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDeps {
   config: Config
   logger: Logger
   signer: LocalMediaSigner
@@ -64,6 +65,7 @@ function logRequests(app: FastifyInstance): void {
         ms: Math.round(reply.elapsedTime * 10) / 10,
         address: request.ip,
         group: request.tenant?.groupID,
+        user: request.manager?.userId,
       },
       'request',
     )
@@ -81,7 +83,10 @@ function registerHealth(app: FastifyInstance, { store }: AppDeps): void {
   })
 }
 
-export function buildApp(deps: AppDeps): FastifyInstance {
+/** Which of the two APIs an HTTP server offers: both, or each its own. */
+export type Offered = 'delivery' | 'management' | 'both'
+
+export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   const { config, logger } = deps
   const app = Fastify({
     loggerInstance: logger,
@@ -103,10 +108,11 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler((route) => {
     if (route.httpPart === 'querystring') return compileQuery(route as never)
-    throw new Error(`Nothing reads the ${route.httpPart} of a request by a schema yet.`)
+    throw new Error(`Nothing reads the ${route.httpPart} of a request by a schema here.`)
   })
   app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
   app.decorateRequest('tenant')
+  app.decorateRequest('manager')
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'X-Request-Id': request.id, ...answerHeaders })
   })
@@ -114,9 +120,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   logRequests(app)
   handleFailures(app, (request, reply) => limitAnonymous(deps, request, reply))
 
-  registerDocs(app)
   registerHealth(app, deps)
-  registerTenantRoutes(app, deps)
-  registerMediaRoute(app, deps)
+  if (offered !== 'management') {
+    registerDocs(app)
+    registerTenantRoutes(app, deps)
+    registerMediaRoute(app, deps)
+  }
+  if (offered !== 'delivery') registerManageRoutes(app, deps)
   return app
 }

@@ -71,14 +71,28 @@ function addressList(text: string): string[] {
 /** `anonymous` is for callers that no key vouches for. */
 type RateLimits = Record<Tier | 'anonymous', RateLimit>
 
+function parseRate(text: string): RateLimit | undefined {
+  const [, perSecond, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(text) ?? []
+  const limit = { perSecond: Number(perSecond), burst: Number(burst) }
+  return limit.perSecond >= 1 && limit.burst >= 1 ? limit : undefined
+}
+
+function rateLimit(text: string): RateLimit {
+  const limit = parseRate(text)
+  if (!limit) throw new Error('must be requests per second / burst, such as 50/200')
+  return limit
+}
+
+function portOrOff(text: string): number | 'off' | undefined {
+  return text === '' ? undefined : text === 'off' ? 'off' : wholeNumber(0, 65_535)(text)
+}
+
 function rateLimits(text: string): RateLimits {
   const limits: Partial<Record<string, RateLimit>> = {}
   for (const entry of text.split(',')) {
-    const [, tier = '', perSecond, burst] = /^([a-z]+)=(\d{1,7})\/(\d{1,7})$/.exec(entry) ?? []
-    const limit = { perSecond: Number(perSecond), burst: Number(burst) }
-    if (!(limit.perSecond >= 1 && limit.burst >= 1)) {
-      throw new Error('must be entries such as free=50/100 (requests per second / burst) separated by commas')
-    }
+    const [, tier = '', rate = ''] = /^([a-z]+)=(.*)$/.exec(entry) ?? []
+    const limit = parseRate(rate)
+    if (!limit) throw new Error('must be entries such as free=50/100 (requests per second / burst) separated by commas')
     if (tier !== 'anonymous' && !isTier(tier)) throw new Error(`must not have an entry for "${tier}", which is no tier`)
     limits[tier] = limit
   }
@@ -131,6 +145,24 @@ export const settings = {
     'anonymous=20/100,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',
     'Requests per second / burst by tier, for each group and process. `anonymous`: refused requests, by address.',
     rateLimits,
+  ),
+  managePort: setting(
+    'MANAGE_PORT',
+    '',
+    'Port of the management API, if it is to have its own; `off` to have none. Default: the same as the delivery API.',
+    portOrOff,
+  ),
+  manageHost: setting(
+    'MANAGE_HOST',
+    '',
+    'Address to listen on for `MANAGE_PORT`. Default: `HOST`.',
+    (text) => text || undefined,
+  ),
+  manageRateLimit: setting(
+    'MANAGE_RATE_LIMIT',
+    '50/200',
+    'Requests per second / burst of each user of the management API.',
+    rateLimit,
   ),
   maxConcurrentRequests: setting(
     'MAX_CONCURRENT_REQUESTS',

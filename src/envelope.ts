@@ -5,6 +5,6 @@ export function ok<Data>(data: Data): Success<Data> {
   return { success: true, data, error: null }
 }
 
-export function fail(code: ErrorCode, message: string): Failure {
-  return { success: false, data: null, error: message, code }
+export function fail(code: ErrorCode, message: string, details?: object): Failure & { details?: object } {
+  return { success: false, data: null, error: message, code, ...(details && { details }) }
 }

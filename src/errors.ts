@@ -7,6 +7,7 @@ export const statusOfCode = {
   NotFound: 404,
   MethodNotAllowed: 405,
   RequestTimeout: 408,
+  Conflict: 409,
   PreviewExpired: 410,
   PreconditionFailed: 412,
   PayloadTooLarge: 413,
@@ -27,11 +28,18 @@ export class AppError extends Error {
   readonly code: ErrorCode
   /** Seconds for `Retry-After`, where trying again later makes sense. */
   readonly retryAfterSeconds: number | undefined
+  /** What a program needs to go on, such as both values of a conflict. The delivery API has none. */
+  readonly details: object | undefined
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; retryAfterSeconds?: number; details?: object } = {},
+  ) {
     super(message, { cause: options.cause })
     this.code = code
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.details = options.details
   }
 
   get status(): number {
@@ -48,4 +56,8 @@ export function invalid(message: string): AppError {
 
 export function notFound(message: string): AppError {
   return new AppError('NotFound', message)
+}
+
+export function conflict(message: string, details?: object): AppError {
+  return new AppError('Conflict', message, details && { details })
 }

@@ -21,7 +21,7 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, destination
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: describeError, req: () => undefined, res: () => undefined },
     // The last fence: a library's own message may quote a URL.
-    hooks: { streamWrite: (line: string) => line.replace(/slc_(live|preview)_\w+/g, 'slc_$1_[secret]') },
+    hooks: { streamWrite: (line: string) => line.replace(/slc_(live|preview|admin)_\w+/g, 'slc_$1_[secret]') },
     redact: {
       paths: ['authorization', '*.authorization', 'apiKey', '*.apiKey', 'token', '*.token'],
       censor: '[secret]',

@@ -11,8 +11,11 @@ import { isDatabaseAway } from './store/unavailable.ts'
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : ''
+  if (error instanceof AppError && error.details) return `${error.message}\n\n${JSON.stringify(error.details, null, 2)}`
   if (error instanceof AppError || code.startsWith('ERR_PARSE_ARGS')) return error.message
-  if (code === 'EADDRINUSE') return `${error.message}. Stop what listens there, or set PORT to another port.`
+  if (code === 'ENOENT') return `${error.message}. Is the path right?`
+  if (code === 'EADDRINUSE')
+    return `${error.message}. Stop what listens there, or set PORT (or MANAGE_PORT) to another port.`
   if (code === 'EACCES' || code === 'EROFS') return `${error.message}. Set DATA_DIR to a folder that can be written.`
   if (isDatabaseAway(error)) return `The database does not answer (${error.message || code}). Is DATABASE_URL right?`
   if ('severity' in error) return `PostgreSQL says: ${error.message}. Check DATABASE_URL and the rights of its role.`

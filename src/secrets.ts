@@ -6,6 +6,7 @@ const secretLength = 43 // 256 bits in base 62
 const checksumLength = 6 // 32 bits in base 62
 const apiKeyPrefix = 'slc_live_'
 const previewTokenPrefix = 'slc_preview_'
+const adminTokenPrefix = 'slc_admin_'
 
 function toBase62(value: bigint, length: number): string {
   let text = ''
@@ -35,6 +36,8 @@ export const makeApiKey = (): string => makeSecret(apiKeyPrefix)
 export const isApiKey = (text: string): boolean => isWellFormed(text, apiKeyPrefix)
 export const makePreviewToken = (): string => makeSecret(previewTokenPrefix)
 export const isPreviewToken = (text: string): boolean => isWellFormed(text, previewTokenPrefix)
+export const makeAdminToken = (): string => makeSecret(adminTokenPrefix)
+export const isAdminToken = (text: string): boolean => isWellFormed(text, adminTokenPrefix)
 
 /** What is stored of a secret. 256 random bits need no salt and no slow hash. */
 export function hashSecret(secret: string): string {

@@ -29,8 +29,8 @@ let started: Promise<ReturnType<typeof createAuthorizerHandler>> | undefined
 async function start(): Promise<ReturnType<typeof createAuthorizerHandler>> {
   const config = readConfig(process.env)
   const store = await openConfiguredStore(config, systemClock, createLogger(config))
-  const findTenant = (secretHash: string) => findTenantOfKey(store, secretHash)
-  return createAuthorizerHandler(createAuthorizer({ findTenant, clock: systemClock }))
+  const findHolder = (secretHash: string) => findTenantOfKey(store, secretHash, systemClock())
+  return createAuthorizerHandler(createAuthorizer({ findHolder, clock: systemClock }))
 }
 
 /** The authorizer alone, as a serverless function (spec §5.3). Opens the store once for each instance. */

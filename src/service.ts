@@ -9,8 +9,11 @@ import { deriveKey, loadMasterKey } from './master-key.ts'
 import { createLocalSigner } from './media/signer.ts'
 import { createLocalStorage, type MediaStorage } from './media/storage.ts'
 import { createRateLimiter } from './rate-limiter.ts'
+import { isAdminToken } from './secrets.ts'
+import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
 import { findTenantOfKey } from './store/api-keys.ts'
 import { openGroup } from './store/groups.ts'
+import { createLastUses } from './store/last-uses.ts'
 import { openStore, type Store } from './store/open.ts'
 import { readRevision } from './store/revisions.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
@@ -18,11 +21,13 @@ import { createAuthorizer } from './tenant/authorizer.ts'
 /** All parts of the running service, and the orderly way down. */
 export interface Service {
   app: FastifyInstance
+  /** The management API, where it has a port of its own. */
+  manageApp: FastifyInstance | undefined
   store: Store
   storage: MediaStorage
   logger: Logger
-  /** Starts to listen and answers the address under which clients reach the service. */
-  listen(): Promise<string>
+  /** Starts to listen and answers the addresses under which clients reach the two APIs. */
+  listen(): Promise<{ baseUrl: string; manageUrl: string | undefined }>
   close(): Promise<void>
 }
 
@@ -51,25 +56,43 @@ export async function createService(config: Config, options: ServiceOptions = {}
     ttlSeconds: config.signedUrlTtlSeconds,
     clock,
   })
+  const lastUses = createLastUses(store, (error) => logger.warn({ err: error }, 'last uses of keys were not written'))
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
-    const tenant = await findTenantOfKey(store, secretHash)
+    const tenant = await findTenantOfKey(store, secretHash, clock())
+    if (tenant) lastUses.note('api_keys', tenant.keyId, clock())
     return tenant && { ...tenant, revision: await readRevision(await openGroup(store, tenant)) }
   }
-  const authorize = createAuthorizer({ findTenant, clock })
+  const findManager = async (secretHash: string): Promise<TokenHolder | undefined> => {
+    const holder = await findTokenHolder(store, secretHash, clock())
+    if (holder) lastUses.note('admin_tokens', holder.tokenId, clock())
+    return holder
+  }
+  const authorize = createAuthorizer({ findHolder: findTenant, clock })
+  const authorizeManager = createAuthorizer({ findHolder: findManager, isWellFormed: isAdminToken, clock })
   const takeToken = createRateLimiter(clock)
-  const app = buildApp({ config, logger, store, storage, signer, authorize, takeToken, clock })
+  const deps = { config, logger, store, storage, signer, authorize, authorizeManager, takeToken, clock }
+  const { managePort } = config
+  const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
+  const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
   return {
     app,
+    manageApp,
     store,
     storage,
     logger,
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
       baseUrl = config.publicUrl ?? address
-      return baseUrl
+      if (managePort === undefined) return { baseUrl, manageUrl: baseUrl }
+      if (managePort === 'off') return { baseUrl, manageUrl: undefined }
+      return {
+        baseUrl,
+        manageUrl: await manageApp?.listen({ host: config.manageHost ?? config.host, port: managePort }),
+      }
     },
     async close() {
-      await app.close()
+      await Promise.all([app.close(), manageApp?.close()])
+      await lastUses.close()
       await store.close()
     },
   }

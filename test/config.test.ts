@@ -31,6 +31,9 @@ describe('readConfig', () => {
         pro: { perSecond: 500, burst: 1000 },
         proplus: { perSecond: 2000, burst: 4000 },
       },
+      managePort: undefined,
+      manageHost: undefined,
+      manageRateLimit: { perSecond: 50, burst: 200 },
       maxConcurrentRequests: 1000,
       trustProxy: [],
       logLevel: 'info',
@@ -60,6 +63,9 @@ describe('readConfig', () => {
       SLUICE_MASTER_KEY: 'aB'.repeat(32),
       SIGNED_URL_TTL_SECONDS: '60',
       RATE_LIMITS: 'anonymous=1/1,free=2/2,basic=3/3,pro=4/4,proplus=6/7',
+      MANAGE_PORT: '4001',
+      MANAGE_HOST: '10.0.0.1',
+      MANAGE_RATE_LIMIT: '8/9',
       MAX_CONCURRENT_REQUESTS: '1',
       TRUST_PROXY: '10.0.0.0/8,::1,192.168.1.1,fd00::/8,::ffff:10.0.0.1',
       LOG_LEVEL: 'silent',
@@ -72,10 +78,17 @@ describe('readConfig', () => {
     assert.deepEqual(config.masterKey, Buffer.alloc(32, 0xab))
     assert.equal(config.signedUrlTtlSeconds, 60)
     assert.deepEqual(config.rateLimits.proplus, { perSecond: 6, burst: 7 })
+    assert.equal(config.managePort, 4001)
+    assert.equal(config.manageHost, '10.0.0.1')
+    assert.deepEqual(config.manageRateLimit, { perSecond: 8, burst: 9 })
     assert.equal(config.maxConcurrentRequests, 1)
     assert.deepEqual(config.trustProxy, ['10.0.0.0/8', '::1', '192.168.1.1', 'fd00::/8', '::ffff:10.0.0.1'])
     assert.equal(config.logLevel, 'silent')
     Fastify({ trustProxy: config.trustProxy }) // throws on an address that it cannot read
+  })
+
+  it('reads "off" as no management API at all', () => {
+    assert.equal(readConfig({ MANAGE_PORT: 'off' }).managePort, 'off')
   })
 
   it('gives settings that nobody can change afterwards', () => {
@@ -100,6 +113,8 @@ describe('readConfig', () => {
       limits.replace('free=50/100', 'free=50/0'), limits.replace('free=50', 'free=-50'), limits.replace('free=50', 'free=50.5'),
       limits.replace('anonymous', 'somebody'), `${limits},`, `${limits}, more=1/1`, `${limits},__proto__=1/1`,
     ],
+    MANAGE_PORT: ['-1', '65536', 'OFF', 'none', 'true', '80.5', ' 80'],
+    MANAGE_RATE_LIMIT: ['0/1', '1/0', '1', '1/', '/1', '1/1/1', '-1/1', '1.5/2', ' 1/1', 'free=1/1', '12345678/1'],
     MAX_CONCURRENT_REQUESTS: ['0', '-1', '1000001', 'many'],
     TRUST_PROXY: [
       'true', 'loopback', '*', 'proxy.example', '10.0.0.0/8, ::1', '999.0.0.1', '10.0.0', '10.0.0.0/33', '10.0.0.0/0', '::1/129',

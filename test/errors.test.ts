@@ -12,6 +12,7 @@ describe('failures', () => {
       NotFound: 404,
       MethodNotAllowed: 405,
       RequestTimeout: 408,
+      Conflict: 409,
       PreviewExpired: 410,
       PreconditionFailed: 412,
       PayloadTooLarge: 413,

@@ -93,7 +93,7 @@ function listening(options: Parameters<typeof createHarness>[1] = {}): Running {
   const running = {} as Running
   before(async () => {
     Object.assign(running, await createHarness('sqlite', options))
-    running.port = Number(new URL(await running.service.listen()).port)
+    running.port = Number(new URL((await running.service.listen()).baseUrl).port)
   })
   after(() => running.close())
   return running
@@ -839,7 +839,7 @@ describe('a database that goes away', () => {
     url.port = String(route.port)
     const running = await createHarness('sqlite', { env: { DATABASE_URL: url.href } })
     try {
-      const port = Number(new URL(await running.service.listen()).port)
+      const port = Number(new URL((await running.service.listen()).baseUrl).port)
       const group = await running.newGroup()
       const posts = await group.collection('Posts', { title: { type: 'text' } })
       const list = () => {

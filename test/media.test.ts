@@ -80,7 +80,7 @@ function assertRefused(answer: Answer, status: number, code: string): void {
 before(async () => {
   service = await createHarness('sqlite')
   group = await service.newGroup()
-  baseUrl = await service.service.listen()
+  baseUrl = (await service.service.listen()).baseUrl
   secret = deriveKey(loadMasterKey(service.config.dataDir, undefined), 'media signing')
 })
 after(() => service.close())

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import Schema from 'typebox/schema'
-import { createPreviewToken } from '../src/store/preview-tokens.ts'
-import { createSite } from '../src/store/sites.ts'
+import { createPreviewToken, createSite } from './helpers/authoring.ts'
 import { createHarness, type Harness, type TestGroup } from './helpers/harness.ts'
 
 interface Document {

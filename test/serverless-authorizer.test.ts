@@ -10,8 +10,8 @@ onBothEngines('the serverless authorizer', (engine) => {
   it('gives database, bucketName, groupID and tier for a valid key, and refuses all others', async () => {
     const { newGroup, service } = await harness(engine)
     const { key, group } = await newGroup({ tier: 'pro', database: 'own', bucketName: 'own-bucket' })
-    const findTenant = (secretHash: string) => findTenantOfKey(service.store, secretHash)
-    const handle = createAuthorizerHandler(createAuthorizer({ findTenant, clock: Date.now }))
+    const findHolder = (secretHash: string) => findTenantOfKey(service.store, secretHash, Date.now())
+    const handle = createAuthorizerHandler(createAuthorizer({ findHolder, clock: Date.now }))
     assert.deepEqual(await handle({ headers: { authorization: key } }), {
       isAuthorized: true,
       context: { database: 'own', bucketName: 'own-bucket', groupID: group.id, tier: 'pro' },

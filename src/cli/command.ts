@@ -18,7 +18,7 @@ export interface CommandInput {
   /** Values of `<arguments>`, in order. */
   args: string[]
   /** Values of `--options`. */
-  options: Record<string, string | boolean | undefined>
+  options: Record<string, string | boolean | string[] | undefined>
 }
 
 export interface Command {

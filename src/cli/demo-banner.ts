@@ -1,14 +1,26 @@
 import type { Demo } from '../demo/seed.ts'
 
-/** What a newcomer needs to send the first request. */
-export function describeDemo({ baseUrl, apiKey, siteId, collections, previewToken }: Demo): string {
+function describeManaging({ adminToken, groupId, collections }: Demo, manageUrl: string): string {
+  return `
+  What an editor sees of the same collection:
+
+  curl -H 'Authorization: Bearer ${adminToken}' \\
+    '${manageUrl}/manage/groups/${groupId}/collections/${collections.Blog}/objects?status=scheduled'
+`
+}
+
+/** What a newcomer needs to send the first request. `manageUrl` is undefined where the management API is off. */
+export function describeDemo(demo: Demo, manageUrl: string | undefined): string {
+  const { baseUrl, apiKey, adminToken, siteId, collections, previewToken } = demo
+  const references = [`${baseUrl}/docs`, ...(manageUrl === undefined ? [] : [`${manageUrl}/manage/docs`])]
   return `
   A demo bakery to look around in.
 
   Base URL     ${baseUrl}
   API key      ${apiKey}
   Site id      ${siteId}
-  Reference    ${baseUrl}/docs
+  Admin token  ${adminToken}
+  Reference    ${references.join(' and ')}
 
   Try it:
 
@@ -19,5 +31,5 @@ export function describeDemo({ baseUrl, apiKey, siteId, collections, previewToke
 
   curl -H 'Authorization: ${apiKey}' \\
     '${baseUrl}/tenant/preview?token=${previewToken}'
-`
+${manageUrl === undefined ? '' : describeManaging(demo, manageUrl)}`
 }

@@ -1,21 +1,24 @@
 import { parseArgs } from 'node:util'
 import packageFile from '../../package.json' with { type: 'json' }
 import { invalid } from '../errors.ts'
-import type { Command, CommandContext } from './command.ts'
-import { groupCommands } from './group.ts'
-import { keyCommands } from './key.ts'
+import { verbs } from '../manage/index.ts'
+import type { Command, CommandContext, CommandInput } from './command.ts'
+import { doctorCommand } from './doctor.ts'
+import { exportGroupCommand } from './export.ts'
+import { importCommands } from './import.ts'
 import { migrateCommand } from './migrate.ts'
-import { previewCommands } from './preview.ts'
 import { seedCommand } from './seed.ts'
 import { serveCommand } from './serve.ts'
+import { toCommand } from './verb-command.ts'
 
 const commands: readonly Command[] = [
   serveCommand,
   migrateCommand,
   seedCommand,
-  ...groupCommands,
-  ...keyCommands,
-  ...previewCommands,
+  doctorCommand,
+  exportGroupCommand,
+  ...importCommands,
+  ...verbs.map(toCommand),
 ]
 
 const usageOf = ({ name, args }: Command): string => ['sluice', name, ...args.map((arg) => `<${arg}>`)].join(' ')
@@ -25,13 +28,29 @@ function listOf(shown: readonly Command[]): string {
   return shown.map((command) => `  ${usageOf(command).padEnd(width)}   ${command.summary}`).join('\n')
 }
 
+/** Commands of one word as they are, all others by their first word. */
 function overview(): string {
+  const alone = commands.filter(({ name }) => !name.includes(' '))
+  const families = Map.groupBy(
+    commands.filter(({ name }) => name.includes(' ')),
+    ({ name }) => name.split(' ')[0] ?? '',
+  )
+  const shared = [...families]
+  const width = Math.max(...shared.map(([family]) => family.length))
+  const lines = shared.map(([family, members]) => {
+    const actions = members.map(({ name }) => name.slice(family.length + 1))
+    return `  sluice ${family.padEnd(width)}   ${actions.join(', ')}`
+  })
   return `Sluice delivers a website's content, products and previews to its server.
 
-${listOf(commands)}
+${listOf(alone)}
 
-Every command takes --help, and --json for scripts; all work while a server is running.
-To look around with demo content: npm start`
+What the management API does, at the terminal:
+
+${lines.join('\n')}
+
+"sluice object --help" shows the commands of a family, "sluice object create --help" one of them. All take --json for
+scripts, and work while a server is running. To look around with demo content: npm start`
 }
 
 function helpOf(command: Command): string {
@@ -66,9 +85,10 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
     args: rest,
     options: { ...command.options, ...common },
     allowPositionals: true,
+    allowNegative: true, // --no-moderation
   })
   if (values.help) return context.print(helpOf(command))
   if (positionals.length !== command.args.length)
     throw invalid(`Usage: ${usageOf(command)}\nMore: sluice ${command.name} --help`)
-  await command.run(context, { args: positionals, options: values as Record<string, string | boolean | undefined> })
+  await command.run(context, { args: positionals, options: values as CommandInput['options'] })
 }

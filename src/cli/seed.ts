@@ -7,16 +7,17 @@ export const seedCommand: Command = {
   summary: 'Fill in the demo bakery',
   args: [],
   options: {},
-  help: 'Makes one more group, "Demo Bakery", with a key, and writes what is needed to try it to DATA_DIR/demo.json.',
+  help: `Makes one more group, "Demo Bakery", with a key, and an administrator with a token, who may do everything in every group.
+Writes what is needed to try it to DATA_DIR/demo.json.`,
   async run(context, input) {
     const { seedDemo, writeDemoFile } = await import('../demo/seed.ts')
-    const { dataDir, publicUrl, host, port } = context.config
+    const { dataDir, publicUrl, host, port, managePort } = context.config
     const seeded = await seedDemo({
       store: await context.store(),
       storage: createLocalStorage(dataDir),
       clock: context.clock,
     })
     const demo = await writeDemoFile(dataDir, { baseUrl: publicUrl ?? `http://${host}:${port}`, ...seeded })
-    printResult(context, input, demo, describeDemo(demo))
+    printResult(context, input, demo, describeDemo(demo, managePort === undefined ? demo.baseUrl : undefined))
   },
 }

@@ -37,8 +37,8 @@ Options:
     const { config, clock, logger } = context
     const service = await createService(config, { clock, logger })
     const stopped = untilAskedToStop()
-    const baseUrl = await service.listen()
-    if (options.demo) await showDemo(service, context, baseUrl)
+    const urls = await service.listen()
+    if (options.demo) await showDemo(service, context, urls)
     const signal = await stopped
     logger.info({ signal }, 'stopping')
     await closeInTime(service)
@@ -47,10 +47,14 @@ Options:
 }
 
 /** The demo's pictures are drawn by code that a real service never loads. */
-async function showDemo(service: Service, { config, clock, print }: CommandContext, baseUrl: string): Promise<void> {
+async function showDemo(
+  service: Service,
+  { config, clock, print }: CommandContext,
+  { baseUrl, manageUrl }: Awaited<ReturnType<Service['listen']>>,
+): Promise<void> {
   const { findOrSeedDemo, writeDemoFile } = await import('../demo/seed.ts')
   const onSeed = (): void => print('\n  Filling in the demo bakery …')
   const demo = await findOrSeedDemo({ ...service, clock }, config.dataDir, onSeed)
-  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl })))
+  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl }), manageUrl))
   else print('\n  There are groups already, so no demo was made. To add one: npx sluice seed\n')
 }

@@ -9,7 +9,23 @@ export interface Container {
   /** A collection's name, or an integration's type. */
   name: string
   schema: Schema
+  settings: ContainerSettings
+  version: number
 }
+
+/** What a collection takes from visitors. Never delivered. */
+export interface ContainerSettings {
+  accepts?: SubmissionType[]
+  /** Submissions wait, archived, until somebody approves them. */
+  moderation?: boolean
+}
+
+/** spec §4.6 */
+export const submissionTypes = ['createReview', 'subscribeUser'] as const
+export type SubmissionType = (typeof submissionTypes)[number]
+
+export const reviewStates = ['pending', 'approved', 'rejected'] as const
+export type ReviewState = (typeof reviewStates)[number]
 
 export interface StoredObject {
   id: string
@@ -22,10 +38,30 @@ export interface StoredObject {
   externalId: string | null
   /** Products only: the account it belongs to. Empty on all others. */
   accountHandle: string
+  version: number
+  /** Submissions only. */
+  review: ReviewState | null
 }
 
 /** When an object has no publish date it has always been due: a moment before every date that can be written. */
 export const unsetPublishMs = -8_640_000_000_000_000
+
+/** A draft has a date that does not come: the last moment that can be written. The rule of spec §3 hides it. */
+export const draftPublishMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+export const objectStatuses = ['published', 'scheduled', 'draft', 'archived'] as const
+export type ObjectStatus = (typeof objectStatuses)[number]
+
+type ObjectState = Pick<StoredObject, 'publishMs' | 'archived'>
+
+/** spec §3, in words that people use. */
+export function statusOf({ publishMs, archived }: ObjectState, nowMs: number): ObjectStatus {
+  if (archived) return 'archived'
+  if (publishMs === draftPublishMs) return 'draft'
+  return publishMs > nowMs ? 'scheduled' : 'published'
+}
+
+export const isVisible = (state: ObjectState, nowMs: number): boolean => statusOf(state, nowMs) === 'published'
 
 /** A site: what is known of every site, and open settings. */
 export interface StoredSite {
@@ -33,4 +69,14 @@ export interface StoredSite {
   name: string
   domainName: string
   settings: { colors?: Record<string, string>; [key: string]: unknown }
+  privateSettings: PrivateSiteSettings
+  version: number
+  createdMs: number
+  updatedMs: number
+}
+
+/** Never delivered. Where a list is there, only what it names is allowed. */
+export interface PrivateSiteSettings {
+  allowedOrigins?: string[]
+  allowedRecipients?: string[]
 }

@@ -54,6 +54,9 @@ export type Schema = ReadonlyMap<string, Field>
 export const reservedFieldNames = ['_id', 'mediaFields']
 const fieldNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 const maxFields = 200
+const maxEnumValues = 1000
+/** Of what a schema itself says. */
+const maxTextLength = 200
 
 const indexable: ReadonlySet<string> = new Set([
   'text', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color',
@@ -99,20 +102,40 @@ const limitRules: Record<string, readonly string[]> = {
   max: ['integer', 'decimal'],
   maxItems: ['list'],
 }
+const countRules = ['minLength', 'maxLength', 'maxItems']
+const limitPairs = [
+  ['min', 'max'],
+  ['minLength', 'maxLength'],
+] as const
 
 function checkRule(path: string, type: string, rule: string, value: unknown): void {
   if (booleanRules.includes(rule)) {
     if (typeof value !== 'boolean') throw invalid(`${path}.${rule} must be true or false.`)
   } else if (Object.hasOwn(limitRules, rule) && limitRules[rule]?.includes(type)) {
     if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(`${path}.${rule} must be a number.`)
+    if (countRules.includes(rule) && !(Number.isSafeInteger(value) && value >= 0))
+      throw invalid(`${path}.${rule} must be a whole number, 0 or more.`)
   } else if (rule === 'values' && type === 'enum') {
-    const ok = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
-    if (!ok) throw invalid(`${path}.values must be a list of at least one text.`)
+    const ok =
+      Array.isArray(value) &&
+      value.length > 0 &&
+      value.length <= maxEnumValues &&
+      value.every((item) => typeof item === 'string')
+    if (!ok) throw invalid(`${path}.values must be a list of 1 to ${maxEnumValues} texts.`)
+    const repeated = value.toSorted().find((item, position, sorted) => item === sorted[position - 1])
+    if (repeated !== undefined) throw invalid(`${path}.values has "${repeated}" more than once.`)
   } else if (rule === 'label') {
-    if (typeof value !== 'string') throw invalid(`${path}.label must be a text.`)
+    if (typeof value !== 'string' || value.length > maxTextLength)
+      throw invalid(`${path}.label must be a text of at most ${maxTextLength} characters.`)
   } else {
     throw invalid(`${path} has the rule "${rule}", which the type "${type}" does not know.`)
   }
+}
+
+/** No value could ever fit between limits that contradict each other. */
+function checkLimits(path: string, rules: Record<string, unknown>): void {
+  const contradiction = limitPairs.find(([least, most]) => Number(rules[least]) > Number(rules[most]))
+  if (contradiction) throw invalid(`${path}.${contradiction[0]} must not be greater than ${path}.${contradiction[1]}.`)
 }
 
 function checkField(path: string, input: unknown, allowedTypes: readonly string[]): void {
@@ -122,6 +145,7 @@ function checkField(path: string, input: unknown, allowedTypes: readonly string[
     throw invalid(`${path}.type must be one of ${allowedTypes.join(', ')}.`)
   }
   for (const [rule, value] of Object.entries(rules)) checkRule(path, type, rule, value)
+  checkLimits(path, rules)
   if (type === 'enum' && rules.values === undefined) throw invalid(`${path} is an enum and needs "values".`)
   const leaves = [...scalarTypes, ...mediaTypes]
   if (type === 'list') checkInnerField(`${path}.of`, of, leaves)

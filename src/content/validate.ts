@@ -2,7 +2,6 @@ import { invalid } from '../errors.ts'
 import { isDecimalText } from './decimal.ts'
 import { scalarsIn } from './index-keys.ts'
 import { isKeyOfGroup, isMediaKey, mediaKeysIn } from './media-keys.ts'
-import { replaceMedia } from './media-values.ts'
 import { isDate, isTime, parseDateTime } from './moments.ts'
 import {
   type Field,
@@ -17,10 +16,14 @@ import {
 
 /** How many single values one field of one object may hold, over all its variants. */
 const maxValuesPerField = 1000
+/** A page of a hundred objects must still be an answer. */
+const maxValueCharacters = 1_000_000
 /** A message is to be read, not to be longer than what it is about. */
 const maxProblemsShown = 20
+/** To bring them into order takes time that grows with their square, and no script needs them. */
+const endlessMarks = /\p{M}{31,}/u
 const maxVariantNameLength = 100
-const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
+export const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
 const slugPattern = /^[a-z0-9]+(?:[-/_.][a-z0-9]+)*$/
 
 /** Text that every database and every JSON reader can hold: no NUL, no half of a character pair. */
@@ -43,6 +46,7 @@ function rangeProblem(field: ScalarField, value: number): string | undefined {
 
 function textProblem(field: ScalarField, text: string): string | undefined {
   if (!isStorableText(text)) return 'holds a character that cannot be stored'
+  if (endlessMarks.test(text)) return 'holds more than 30 accents on one character'
   switch (field.type) {
     case 'slug':
       return slugPattern.test(text)
@@ -79,7 +83,8 @@ function scalarProblem(field: ScalarField, value: unknown): string | undefined {
   }
 }
 
-function mediaProblem(type: string, value: unknown): string | undefined {
+/** Why a value is no file of a media type; whose file it is, is another question. */
+export function mediaProblem(type: string, value: unknown): string | undefined {
   if (!isRecord(value)) return 'must be a media value with name, key and type'
   for (const part of ['name', 'key', 'type']) {
     const text = value[part]
@@ -87,6 +92,11 @@ function mediaProblem(type: string, value: unknown): string | undefined {
   }
   if (!isMediaKey(value.key as string)) return 'must have a key of plain names separated by single slashes'
   return value.type === type ? undefined : `must be of type ${type}`
+}
+
+/** Who sends back what was delivered sends an address that dies. */
+function deliveredProblem(media: object): string | undefined {
+  return Object.hasOwn(media, 'currentFile') ? 'must not have currentFile, which is added on delivery' : undefined
 }
 
 function listProblems(path: string, field: ListField, value: unknown): string[] {
@@ -110,13 +120,17 @@ function variantProblems(path: string, field: VariantField, value: unknown): str
 function fieldProblems(path: string, field: Field, value: unknown): string[] {
   if (field.type === 'list') return listProblems(path, field, value)
   if (field.type === 'variant') return variantProblems(path, field, value)
-  const problem = isMedia(field) ? mediaProblem(field.type, value) : scalarProblem(field, value)
+  const problem = isMedia(field)
+    ? (mediaProblem(field.type, value) ?? deliveredProblem(value as object))
+    : scalarProblem(field, value)
   return problem === undefined ? [] : [`${path} ${problem}`]
 }
 
 /** Everything that is wrong with a value, in words; an empty list when it fits the schema. */
 export function problemsOf(schema: Schema, objectValue: unknown): string[] {
   if (!isRecord(objectValue)) return ['objectValue must be an object']
+  if (JSON.stringify(objectValue).length > maxValueCharacters)
+    return [`objectValue must have at most ${maxValueCharacters} characters as JSON`]
   const unknown = Object.keys(objectValue).filter((name) => !schema.has(name))
   const problems = unknown.map((name) => `objectValue.${name} is not a field of this collection`)
   for (const [name, field] of schema) {
@@ -141,14 +155,12 @@ export function checkObjectValue(schema: Schema, groupId: string, objectValue: u
     )
     problems.push(...foreignKeys.map((key) => `the media key "${key}" is not one of this group`))
   }
+  refuse(problems)
+}
+
+/** Throws when anything is wrong, naming all of it, or as much as a message can hold. */
+export function refuse(problems: readonly string[]): void {
   if (problems.length === 0) return
   const more = problems.length > maxProblemsShown ? `; and ${problems.length - maxProblemsShown} more` : ''
   throw invalid(`${problems.slice(0, maxProblemsShown).join('; ')}${more}.`)
-}
-
-/** Open settings may hold anything, but no file of another group. */
-export function checkSiteSettings(groupId: string, settings: unknown): void {
-  replaceMedia(settings, ({ key }) => {
-    if (!isKeyOfGroup(groupId, key)) throw invalid(`The media key "${key}" is not one of this group.`)
-  })
 }

@@ -2,14 +2,18 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
+import { parseSchema } from '../content/schema.ts'
 import type { MediaStorage } from '../media/storage.ts'
+import { createAdminToken } from '../store/admin-tokens.ts'
 import { createApiKey } from '../store/api-keys.ts'
-import { createContainer } from '../store/containers.ts'
-import { createGroup, type Group, type GroupStore, listGroups, openGroup } from '../store/groups.ts'
-import { createObjects } from '../store/objects.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
+import { insertContainer } from '../store/containers.ts'
+import { createGroup, type Group, listGroups, openContentOf, versionsKeptByDefault } from '../store/groups.ts'
+import { insertObjects } from '../store/objects.ts'
 import type { Store } from '../store/open.ts'
 import { createPreviewToken, previewLifeSeconds } from '../store/preview-tokens.ts'
-import { createSite } from '../store/sites.ts'
+import { insertSite } from '../store/sites.ts'
+import { createUser } from '../store/users.ts'
 import { demoObjects, demoProducts, demoSchemas, demoSite } from './content.ts'
 import { drawPicture, type PictureName, pictureNames } from './pictures.ts'
 import type { CollectionName } from './schemas.ts'
@@ -23,8 +27,8 @@ export interface Demo {
   baseUrl: string
   groupId: string
   apiKey: string
-  /** The management API brings the first one. */
-  adminToken: null
+  /** Of an administrator: it may do everything in every group. */
+  adminToken: string
   siteId: string
   collections: Record<string, string>
   previewToken: string
@@ -56,14 +60,14 @@ const toNewObject =
     }),
   })
 
-async function seedCollections(groupStore: GroupStore, media: MediaOf, nowMs: number) {
+async function seedCollections(writer: ContentWriter, media: MediaOf) {
   const collections: Record<string, string> = {}
   let draftId = ''
   for (const [name, objectsOf] of Object.entries(demoObjects)) {
-    const schema = demoSchemas[name as CollectionName]
-    const collection = await createContainer(groupStore, { kind: 'collection', name, schema }, nowMs)
-    const stored = await createObjects(groupStore, collection, objectsOf(media).map(toNewObject(nowMs)), nowMs)
-    draftId ||= stored.find((object) => object.publishMs > nowMs)?.id ?? ''
+    const schema = parseSchema(demoSchemas[name as CollectionName])
+    const collection = await insertContainer(writer, { kind: 'collection', name, schema })
+    const stored = await insertObjects(writer, collection, objectsOf(media).map(toNewObject(writer.nowMs)))
+    draftId ||= stored.find((object) => object.publishMs > writer.nowMs)?.id ?? ''
     collections[name] = collection.id
   }
   return { collections, draftId }
@@ -72,42 +76,43 @@ async function seedCollections(groupStore: GroupStore, media: MediaOf, nowMs: nu
 const textsIn = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : Object.values(value as Record<string, string>)
 
-async function seedProducts(groupStore: GroupStore, media: MediaOf, nowMs: number): Promise<string[]> {
-  const integration = await createContainer(
-    groupStore,
-    { kind: 'integration', name: 'stripe', schema: demoSchemas.stripe },
-    nowMs,
-  )
+async function seedProducts(writer: ContentWriter, media: MediaOf): Promise<string[]> {
+  const schema = parseSchema(demoSchemas.stripe)
+  const integration = await insertContainer(writer, { kind: 'integration', name: 'stripe', schema })
   const products = demoProducts(media)
-  await createObjects(groupStore, integration, products.map(toNewObject(nowMs)), nowMs)
+  await insertObjects(writer, integration, products.map(toNewObject(writer.nowMs)))
   return products.flatMap(({ value }) => textsIn(value.default_price))
 }
 
-/** Makes a group with a whole bakery in it: site, content, products, pictures, a key and a preview of a draft. */
+const authoringAt = (nowMs: number): Authoring => ({
+  author: { id: null, name: 'demo', address: '' },
+  verb: 'seed',
+  nowMs,
+  versionsKept: versionsKeptByDefault,
+})
+
+async function makeAdministrator(store: Store, nowMs: number): Promise<string> {
+  const authoring = authoringAt(nowMs)
+  const administrator = await createUser(store, { name: 'Demo administrator', administrator: true }, authoring)
+  return (await createAdminToken(store, administrator, { label: 'demo' }, authoring)).token
+}
+
+/** Makes a group with a whole bakery in it: site, content, products, pictures, a key, a token and a preview of a draft. */
 export async function seedDemo({ store, storage, clock }: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const nowMs = clock()
-  const group = await createGroup(store, { name: demoGroupName, tier: 'pro' }, nowMs)
-  const groupStore = await openGroup(store, { database: group.database, groupID: group.id })
+  const authoring = authoringAt(nowMs)
+  const group = await createGroup(store, { name: demoGroupName, tier: 'pro' }, authoring)
   const media = mediaOf(group)
   await storePictures(storage, group)
-  const { collections, draftId } = await seedCollections(groupStore, media, nowMs)
-  const priceIds = await seedProducts(groupStore, media, nowMs)
-  const site = await createSite(groupStore, demoSite(collections as Record<CollectionName, string>, media), nowMs)
-  const { token } = await createPreviewToken(
-    groupStore,
-    { objectId: draftId, lifeSeconds: previewLifeSeconds.most },
-    nowMs,
-  )
-  const { key } = await createApiKey(store, group.id, 'demo', nowMs)
-  return {
-    groupId: group.id,
-    apiKey: key,
-    adminToken: null,
-    siteId: site.id,
-    collections,
-    previewToken: token,
-    priceIds,
-  }
+  const content = await writeContent(await openContentOf(store, group), authoring, async (writer) => {
+    const { collections, draftId } = await seedCollections(writer, media)
+    const priceIds = await seedProducts(writer, media)
+    const site = await insertSite(writer, demoSite(collections as Record<CollectionName, string>, media))
+    const { token } = await createPreviewToken(writer, { objectId: draftId, lifeSeconds: previewLifeSeconds.most })
+    return { siteId: site.id, collections, previewToken: token, priceIds }
+  })
+  const { key } = await createApiKey(store, group.id, 'demo', authoring)
+  return { groupId: group.id, apiKey: key, adminToken: await makeAdministrator(store, nowMs), ...content }
 }
 
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json')
@@ -130,7 +135,10 @@ export async function findOrSeedDemo(
   const groups = await listGroups(deps.store)
   const file = demoFile(dataDir)
   const demo: Demo | undefined = existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : undefined
-  if (demo && groups.some(({ id }) => id === demo.groupId)) return demo
+  if (demo && groups.some(({ id }) => id === demo.groupId)) {
+    // A demo of version 0.1 has no administrator yet.
+    return { ...demo, adminToken: demo.adminToken ?? (await makeAdministrator(deps.store, deps.clock())) }
+  }
   if (!groups.every(({ name }) => name === demoGroupName)) return undefined
   onSeed()
   return seedDemo(deps)

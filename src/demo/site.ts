@@ -1,5 +1,5 @@
 import type { BusinessInfo, Page, PageCollection } from '../../client/src/wire.ts'
-import type { StoredSite } from '../content/model.ts'
+import type { NewSite } from '../store/sites.ts'
 import { withAltTexts } from './alt-texts.ts'
 import { palette } from './drawing/palette.ts'
 import type { CollectionName } from './schemas.ts'
@@ -147,10 +147,7 @@ function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[
   ]
 }
 
-export function demoSite(
-  collectionIds: Readonly<Record<CollectionName, string>>,
-  media: MediaOf,
-): Omit<StoredSite, 'id'> {
+export function demoSite(collectionIds: Readonly<Record<CollectionName, string>>, media: MediaOf): NewSite {
   const picture = withAltTexts(media)
   return {
     name: 'Demo Bakery',

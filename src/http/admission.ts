@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { RateDecision, RateLimit } from '../rate-limiter.ts'
+import type { TokenHolder } from '../store/admin-tokens.ts'
 import type { KeyHolder } from '../store/api-keys.ts'
 
 /** Who is served. `revision` counts the writes to the group's content, at most a second ago. */
@@ -13,22 +14,30 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Only on requests that were admitted. */
     tenant?: ServedTenant
+    /** Only on requests to the management API that were admitted. */
+    manager?: TokenHolder
   }
 }
 
-export interface AdmissionDeps {
-  authorize(apiKey: string): Promise<ServedTenant | undefined>
+interface LimitDeps {
   takeToken: (subject: string, limit: RateLimit) => RateDecision
-  config: Pick<Config, 'rateLimits'>
+  config: Pick<Config, 'rateLimits' | 'manageRateLimit'>
+}
+
+export interface AdmissionDeps extends LimitDeps {
+  authorize(apiKey: string): Promise<ServedTenant | undefined>
+}
+
+export interface ManageAdmissionDeps extends LimitDeps {
+  authorizeManager(token: string): Promise<TokenHolder | undefined>
 }
 
 /** Charges the caller, and says on the answer what is left (draft-ietf-httpapi-ratelimit-headers). */
-function limitRate(deps: AdmissionDeps, reply: FastifyReply, subject: string, tier: keyof Config['rateLimits']): void {
-  const limit = deps.config.rateLimits[tier]
+function limitRate(deps: LimitDeps, reply: FastifyReply, subject: string, policy: string, limit: RateLimit): void {
   const { allowed, remaining, resetSeconds, retryAfterSeconds } = deps.takeToken(subject, limit)
   const windowSeconds = Math.max(1, Math.ceil(limit.burst / limit.perSecond))
-  reply.header('RateLimit-Policy', `"${tier}";q=${limit.burst};w=${windowSeconds}`)
-  reply.header('RateLimit', `"${tier}";r=${remaining};t=${resetSeconds}`)
+  reply.header('RateLimit-Policy', `"${policy}";q=${limit.burst};w=${windowSeconds}`)
+  reply.header('RateLimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
   if (!allowed) {
     const message = 'Too many requests. Wait the seconds in Retry-After and try again.'
     throw new AppError('RateLimited', message, { retryAfterSeconds })
@@ -36,8 +45,8 @@ function limitRate(deps: AdmissionDeps, reply: FastifyReply, subject: string, ti
 }
 
 /** Callers that no key vouches for are limited by their address. */
-export function limitAnonymous(deps: AdmissionDeps, request: FastifyRequest, reply: FastifyReply): void {
-  limitRate(deps, reply, `address ${request.ip}`, 'anonymous')
+export function limitAnonymous(deps: LimitDeps, request: FastifyRequest, reply: FastifyReply): void {
+  limitRate(deps, reply, `address ${request.ip}`, 'anonymous', deps.config.rateLimits.anonymous)
 }
 
 const isBearer = (header: string): boolean => /^bearer\b/i.test(header)
@@ -61,8 +70,30 @@ export function admitTenants(app: FastifyInstance, deps: AdmissionDeps): void {
       limitAnonymous(deps, request, reply)
       throw refusalOf(authorization)
     }
-    limitRate(deps, reply, tenant.groupID, tenant.tier)
+    limitRate(deps, reply, tenant.groupID, tenant.tier, deps.config.rateLimits[tenant.tier])
     if (tenant.frozen) throw new AppError('GroupFrozen', 'The group is frozen')
     request.tenant = tenant
+  })
+}
+
+function tokenOf(header: string | undefined): string {
+  return /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
+}
+
+/** The door of the management API. */
+export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { authorization } = request.headers
+    const token = tokenOf(authorization)
+    const manager = await deps.authorizeManager(token)
+    if (!manager) {
+      limitAnonymous(deps, request, reply)
+      reply.header('WWW-Authenticate', 'Bearer')
+      const message =
+        token === '' ? 'Send an admin token as "Authorization: Bearer <token>".' : 'The admin token is not valid.'
+      throw new AppError('Unauthorized', message)
+    }
+    limitRate(deps, reply, `user ${manager.userId}`, 'manage', deps.config.manageRateLimit)
+    request.manager = manager
   })
 }

@@ -200,14 +200,7 @@ export const integrationListAnswer = success(
 
 export const previewAnswer = success(Type.Union([collectionObject, integrationObject]), exampleItem)
 
-const commonFailures: ErrorCode[] = [
-  'ValidationError',
-  'GroupFrozen',
-  'Unauthorized',
-  'RateLimited',
-  'InternalError',
-  'Unavailable',
-]
+const commonFailures: ErrorCode[] = ['ValidationError', 'Unauthorized', 'RateLimited', 'InternalError', 'Unavailable']
 
 const exampleMessages: Partial<Record<ErrorCode, string>> = {
   ValidationError: 'limit must be a whole number from 1 to 100.',
@@ -220,8 +213,8 @@ const exampleMessages: Partial<Record<ErrorCode, string>> = {
 }
 
 /** One answer for each status; statuses with several codes list them. */
-export function failureAnswers(failures: ErrorCode[]): Record<number, TSchema> {
-  const codes = [...commonFailures, ...failures]
+export function failureAnswers(failures: ErrorCode[], { isDelivery = true } = {}): Record<number, TSchema> {
+  const codes: ErrorCode[] = [...commonFailures, ...(isDelivery ? (['GroupFrozen'] as const) : []), ...failures]
   const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
   return Object.fromEntries(
     statuses.map((status) => {

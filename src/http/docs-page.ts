@@ -6,14 +6,23 @@ interface Schema {
   maximum?: number
   maxLength?: number
   default?: unknown
+  enum?: string[]
+  properties?: Record<string, Schema>
+  items?: Schema
 }
 
 interface Parameter {
   name: string
+  in?: string
   required?: boolean
   description?: string
   schema: Schema
   example?: unknown
+}
+
+interface BodySchema {
+  properties: Record<string, Schema>
+  required?: string[]
 }
 
 interface Answer {
@@ -24,7 +33,10 @@ interface Answer {
 interface Operation {
   summary?: string
   description?: string
+  /** Operations of one tag stand together. */
+  tags?: string[]
   parameters?: Parameter[]
+  requestBody?: { content: Record<string, { schema: BodySchema }> }
   responses: Record<string, Answer>
 }
 
@@ -43,8 +55,9 @@ const paragraphs = (text = ''): string =>
     .map((part) => `<p>${prose(part)}</p>`)
     .join('')
 
-function limits({ type, minimum, maximum, maxLength, default: fallback }: Schema): string {
+function limits({ type, minimum, maximum, maxLength, default: fallback, enum: values }: Schema): string {
   const parts = [
+    values?.join(', '),
     Array.isArray(type) ? type.join(' or ') : type,
     minimum !== undefined && maximum !== undefined ? `${minimum}–${maximum}` : undefined,
     maxLength === undefined ? undefined : `up to ${maxLength} characters`,
@@ -53,8 +66,8 @@ function limits({ type, minimum, maximum, maxLength, default: fallback }: Schema
   return escapeHtml(parts.filter((part) => part !== undefined).join(', '))
 }
 
-function parameterRow({ name, required, description, schema }: Parameter): string {
-  const shown = schema.type === 'object' ? `${name}[…]` : name
+function parameterRow({ name, in: place, required, description, schema }: Parameter): string {
+  const shown = schema.type === 'object' && place !== 'body' ? `${name}[…]` : name
   const mark = required ? ' <b class="required">required</b>' : ''
   return `<tr><td><code>${escapeHtml(shown)}</code>${mark}</td><td>${limits(schema)}</td><td>${prose(description ?? schema.description)}</td></tr>`
 }
@@ -69,25 +82,76 @@ function answerRow([status, answer]: [string, Answer]): string {
   return `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(answer.description)}</td></tr>`
 }
 
-/** A request to copy, with every parameter that must be there. */
-function exampleRequest(path: string, parameters: Parameter[]): string {
-  const query = parameters.filter(({ required }) => required).map(({ name, example }) => `${name}=${example ?? '…'}`)
-  return `<pre>curl -H "Authorization: $API_KEY" \\\n  "$BASE_URL${escapeHtml(path)}?${escapeHtml(query.join('&'))}"</pre>`
+/** The names of what `data` holds, where no example shows it. */
+function dataNames(schema: Schema | undefined): string {
+  const data = schema?.properties?.data
+  const item = data?.properties?.items?.items
+  const names = Object.keys(item?.properties ?? data?.properties ?? {})
+  if (names.length === 0) return ''
+  const place = item ? '<code>data.items</code>, each with' : '<code>data</code> with'
+  return `<p>${place} ${names.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}</p>`
 }
 
-function operationSection(path: string, method: string, operation: Operation): string {
-  const { summary = path, description, parameters = [], responses } = operation
-  return `<section id="${escapeHtml(path)}">
+function answersOf(responses: Operation['responses']): string {
+  const good = responses['200'] ?? responses['201']
+  const [media] = Object.values(good?.content ?? {})
+  const example = exampleOf(good)
+  return `<div class="scroll"><table><tbody>${Object.entries(responses).map(answerRow).join('')}</tbody></table></div>
+    ${example || dataNames(media?.schema)}`
+}
+
+function parameterTable(parameters: Parameter[]): string {
+  if (parameters.length === 0) return ''
+  return `<h3>Parameters</h3>
+    <div class="scroll"><table><thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead>
+    <tbody>${parameters.map(parameterRow).join('')}</tbody></table></div>`
+}
+
+/** A path can have several methods. */
+const anchorOf = (path: string, method: string): string => (method === 'get' ? path : `${method} ${path}`)
+
+/** The body of a request in the shape of parameters, for the same table. */
+function bodyParameters({ requestBody }: Operation): Parameter[] {
+  const [body] = Object.values(requestBody?.content ?? {})
+  const { properties = {}, required = [] } = body?.schema ?? {}
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'body',
+    required: required.includes(name),
+    schema,
+    ...(schema.description !== undefined && { description: schema.description }),
+  }))
+}
+
+/** A request to copy, with every parameter that must be there. */
+function exampleRequest(path: string, method: string, operation: Operation, authorization: string): string {
+  const { parameters = [] } = operation
+  const query = parameters
+    .filter((parameter) => parameter.required && parameter.in !== 'path')
+    .map(({ name, example }) => `${name}=${example ?? '…'}`)
+  const body = bodyParameters(operation).filter(({ required }) => required)
+  const url = [path.replace(/\{(\w+)\}/g, '$$$1'), ...(query.length > 0 ? [query.join('&')] : [])].join('?')
+  const parts = [
+    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} -H "Authorization: ${authorization}"`,
+    ...(body.length > 0
+      ? [`-H 'Content-Type: application/json'`, `-d '{${body.map(({ name }) => `"${name}": …`).join(', ')}}'`]
+      : []),
+    `"$BASE_URL${url}"`,
+  ]
+  return `<pre>${escapeHtml(parts.join(' \\\n  '))}</pre>`
+}
+
+function operationSection(path: string, method: string, operation: Operation, authorization: string): string {
+  const { summary = path, description, responses } = operation
+  const parameters = [...(operation.parameters ?? []), ...bodyParameters(operation)]
+  return `<section id="${escapeHtml(anchorOf(path, method))}">
     <h2>${escapeHtml(summary)}</h2>
     <p class="route"><b>${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code></p>
     ${paragraphs(description)}
-    ${exampleRequest(path, parameters)}
-    <h3>Parameters</h3>
-    <div class="scroll"><table><thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead>
-    <tbody>${parameters.map(parameterRow).join('')}</tbody></table></div>
+    ${exampleRequest(path, method, operation, authorization)}
+    ${parameterTable(parameters)}
     <h3>Answers</h3>
-    <div class="scroll"><table><tbody>${Object.entries(responses).map(answerRow).join('')}</tbody></table></div>
-    ${exampleOf(responses['200'])}
+    ${answersOf(responses)}
   </section>`
 }
 
@@ -99,7 +163,8 @@ const style = `
 * { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.6 system-ui, sans-serif }
 .page { display: grid; grid-template-columns: 15rem minmax(0, 46rem); gap: 3rem; max-width: 68rem; margin: 0 auto; padding: 2.5rem 1.5rem 6rem }
-nav { position: sticky; top: 2.5rem; align-self: start; font-size: .93rem }
+nav { position: sticky; top: 2.5rem; align-self: start; font-size: .93rem; max-height: calc(100vh - 5rem); overflow-y: auto }
+nav b { display: block; margin-top: 1rem; font-size: .75rem; letter-spacing: .08em; text-transform: uppercase; color: var(--soft) }
 nav a { display: block; padding: .3rem 0; color: var(--soft); text-decoration: none }
 nav a:hover, nav a:focus-visible { color: var(--accent) }
 nav .raw { margin-top: 1rem; border-top: 1px solid var(--line); padding-top: 1rem }
@@ -122,19 +187,27 @@ summary { cursor: pointer; margin-top: 1.25rem; color: var(--accent) }
 `
 
 /** The reference as one page without scripts: it loads at once, prints, and needs nothing from elsewhere. */
-export function renderDocsPage({ info, paths }: OpenApiDocument): string {
+export function renderDocsPage(
+  { info, paths }: OpenApiDocument,
+  { documentUrl, authorization }: { documentUrl: string; authorization: string },
+): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
-  const links = operations.map(
-    ({ path, operation }) => `<a href="#${escapeHtml(path)}">${escapeHtml(operation.summary ?? path)}</a>`,
+  const links = operations.map(({ path, method, operation }, position) => {
+    const [tag] = operation.tags ?? []
+    const isFirst = tag !== undefined && tag !== operations[position - 1]?.operation.tags?.[0]
+    const link = `<a href="#${escapeHtml(encodeURI(anchorOf(path, method)))}">${escapeHtml(operation.summary ?? path)}</a>`
+    return isFirst ? `<b>${escapeHtml(tag)}</b>${link}` : link
+  })
+  const sections = operations.map(({ path, method, operation }) =>
+    operationSection(path, method, operation, authorization),
   )
-  const sections = operations.map(({ path, method, operation }) => operationSection(path, method, operation))
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(info.title)}</title><style>${style}</style></head>
 <body><div class="page">
-<nav aria-label="Endpoints">${links.join('')}<div class="raw"><a href="/openapi.json">openapi.json</a></div></nav>
+<nav aria-label="Endpoints">${links.join('')}<div class="raw"><a href="${documentUrl}">openapi.json</a></div></nav>
 <main><h1>${escapeHtml(info.title)}</h1><p>Version ${escapeHtml(info.version)}</p>${paragraphs(info.description)}${sections.join('')}</main>
 </div></body></html>`
 }

@@ -45,14 +45,15 @@ function sendFailure(error: FastifyError, request: FastifyRequest, reply: Fastif
   const failure = toAppError(error)
   if (failure.cause !== undefined) request.log.error({ err: failure.cause }, failure.code)
   else if (failure.status >= 500) request.log.warn(`${failure.code}: ${failure.message}`)
-  if (failure.code === 'Unauthorized') reply.header('WWW-Authenticate', 'ApiKey')
+  if (failure.code === 'Unauthorized' && !reply.hasHeader('WWW-Authenticate'))
+    reply.header('WWW-Authenticate', 'ApiKey')
   if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', failure.retryAfterSeconds)
   reply.removeHeader('ETag')
   reply
     .code(failure.status)
     .header('Cache-Control', 'no-store')
     .type('application/json; charset=utf-8')
-    .send(JSON.stringify(fail(failure.code, failure.message)))
+    .send(JSON.stringify(fail(failure.code, failure.message, failure.details)))
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -61,8 +62,10 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
   const [path = '/'] = request.url.split('?')
   const allowed = methods.filter((method) => app.findRoute({ method, url: path }) !== null)
-  if (allowed.length === 0)
-    throw new AppError('NotFound', 'There is no such endpoint. GET /openapi.json lists all of them.')
+  if (allowed.length === 0) {
+    const document = path.startsWith('/manage') ? '/manage/openapi.json' : '/openapi.json'
+    throw new AppError('NotFound', `There is no such endpoint. GET ${document} lists all of them.`)
+  }
   reply.header('Allow', allowed.join(', '))
   throw new AppError('MethodNotAllowed', `This endpoint takes ${allowed.join(', ')}.`)
 }

@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
@@ -52,9 +52,16 @@ export function registerDocs(app: FastifyInstance): void {
   app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'))
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
   app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-      .send(renderDocsPage(app.swagger() as never)),
+    sendDocsPage(
+      reply,
+      renderDocsPage(app.swagger() as never, { documentUrl: '/openapi.json', authorization: '$API_KEY' }),
+    ),
   )
+}
+
+export function sendDocsPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply
+    .type('text/html; charset=utf-8')
+    .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+    .send(page)
 }

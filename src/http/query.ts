@@ -4,7 +4,8 @@ import { invalid } from '../errors.ts'
 
 /** The JSON schemas that a query string can be described by. */
 interface ParameterSchema {
-  type: 'string' | 'integer' | 'object'
+  /** Where there is none, the schema lists the texts that are allowed. */
+  type?: 'string' | 'integer' | 'boolean' | 'object'
   minimum?: number
   maximum?: number
   minLength?: number
@@ -13,15 +14,19 @@ interface ParameterSchema {
   properties?: Record<string, ParameterSchema>
 }
 
-interface QuerySchema {
+export interface QuerySchema {
   properties: Record<string, ParameterSchema>
   required?: string[]
 }
 
 /** As Fastify parses it: flat names, and a list where a name was repeated. */
-type RawQuery = Readonly<Record<string, string | string[]>>
+export type RawQuery = Readonly<Record<string, string | string[]>>
 
-function parseInteger(name: string, text: string, { minimum = 0, maximum = 0 }: ParameterSchema): number {
+function parseInteger(
+  name: string,
+  text: string,
+  { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: ParameterSchema,
+): number {
   const value = Number(text)
   if (!/^\d{1,16}$/.test(text) || value < minimum || value > maximum) {
     throw invalid(`${name} must be a whole number from ${minimum} to ${maximum}.`)
@@ -37,8 +42,14 @@ function parseString(name: string, text: string, { minLength = 0, maxLength }: P
   return text
 }
 
-function parseSingle(name: string, value: string | string[], schema: ParameterSchema): string | number {
+function parseBoolean(name: string, text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw invalid(`${name} must be true or false.`)
+  return text === 'true'
+}
+
+function parseSingle(name: string, value: string | string[], schema: ParameterSchema): string | number | boolean {
   if (typeof value !== 'string') throw invalid(`${name} must be given once.`)
+  if (schema.type === 'boolean') return parseBoolean(name, value)
   return schema.type === 'integer' ? parseInteger(name, value, schema) : parseString(name, value, schema)
 }
 
@@ -67,7 +78,7 @@ function checkText(raw: RawQuery): void {
  * Reads a query string by the schema that also documents it. Nothing is coerced, clamped or dropped: a known
  * parameter is right or the request is refused. Unknown ones are left out.
  */
-function parseQuery({ properties, required = [] }: QuerySchema, raw: RawQuery): Record<string, unknown> {
+export function parseQuery({ properties, required = [] }: QuerySchema, raw: RawQuery): Record<string, unknown> {
   checkText(raw)
   const parsed: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(properties)) {

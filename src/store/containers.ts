@@ -1,34 +1,122 @@
-import type { Container } from '../content/model.ts'
-import { type Field, parseSchema } from '../content/schema.ts'
+import type { Selectable } from 'kysely'
+import type { Container, ContainerSettings } from '../content/model.ts'
+import { isName } from '../content/names.ts'
+import type { Field, Schema } from '../content/schema.ts'
+import { conflict, invalid } from '../errors.ts'
 import { makeId } from '../ids.ts'
+import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
-import { writeContent } from './revisions.ts'
 import type { ContainerRow } from './tables.ts'
 
+const rowsPerDelete = 1000
+const containerColumns = ['id', 'kind', 'name', 'schema', 'settings', 'version'] as const
+
 /** A stored schema was checked when it was written; a rule that is tightened later must not break what is there. */
-function toContainer(row: Pick<ContainerRow, 'id' | 'kind' | 'name' | 'schema'>): Container {
+function toContainer(row: Pick<Selectable<ContainerRow>, (typeof containerColumns)[number]>): Container {
   const schema = new Map(Object.entries(JSON.parse(row.schema) as Record<string, Field>))
-  return { id: row.id, kind: row.kind, name: row.name, schema }
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    schema,
+    settings: JSON.parse(row.settings),
+    version: row.version,
+  }
 }
 
-/** A collection by its name, or an integration by its type. `schema` is as an author writes it. */
-export async function createContainer(
-  group: GroupStore,
-  input: { kind: Container['kind']; name: string; schema: unknown },
-  nowMs: number,
+export const schemaText = (schema: Schema): string => JSON.stringify(Object.fromEntries(schema))
+
+export interface NewContainer {
+  kind: Container['kind']
+  /** A collection by its name, or an integration by its type. */
+  name: string
+  schema: Schema
+  settings?: ContainerSettings
+}
+
+async function checkName(writer: ContentWriter, kind: Container['kind'], name: string): Promise<void> {
+  if (!isName(name)) throw invalid('name must be 1 to 200 characters, all of them printable.')
+  if (await findContainer(writer.group, { kind, name })) throw conflict(`There is already a ${kind} "${name}".`)
+}
+
+export async function insertContainer(writer: ContentWriter, input: NewContainer): Promise<Container> {
+  const { kind, name, schema, settings = {} } = input
+  const id = makeId()
+  const { db, group, nowMs } = writer
+  await checkName(writer, kind, name)
+  await db
+    .insertInto('containers')
+    .values({
+      id,
+      group_id: group.groupId,
+      kind,
+      name,
+      schema: schemaText(schema),
+      settings: JSON.stringify(settings),
+      created_ms: nowMs,
+      updated_ms: nowMs,
+    })
+    .execute()
+  writer.record({ type: `${kind}.created`, subjectId: id, version: 1, note: name })
+  writer.touch()
+  return { id, kind, name, schema, settings, version: 1 }
+}
+
+/** Writes what differs; objects and their index are brought along by `changeSchema`. */
+export async function updateContainer(
+  writer: ContentWriter,
+  before: Container,
+  wanted: Partial<Pick<Container, 'name' | 'schema' | 'settings'>>,
 ): Promise<Container> {
-  const schema = parseSchema(input.schema)
-  const row: ContainerRow = {
-    id: makeId(),
-    group_id: group.groupId,
-    kind: input.kind,
-    name: input.name,
-    schema: JSON.stringify(Object.fromEntries(schema)),
-    created_ms: nowMs,
-    updated_ms: nowMs,
+  const after = { ...before, ...wanted, version: before.version + 1 }
+  const texts = ({ name, schema, settings }: Container) => ({
+    name,
+    schema: schemaText(schema),
+    settings: JSON.stringify(settings),
+  })
+  const [old, fresh] = [texts(before), texts(after)]
+  const differences = (['name', 'schema', 'settings'] as const).filter((part) => old[part] !== fresh[part])
+  if (differences.length === 0) return before
+  if (differences.includes('name')) await checkName(writer, before.kind, after.name)
+  await writer.db
+    .updateTable('containers')
+    .set({ ...fresh, version: after.version, updated_ms: writer.nowMs })
+    .where('group_id', '=', writer.group.groupId)
+    .where('id', '=', before.id)
+    .execute()
+  const note = differences.join(', ')
+  writer.record({ type: `${before.kind}.updated`, subjectId: before.id, version: after.version, note })
+  if (differences.some((part) => part !== 'settings')) writer.touch()
+  return after
+}
+
+/** With every object in it. */
+export async function deleteContainer(writer: ContentWriter, container: Container): Promise<void> {
+  const { db, group } = writer
+  const { groupId } = group
+  const objects = db
+    .selectFrom('objects')
+    .select('id')
+    .where('group_id', '=', groupId)
+    .where('container_id', '=', container.id)
+  // A part at a time: no statement may take long, however much there is.
+  for (
+    let rows = await objects.limit(rowsPerDelete).execute();
+    rows.length > 0;
+    rows = await objects.limit(rowsPerDelete).execute()
+  ) {
+    await db
+      .deleteFrom('objects')
+      .where(
+        'id',
+        'in',
+        rows.map(({ id }) => id),
+      )
+      .execute()
   }
-  await writeContent(group, (db) => db.insertInto('containers').values(row).execute())
-  return { id: row.id, kind: row.kind, name: row.name, schema }
+  await db.deleteFrom('containers').where('group_id', '=', groupId).where('id', '=', container.id).execute()
+  writer.record({ type: `${container.kind}.deleted`, subjectId: container.id, note: container.name })
+  writer.touch()
 }
 
 async function findContainer(
@@ -37,7 +125,7 @@ async function findContainer(
 ): Promise<Container | undefined> {
   const row = await database.read
     .selectFrom('containers')
-    .select(['id', 'kind', 'name', 'schema'])
+    .select(containerColumns)
     .where((eb) => eb.and({ group_id: groupId, ...where }))
     .executeTakeFirst()
   return row && toContainer(row)
@@ -46,8 +134,74 @@ async function findContainer(
 export const findCollection = (group: GroupStore, id: string): Promise<Container | undefined> =>
   findContainer(group, { kind: 'collection', id })
 
+export const findCollectionByName = (group: GroupStore, name: string): Promise<Container | undefined> =>
+  findContainer(group, { kind: 'collection', name })
+
 export const findIntegration = (group: GroupStore, type: string): Promise<Container | undefined> =>
   findContainer(group, { kind: 'integration', name: type })
 
 export const findContainerById = (group: GroupStore, id: string): Promise<Container | undefined> =>
   findContainer(group, { id })
+
+export interface ListedContainer extends Container {
+  createdMs: number
+  updatedMs: number
+}
+
+/** In the order in which they were made. */
+export async function listContainers(
+  { groupId, database }: GroupStore,
+  kind?: Container['kind'],
+): Promise<ListedContainer[]> {
+  const rows = await database.read
+    .selectFrom('containers')
+    .select([...containerColumns, 'created_ms', 'updated_ms'])
+    .where((eb) => eb.and({ group_id: groupId, ...(kind && { kind }) }))
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({ ...toContainer(row), createdMs: row.created_ms, updatedMs: row.updated_ms }))
+}
+
+/** How many objects each container of a group holds, whatever their state. */
+export async function countObjects({ groupId, database }: GroupStore): Promise<Map<string, number>> {
+  const rows = await database.read
+    .selectFrom('objects')
+    .innerJoin('containers', 'containers.id', 'objects.container_id')
+    .select(({ fn }) => ['containers.id', fn.countAll<number>().as('total')])
+    .where('containers.group_id', '=', groupId)
+    .groupBy('containers.id')
+    .execute()
+  return new Map(rows.map(({ id, total }) => [id, Number(total)]))
+}
+
+/**
+ * Reads a container and then something by its schema, as of one schema: when the schema was changed in between, both are
+ * read again. A schema change and its new index are one transaction, so what is read under one version fits together.
+ */
+export async function readByContainer<Result>(
+  group: GroupStore,
+  find: () => Promise<Container | undefined>,
+  read: (container: Container) => Promise<Result>,
+): Promise<Result | undefined> {
+  for (;;) {
+    const container = await find()
+    if (!container) return undefined
+    const result = await read(container).catch(async (error: unknown) => {
+      if (await isCurrent(group, container)) throw error
+      return superseded
+    })
+    if (result !== superseded && (await isCurrent(group, container))) return result as Result
+  }
+}
+
+const superseded = Symbol('the schema was changed meanwhile')
+
+async function isCurrent({ groupId, database }: GroupStore, { id, version }: Container): Promise<boolean> {
+  const row = await database.read
+    .selectFrom('containers')
+    .select('version')
+    .where('group_id', '=', groupId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.version === version
+}

@@ -15,7 +15,7 @@ export async function countByValue(
   nowMs: number,
 ): Promise<Map<string, number>> {
   const { rows } = await sql<{ filter_key: string; total: number }>`
-    with matches as materialized (${matchingIds({ group, container, query, nowMs })})
+    with matches as materialized (${matchingIds({ group, container, query, show: 'visible', nowMs })})
     select g.filter_key, count(*) as total
     from matches join ${tableOf(group.database, 'object_fields')} as g on g.object_id = matches.object_id
     where g.field = ${field} group by g.filter_key limit ${limit}`.execute(group.database.read)

@@ -17,6 +17,8 @@ export interface Database<Tables> {
   /** PostgreSQL only: the schema that holds the tables. */
   schemaName: string | undefined
   read: Kysely<Tables>
+  /** All reads of one piece of work see the same moment, whatever others write meanwhile. */
+  snapshot<Result>(work: (read: Kysely<Tables>) => Promise<Result>): Promise<Result>
   write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Filter, ListQuery } from '../content/list-query.ts'
-import type { Container } from '../content/model.ts'
+import { type Container, draftPublishMs, type ObjectStatus, type ReviewState } from '../content/model.ts'
 import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
 
@@ -11,7 +11,14 @@ export interface Listing {
   group: GroupStore
   container: Container
   query: ListQuery
+  /** Visible objects only, as every delivered listing; or whatever an editor wants to see. */
+  show: 'visible' | EditorView
   nowMs: number
+}
+
+export interface EditorView {
+  status?: ObjectStatus | undefined
+  review?: ReviewState | undefined
 }
 
 export const all = (conditions: Sql[]): Sql => sql.join(conditions, sql` and `)
@@ -20,6 +27,30 @@ const anyOf = (values: readonly string[]): Sql => sql`(${sql.join(values)})`
 /** spec §3, the whole of it: an unset publish date lies before every moment. */
 function visible(alias: string, nowMs: number): Sql {
   return sql`${sql.ref(`${alias}.archived`)} = 0 and ${sql.ref(`${alias}.publish_ms`)} <= ${nowMs}`
+}
+
+/** `statusOf` as SQL. */
+function hasStatus(alias: string, status: ObjectStatus, nowMs: number): Sql {
+  const archived = sql.ref(`${alias}.archived`)
+  const publishMs = sql.ref(`${alias}.publish_ms`)
+  if (status === 'archived') return sql`${archived} = 1`
+  if (status === 'published') return visible(alias, nowMs)
+  if (status === 'draft') return sql`${archived} = 0 and ${publishMs} = ${sql.lit(draftPublishMs)}`
+  return sql`${archived} = 0 and ${publishMs} > ${nowMs} and ${publishMs} < ${sql.lit(draftPublishMs)}`
+}
+
+function shown({ group, show, nowMs }: Listing, alias: string, id: Sql): Sql[] {
+  if (show === 'visible') return [visible(alias, nowMs)]
+  const { status, review } = show
+  return [
+    ...(status ? [hasStatus(alias, status, nowMs)] : []),
+    ...(review
+      ? [
+          sql`exists (select 1 from ${tableOf(group.database, 'objects')} as reviewed
+            where reviewed.id = ${id} and reviewed.review = ${review})`,
+        ]
+      : []),
+  ]
 }
 
 /** Whether one object has one of a filter's values: a look-up by primary key. */
@@ -40,10 +71,10 @@ export function rowConditions(
   id: Sql,
   filters: readonly Filter[] = listing.query.filters,
 ): Sql[] {
-  const { container, query, nowMs } = listing
+  const { container, query } = listing
   return [
     sql`${sql.ref(`${alias}.container_id`)} = ${container.id}`,
-    visible(alias, nowMs),
+    ...shown(listing, alias, id),
     ...(query.ids ? [sql`${id} in ${anyOf(query.ids)}`] : []),
     ...filters.map((filter) => hasValue(listing, filter, id)),
     ...query.words.map((word) => hasWord(listing, word)),

@@ -3,8 +3,8 @@ import type { ListQuery, SortTerm } from '../content/list-query.ts'
 import { type Container, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
-import { all, type Listing, matchingIds, rowConditions, type Sql } from './list-conditions.ts'
-import { toStoredObject } from './objects.ts'
+import { all, type EditorView, type Listing, matchingIds, rowConditions, type Sql } from './list-conditions.ts'
+import { objectColumns, toStoredObject } from './objects.ts'
 import type { ObjectRow } from './tables.ts'
 
 /**
@@ -139,7 +139,7 @@ function pageStatement({ group }: Listing, plan: Plan, limit: number, skip: numb
   const columns = plan.order.map(({ column }, position) => sql`${column} as ${key(position)}`)
   const order = sql.join(plan.order.map(({ descending }, at) => sql`${key(at)} ${descending ? sql`desc` : sql`asc`}`))
   return sql<ObjectRow>`
-    select o.id, o.container_id, o.external_id, o.account_handle, o.publish_ms, o.archived, o.created_ms, o.updated_ms, o.value
+    select ${sql.join(objectColumns.map((column) => sql.ref(`o.${column}`)))}
     from (
       ${plan.with}select ${plan.id} as page_id, ${sql.join(columns)} from ${plan.from}
       where ${all(plan.conditions)} order by ${order} limit ${limit} offset ${skip}
@@ -172,13 +172,28 @@ async function countRows(listing: Listing, { from, conditions }: Plan): Promise<
 }
 
 /** The visible objects of a container that match, one page of them, and how many there are in all. */
-export async function listVisibleObjects(
+export function listVisibleObjects(
   group: GroupStore,
   container: Container,
   query: ListQuery,
   nowMs: number,
 ): Promise<ObjectList> {
-  const listing = { group, container, query, nowMs }
+  return listObjects({ group, container, query, show: 'visible', nowMs })
+}
+
+/** The same for who edits them: in every state, or in the one that is asked for. */
+export function listObjectsInState(
+  group: GroupStore,
+  container: Container,
+  query: ListQuery,
+  view: EditorView,
+  nowMs: number,
+): Promise<ObjectList> {
+  return listObjects({ group, container, query, show: view, nowMs })
+}
+
+async function listObjects(listing: Listing): Promise<ObjectList> {
+  const { query } = listing
   const totalCount = await countMatches(listing)
   if (query.skip >= totalCount) return { objects: [], totalCount }
   const objects =

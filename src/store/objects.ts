@@ -1,16 +1,13 @@
-import type { Transaction } from 'kysely'
 import { filterKeyOfText, indexRowsOf } from '../content/index-keys.ts'
 import type { Filter } from '../content/list-query.ts'
-import { type Container, type StoredObject, unsetPublishMs } from '../content/model.ts'
+import { type Container, isVisible, type ReviewState, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import { makeId } from '../ids.ts'
+import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
-import { writeContent } from './revisions.ts'
-import type { ContentTables, ObjectFieldRow, ObjectRow } from './tables.ts'
-
-/** Few enough for a statement that is worth keeping prepared, many enough to make the trip worth it. */
-const rowsPerInsert = 100
+import { inBatches } from './in-batches.ts'
+import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 
 /** A product's account is filtered like a field; the sign keeps it apart from any field a schema can name. */
 const accountHandleField = '@accountHandle'
@@ -27,9 +24,16 @@ export interface NewObject {
   createdMs?: number
   externalId?: string
   accountHandle?: string
+  review?: ReviewState
 }
 
-export function toStoredObject(row: Omit<ObjectRow, 'group_id' | 'search_text'>): StoredObject {
+/** The columns that make an object; `search_text` and the group only find it. */
+export const objectColumns = [
+  'id', 'container_id', 'external_id', 'account_handle', 'publish_ms', 'archived', 'created_ms', 'updated_ms', 'value',
+  'version', 'review',
+] as const // biome-ignore format: two lines read better
+
+export function toStoredObject(row: Pick<ObjectRow, (typeof objectColumns)[number]>): StoredObject {
   return {
     id: row.id,
     value: JSON.parse(row.value),
@@ -39,14 +43,16 @@ export function toStoredObject(row: Omit<ObjectRow, 'group_id' | 'search_text'>)
     updatedMs: row.updated_ms,
     externalId: row.external_id,
     accountHandle: row.account_handle,
+    version: row.version,
+    review: row.review as ReviewState | null, // checked when it was written
   }
 }
 
-function toRow({ groupId }: GroupStore, container: Container, input: NewObject, nowMs: number): ObjectRow {
-  checkObjectValue(container.schema, groupId, input.value)
+function toRow({ group, author, nowMs }: ContentWriter, container: Container, input: NewObject): ObjectRow {
+  checkObjectValue(container.schema, group.groupId, input.value)
   return {
     id: makeId(),
-    group_id: groupId,
+    group_id: group.groupId,
     container_id: container.id,
     external_id: input.externalId ?? null,
     account_handle: input.accountHandle ?? '',
@@ -56,58 +62,78 @@ function toRow({ groupId }: GroupStore, container: Container, input: NewObject, 
     updated_ms: nowMs,
     value: JSON.stringify(input.value),
     search_text: searchTextOf(container.schema, input.value),
+    version: 1,
+    changed_by: author.name,
+    change: 'created',
+    review: input.review ?? null,
   }
 }
 
-function fieldRowsOf(container: Container, row: ObjectRow): ObjectFieldRow[] {
-  const { id, archived, publish_ms } = row
-  const place = { object_id: id, container_id: container.id, archived, publish_ms }
-  const account = { field: accountHandleField, filterKey: filterKeyOfText(row.account_handle), sortKey: null }
-  return [
-    ...indexRowsOf(container.schema, JSON.parse(row.value)),
-    ...(container.kind === 'integration' ? [account] : []),
-  ].map(({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }))
-}
-
-function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {
-  for (let start = 0; start < rows.length; start += rowsPerInsert) yield rows.slice(start, start + rowsPerInsert)
+/** What the index must hold of an object. */
+export function fieldRowsOf(container: Container, object: StoredObject): ObjectFieldRow[] {
+  const place = {
+    object_id: object.id,
+    container_id: container.id,
+    archived: object.archived ? 1 : 0,
+    publish_ms: object.publishMs,
+  }
+  const account = { field: accountHandleField, filterKey: filterKeyOfText(object.accountHandle), sortKey: null }
+  return [...indexRowsOf(container.schema, object.value), ...(container.kind === 'integration' ? [account] : [])].map(
+    ({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }),
+  )
 }
 
 /** Objects and their index belong together: nothing else inserts into either table. */
-export async function insertObjects(
-  db: Transaction<ContentTables>,
-  group: GroupStore,
+export async function insertRows(
+  { db }: ContentWriter,
   container: Container,
-  inputs: readonly NewObject[],
-  nowMs: number,
+  rows: readonly ObjectRow[],
 ): Promise<StoredObject[]> {
-  const rows = inputs.map((input) => toRow(group, container, input, nowMs))
+  const objects = rows.map(toStoredObject)
   for (const batch of inBatches(rows)) await db.insertInto('objects').values(batch).execute()
-  const fieldRows = rows.flatMap((row) => fieldRowsOf(container, row))
+  const fieldRows = objects.flatMap((object) => fieldRowsOf(container, object))
   for (const batch of inBatches(fieldRows)) await db.insertInto('object_fields').values(batch).execute()
-  return rows.map(toStoredObject)
+  return objects
 }
 
-/** Stores all of the objects, or none of them. */
-export function createObjects(
-  group: GroupStore,
+/** Stores new objects, all or none of them. The container must have been read in the same transaction. */
+export async function insertObjects(
+  writer: ContentWriter,
   container: Container,
   inputs: readonly NewObject[],
-  nowMs: number,
 ): Promise<StoredObject[]> {
-  return writeContent(group, (db) => insertObjects(db, group, container, inputs, nowMs))
+  const objects = await insertRows(
+    writer,
+    container,
+    inputs.map((input) => toRow(writer, container, input)),
+  )
+  for (const object of objects) {
+    const change = { subjectId: object.id, containerId: container.id, version: object.version }
+    writer.record({ type: 'content.created', ...change })
+    if (isVisible(object, writer.noticedMs)) writer.record({ type: 'content.published', ...change })
+  }
+  if (objects.length > 0) writer.touch()
+  return objects
+}
+
+export interface FoundObject {
+  containerId: string
+  object: StoredObject
+}
+
+/** Whatever their state, in no order. Those that the group does not have are not there. */
+export async function findObjects({ groupId, database }: GroupStore, ids: readonly string[]): Promise<FoundObject[]> {
+  if (ids.length === 0) return []
+  const rows = await database.read
+    .selectFrom('objects')
+    .select(objectColumns)
+    .where('group_id', '=', groupId)
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map((row) => ({ containerId: row.container_id, object: toStoredObject(row) }))
 }
 
 /** Whatever its state: for previews, which bypass visibility (spec §3). */
-export async function findObject(
-  { groupId, database }: GroupStore,
-  id: string,
-): Promise<{ containerId: string; object: StoredObject } | undefined> {
-  const row = await database.read
-    .selectFrom('objects')
-    .selectAll()
-    .where('group_id', '=', groupId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row && { containerId: row.container_id, object: toStoredObject(row) }
+export async function findObject(group: GroupStore, id: string): Promise<FoundObject | undefined> {
+  return (await findObjects(group, [id]))[0]
 }

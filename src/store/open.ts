@@ -29,7 +29,15 @@ export interface StoreOptions {
 }
 
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/
-const controlName = 'control'
+export const controlName = 'control'
+
+const databasesFolder = (dataDir: string): string => join(dataDir, 'databases')
+
+/** Where a database lies: with SQLite a file, with PostgreSQL a schema. */
+export const sqliteFileOf = (dataDir: string, name: string): string =>
+  name === controlName ? join(dataDir, 'control.sqlite') : join(databasesFolder(dataDir), `${name}.sqlite`)
+export const schemaPrefix = 'sluice_'
+export const schemaOf = (name: string): string => schemaPrefix + name
 
 interface Opener {
   open<Tables>(name: string): Database<Tables>
@@ -37,11 +45,9 @@ interface Opener {
 }
 
 function sqliteOpener({ dataDir, onQuery }: StoreOptions): Opener {
-  const folder = join(dataDir, 'databases')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  mkdirSync(databasesFolder(dataDir), { recursive: true, mode: 0o700 })
   return {
-    open: (name) =>
-      openSqlite(name === controlName ? join(dataDir, 'control.sqlite') : join(folder, `${name}.sqlite`), onQuery),
+    open: (name) => openSqlite(sqliteFileOf(dataDir, name), onQuery),
     close: async () => {},
   }
 }
@@ -49,7 +55,7 @@ function sqliteOpener({ dataDir, onQuery }: StoreOptions): Opener {
 async function postgresOpener(url: string, { onConnectionError, onQuery }: StoreOptions): Promise<Opener> {
   const pool = await openPostgresPool(url, onConnectionError)
   return {
-    open: (name) => openPostgres(pool, `sluice_${name}`, onQuery),
+    open: (name) => openPostgres(pool, schemaOf(name), onQuery),
     close: () => pool.end(),
   }
 }

@@ -48,6 +48,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, onQuery?: Q
     engine: 'postgres',
     schemaName,
     read: db,
+    snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     write: (work) => db.transaction().execute(work),
     close: async () => {}, // the pool is shared, and closed by who opened it
   }

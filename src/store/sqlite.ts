@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -24,6 +24,8 @@ const maxCachedStatements = 300
 /** Longer texts are bulk inserts of some odd size, which do not come again. */
 const maxCachedCharacters = 20_000
 const sqliteBusy = 5
+/** How long a row of statements may keep everybody else waiting. */
+const turnEveryMs = 20
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
@@ -32,6 +34,14 @@ function isBusy(error: unknown): boolean {
 /** One SQLite connection for Kysely. Statements are prepared once; `node:sqlite` is synchronous, so are they. */
 function createConnection(file: DatabaseSync): DatabaseConnection {
   const statements = createBoundedMap<string, StatementSync>(maxCachedStatements)
+  let turnedMs = 0
+
+  /** A long row of statements would never let the process do anything else, so it pauses now and then. */
+  async function letOthersIn(): Promise<void> {
+    if (performance.now() - turnedMs < turnEveryMs) return
+    await nextTurn()
+    turnedMs = performance.now()
+  }
 
   function prepare(text: string): StatementSync {
     const known = statements.get(text)
@@ -43,6 +53,7 @@ function createConnection(file: DatabaseSync): DatabaseConnection {
 
   return {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      await letOthersIn()
       const statement = prepare(sql)
       const values = parameters as SQLInputValue[]
       if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] }
@@ -96,19 +107,34 @@ function openFile(path: string): DatabaseSync {
   return new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
 }
 
+function openReader(path: string): DatabaseSync {
+  const reader = openFile(path)
+  reader.exec('pragma query_only = on')
+  return reader
+}
+
 export function openSqlite<Tables>(path: string, onQuery?: QueryListener): Database<Tables> {
   closeSync(openSync(path, 'a', 0o600)) // for its owner only; SQLite gives the files beside it the same mode
   const writer = openFile(path)
   // The journal mode is stored in the file; `synchronous = full` makes every acknowledged commit survive a power cut.
   writer.exec('pragma journal_mode = wal; pragma synchronous = full')
-  const reader = openFile(path)
-  reader.exec('pragma query_only = on')
+  const reader = openReader(path)
   writer.exec('pragma busy_timeout = 0') // from here on `beginImmediate` waits, without blocking the process
-  const written = new Kysely<Tables>({ dialect: createDialect(writer), log: logTo(onQuery) })
+  const query = (file: DatabaseSync) => new Kysely<Tables>({ dialect: createDialect(file), log: logTo(onQuery) })
+  const written = query(writer)
   return {
     engine: 'sqlite',
     schemaName: undefined,
-    read: new Kysely<Tables>({ dialect: createDialect(reader), log: logTo(onQuery) }),
+    read: query(reader),
+    async snapshot(work) {
+      const file = openReader(path) // of its own: what others read meanwhile is not held back to this moment
+      try {
+        file.exec('begin')
+        return await work(query(file))
+      } finally {
+        file.close() // ends the transaction too
+      }
+    },
     write: (work) => written.transaction().execute(work), // Kysely lets one in at a time
     async close() {
       writer.close()

@@ -16,6 +16,10 @@ export interface GroupRow {
   database_name: string
   bucket_name: string
   created_ms: number
+  /** How many former versions of an object are kept. */
+  versions_kept: Generated<number>
+  /** Set when the group began to be deleted: from then on nothing but its deletion can happen to it. */
+  deleting_ms: Generated<number | null>
 }
 
 export interface ApiKeyRow {
@@ -26,6 +30,58 @@ export interface ApiKeyRow {
   secret_hash: string
   created_ms: number
   revoked_ms: number | null
+  /** A key that was rotated ends by itself. */
+  expires_ms: Generated<number | null>
+  last_used_ms: Generated<number | null>
+}
+
+export interface UserRow {
+  id: string
+  name: string
+  email: string | null
+  administrator: number
+  created_ms: number
+  disabled_ms: number | null
+}
+
+export interface MembershipRow {
+  group_id: string
+  user_id: string
+  role: string
+  created_ms: number
+}
+
+export interface AdminTokenRow {
+  id: string
+  user_id: string
+  label: string
+  prefix: string
+  secret_hash: string
+  /** Where set, the token opens this group only. */
+  group_id: string | null
+  /** Where set, the token can do no more than this role. */
+  role: string | null
+  created_ms: number
+  expires_ms: number | null
+  revoked_ms: number | null
+  last_used_ms: number | null
+}
+
+/** Who did what, when and from where. Written in the transaction of the change itself. */
+interface RecordedChange {
+  at_ms: number
+  type: string
+  verb: string
+  subject_id: string
+  actor_id: string | null
+  actor_name: string
+  address: string
+  note: string
+}
+
+export interface ControlChangeRow extends RecordedChange {
+  id: string
+  group_id: string | null
 }
 
 /** The control database knows who may ask; it holds no content. */
@@ -33,6 +89,10 @@ export interface ControlTables {
   migrations: MigrationRow
   groups: GroupRow
   api_keys: ApiKeyRow
+  users: UserRow
+  memberships: MembershipRow
+  admin_tokens: AdminTokenRow
+  changes: ControlChangeRow
 }
 
 export interface SiteRow {
@@ -41,6 +101,9 @@ export interface SiteRow {
   name: string
   domain_name: string
   settings: string
+  /** Never delivered. */
+  private_settings: Generated<string>
+  version: Generated<number>
   created_ms: number
   updated_ms: number
 }
@@ -52,6 +115,8 @@ export interface ContainerRow {
   /** A collection's name, or an integration's type. */
   name: string
   schema: string
+  settings: Generated<string>
+  version: Generated<number>
   created_ms: number
   updated_ms: number
 }
@@ -68,6 +133,24 @@ export interface ObjectRow {
   updated_ms: number
   value: string
   search_text: string
+  version: number
+  changed_by: string
+  change: string
+  /** Of what visitors sent in: whether somebody has looked at it. */
+  review: string | null
+}
+
+/** What an object was before its latest changes. */
+export interface ObjectVersionRow {
+  object_id: string
+  version: number
+  group_id: string
+  value: string
+  publish_ms: number
+  archived: number
+  changed_ms: number
+  changed_by: string
+  change: string
 }
 
 /** The index of what clients filter and sort by; made from `objects` on every write, see `content/index-keys.ts`. */
@@ -96,6 +179,20 @@ export interface PreviewTokenRow {
 export interface GroupRevisionRow {
   group_id: string
   revision: number
+  /** The number of the group's latest recorded change. */
+  last_seq: Generated<number>
+  /** Up to which moment scheduled objects were noticed to have fallen due. */
+  swept_ms: Generated<number>
+  /** Set when the group's content begins to be deleted: who waited to write is turned away. */
+  closed: Generated<number>
+}
+
+/** The group's record of changes, which is also its feed of events: numbered without gaps in the order of commits. */
+export interface ChangeRow extends RecordedChange {
+  group_id: string
+  seq: number
+  container_id: string | null
+  version: number | null
 }
 
 export interface ContentTables {
@@ -106,4 +203,6 @@ export interface ContentTables {
   object_fields: ObjectFieldRow
   preview_tokens: PreviewTokenRow
   group_revisions: GroupRevisionRow
+  object_versions: ObjectVersionRow
+  changes: ChangeRow
 }

@@ -13,7 +13,7 @@ import {
   skipParameter,
   sortParameter,
 } from '../http/parameters.ts'
-import { findCollection } from '../store/containers.ts'
+import { findCollection, readByContainer } from '../store/containers.ts'
 import { listVisibleObjects } from '../store/list-objects.ts'
 
 /** spec §4.2 */
@@ -32,10 +32,16 @@ export const collectionObjects = defineEndpoint({
   failures: ['NotFound'],
   isContent: true,
   async handle({ group, sign, query, nowMs }): Promise<CollectionList> {
-    const collection = await findCollection(group, query.collectionId)
-    if (!collection) throw notFound('There is no collection with this collectionId.')
-    const listQuery = parseListQuery(collection.schema, query)
-    const { objects, totalCount } = await listVisibleObjects(group, collection, listQuery, nowMs)
-    return { items: objects.map((object) => deliverCollectionObject(collection, object, sign)), totalCount }
+    const list = await readByContainer(
+      group,
+      () => findCollection(group, query.collectionId),
+      async (collection) => {
+        const listQuery = parseListQuery(collection.schema, query)
+        const { objects, totalCount } = await listVisibleObjects(group, collection, listQuery, nowMs)
+        return { items: objects.map((object) => deliverCollectionObject(collection, object, sign)), totalCount }
+      },
+    )
+    if (!list) throw notFound('There is no collection with this collectionId.')
+    return list
   },
 })

@@ -6,7 +6,7 @@ import { parseListQuery } from '../content/list-query.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
-import { findIntegration } from '../store/containers.ts'
+import { findIntegration, readByContainer } from '../store/containers.ts'
 import { countByValue } from '../store/count-by-value.ts'
 import { listVisibleObjects } from '../store/list-objects.ts'
 import { accountFilter } from '../store/objects.ts'
@@ -41,16 +41,21 @@ export const integrationObjects = defineEndpoint({
   failures: [],
   isContent: true,
   async handle({ group, sign, query, nowMs }): Promise<IntegrationList> {
-    const integration = await findIntegration(group, query.type)
-    if (!integration) return { items: [], totalCount: 0 }
-    const listQuery = parseListQuery(integration.schema, query)
-    const groupBy = parseGroupBy(integration.schema, query.groupBy)
-    if (groupBy.filter) listQuery.filters.push(groupBy.filter)
-    if (query.accountHandle !== undefined) listQuery.filters.push(accountFilter(query.accountHandle))
-    const { objects, totalCount } = await listVisibleObjects(group, integration, listQuery, nowMs)
-    const items = objects.map((object) => deliverIntegrationObject(integration, object, sign))
-    if (groupBy.field === undefined) return { items, totalCount }
-    const counts = await countByValue(group, integration, listQuery, groupBy.field, maxGroups + 1, nowMs)
-    return { items, totalCount, groups: groupItems(integration.schema, groupBy.field, counts, items) }
+    const list = await readByContainer(
+      group,
+      () => findIntegration(group, query.type),
+      async (integration): Promise<IntegrationList> => {
+        const listQuery = parseListQuery(integration.schema, query)
+        const groupBy = parseGroupBy(integration.schema, query.groupBy)
+        if (groupBy.filter) listQuery.filters.push(groupBy.filter)
+        if (query.accountHandle !== undefined) listQuery.filters.push(accountFilter(query.accountHandle))
+        const { objects, totalCount } = await listVisibleObjects(group, integration, listQuery, nowMs)
+        const items = objects.map((object) => deliverIntegrationObject(integration, object, sign))
+        if (groupBy.field === undefined) return { items, totalCount }
+        const counts = await countByValue(group, integration, listQuery, groupBy.field, maxGroups + 1, nowMs)
+        return { items, totalCount, groups: groupItems(integration.schema, groupBy.field, counts, items) }
+      },
+    )
+    return list ?? { items: [], totalCount: 0 }
   },
 })

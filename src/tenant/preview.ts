@@ -4,7 +4,7 @@ import { deliverCollectionObject, deliverIntegrationObject } from '../content/de
 import { notFound } from '../errors.ts'
 import { previewAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
-import { findContainerById } from '../store/containers.ts'
+import { findContainerById, readByContainer } from '../store/containers.ts'
 import { findObject } from '../store/objects.ts'
 import { usePreviewToken } from '../store/preview-tokens.ts'
 
@@ -21,10 +21,17 @@ export const preview = defineEndpoint({
   isContent: false, // a token is shown to nobody else, and its uses may be counted
   async handle({ group, sign, query, nowMs }): Promise<Previewed> {
     const objectId = await usePreviewToken(group, query.token, nowMs)
-    const found = await findObject(group, objectId)
-    const container = found && (await findContainerById(group, found.containerId))
-    if (!container) throw notFound('The previewed object does not exist any more.')
-    const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-    return deliver(container, found.object, sign)
+    const place = await findObject(group, objectId)
+    const previewed = await readByContainer(
+      group,
+      async () => place && findContainerById(group, place.containerId),
+      async (container) => {
+        const found = await findObject(group, objectId) // as of this schema
+        const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
+        return found && deliver(container, found.object, sign)
+      },
+    )
+    if (!previewed) throw notFound('The previewed object does not exist any more.')
+    return previewed
   },
 })

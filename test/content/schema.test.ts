@@ -60,6 +60,15 @@ describe('parseSchema accepts', () => {
     assert.deepEqual(Object.fromEntries(parseSchema(input)), input)
   })
 
+  it('limits that leave one value, and lengths and numbers of entries from 0', () => {
+    const input = {
+      rating: { type: 'integer', min: 5, max: 5 },
+      code: { type: 'text', minLength: 0, maxLength: 0 },
+      tags: { type: 'list', of: { type: 'decimal', min: -0.5, max: -0.5 }, maxItems: 0 },
+    }
+    assert.deepEqual(Object.fromEntries(parseSchema(input)), input)
+  })
+
   it('a schema without fields, and one of 200 fields', () => {
     assert.equal(parseSchema({}).size, 0)
     const fields = Array.from({ length: 200 }, (_, position) => [`f${position}`, { type: 'text' }])
@@ -108,12 +117,20 @@ describe('parseSchema refuses', () => {
     ['a boolean rule as number', { title: { type: 'text', required: 1 } }, 'title.required must be true or false'],
     ['a limit as text', { title: { type: 'text', maxLength: '5' } }, 'title.maxLength must be a number'],
     ['a limit that is no number', { rating: { type: 'integer', min: Number.NaN } }, 'rating.min must be a number'],
+    ['a length below zero', { title: { type: 'text', minLength: -1 } }, 'title.minLength must be a whole number, 0 or more'],
+    ['a length that is not whole', { title: { type: 'slug', maxLength: 2.5 } }, 'title.maxLength must be a whole number'],
+    ['a number of entries below zero', { tags: { type: 'list', of: { type: 'text' }, maxItems: -1 } }, 'tags.maxItems must be a whole number'],
+    ['a number of entries that is not whole', { tags: { type: 'list', of: { type: 'text' }, maxItems: 0.5 } }, 'tags.maxItems must be a whole number'],
+    ['limits that no number fits', { price: { type: 'decimal', min: 0.2, max: 0.1 } }, 'price.min must not be greater than price.max'],
+    ['lengths that no text fits', { title: { type: 'text', minLength: 2, maxLength: 1 } }, 'title.minLength must not be greater than title.maxLength'],
+    ['limits inside a list that nothing fits', { tags: { type: 'list', of: { type: 'integer', min: 1, max: -1 } } }, 'tags.of.min must not be greater'],
     ['a limit of another type', { title: { type: 'text', min: 1 } }, 'title has the rule "min"', '"text"'],
     ['a limit of a list on its items', { tags: { type: 'list', of: { type: 'text', maxItems: 1 } } }, 'tags.of', 'maxItems'],
     ['values on another type', { title: { type: 'text', values: ['a'] } }, 'title has the rule "values"'],
     ['an enum without values', { kind: { type: 'enum' } }, 'kind is an enum and needs "values"'],
     ['an enum of nothing', { kind: { type: 'enum', values: [] } }, 'kind.values must be a list'],
     ['an enum of numbers', { kind: { type: 'enum', values: [1] } }, 'kind.values must be a list'],
+    ['an enum that repeats a value', { kind: { type: 'enum', values: ['a', 'b', 'a'] } }, 'kind.values has "a" more than once'],
     ['a label that is no text', { title: { type: 'text', label: 5 } }, 'title.label must be a text'],
     ['an unknown rule', { title: { type: 'text', hidden: true } }, 'title has the rule "hidden"'],
     ['a rule named __proto__', { title: JSON.parse('{"type":"text","__proto__":{}}') }, 'title', '__proto__'],

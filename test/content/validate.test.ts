@@ -275,3 +275,21 @@ describe('isStorableText', () => {
     for (const text of ['\0', 'a\0', '\uD83E', '\uDD50']) assert.equal(isStorableText(text), false)
   })
 })
+
+describe('a value as a whole', () => {
+  it('has at most a million characters as JSON', () => {
+    const schema = parseSchema({ it: { type: 'longText' } })
+    const frame = JSON.stringify({ it: '' }).length
+    assert.deepEqual(problemsOf(schema, { it: 'x'.repeat(1_000_000 - frame) }), [])
+    assert.deepEqual(problemsOf(schema, { it: 'x'.repeat(1_000_001 - frame) }), [
+      'objectValue must have at most 1000000 characters as JSON',
+    ])
+  })
+
+  it('does not bring back the address that a file had when it was delivered', () => {
+    const delivered = { ...image(), currentFile: { source: 'https://x.example' } }
+    assert.deepEqual(problemsWith({ type: 'image' }, delivered), [
+      'it must not have currentFile, which is added on delivery',
+    ])
+  })
+})

@@ -23,7 +23,7 @@ async function running(engine: TestEngine) {
     return JSON.parse(output)
   }
   const group = await cli('group', 'create', 'Shop')
-  const key = await cli('key', 'create', group.id)
+  const key = await cli('key', 'create', group._id)
   const client = createClient({ baseUrl: server.baseUrl, apiKey: key.key, retries: 0 })
   return { place, server, cli, group, key, client }
 }
@@ -60,7 +60,7 @@ onBothEngines('the real process', (engine) => {
       const { cli, client, group, key } = await running(engine)
       const traffic = load(() => client.products.list({ type: 'stripe' }))
       await sleep(300)
-      await cli(...act, group.id, ...(act[0] === 'key' ? [key.id] : []))
+      await cli(...act, group._id, ...(act[0] === 'key' ? [key._id] : []))
       const changedMs = performance.now()
       await sleep(1500)
       await traffic.stop()
@@ -100,7 +100,7 @@ onBothEngines('the real process', (engine) => {
     const { place, server, cli, group, key } = await running(engine)
     const second = await startServer(place.env)
     after(() => second.stop())
-    const created = await cli('key', 'create', group.id, '--label', 'another')
+    const created = await cli('key', 'create', group._id, '--label', 'another')
     for (const [baseUrl, apiKey] of [
       [server.baseUrl, key.key],
       [second.baseUrl, created.key],

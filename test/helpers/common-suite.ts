@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import { makeApiKey } from '../../src/secrets.ts'
-import { createApiKey, listApiKeys, revokeApiKey } from '../../src/store/api-keys.ts'
-import { setFrozen } from '../../src/store/groups.ts'
+import { listApiKeys } from '../../src/store/api-keys.ts'
+import { createApiKey, revokeApiKey, setFrozen } from './authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 
 /** One endpoint as the shared suite sees it. */

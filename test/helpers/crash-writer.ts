@@ -1,7 +1,7 @@
 import { findCollection } from '../../src/store/containers.ts'
 import { openGroup } from '../../src/store/groups.ts'
-import { createObjects } from '../../src/store/objects.ts'
 import { openStore } from '../../src/store/open.ts'
+import { createObjects } from './authoring.ts'
 
 /** Writes batches of ten objects until it is killed, and prints the numbers of each batch once it is acknowledged. */
 const { dataDir, databaseUrl, database, groupId, collectionId, round } = JSON.parse(process.argv[2] ?? '')

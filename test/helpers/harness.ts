@@ -8,10 +8,9 @@ import { type Config, readConfig } from '../../src/config.ts'
 import type { Container } from '../../src/content/model.ts'
 import { createLogger } from '../../src/logging.ts'
 import { createService, type Service } from '../../src/service.ts'
-import { createApiKey } from '../../src/store/api-keys.ts'
-import { createContainer } from '../../src/store/containers.ts'
-import { createGroup, type Group, type GroupStore, type NewGroup, openGroup } from '../../src/store/groups.ts'
-import { createObjects, type NewObject } from '../../src/store/objects.ts'
+import { type Group, type GroupStore, type NewGroup, openGroup } from '../../src/store/groups.ts'
+import type { NewObject } from '../../src/store/objects.ts'
+import { createApiKey, createContainer, createGroup, createObjects } from './authoring.ts'
 
 export const engines = ['sqlite', 'postgres'] as const
 export type TestEngine = (typeof engines)[number]

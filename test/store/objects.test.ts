@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { hashSecret } from '../../src/secrets.ts'
 import { readRevision } from '../../src/store/revisions.ts'
-import { createSite } from '../../src/store/sites.ts'
+import { createSite } from '../helpers/authoring.ts'
 import { harness, onBothEngines, type TestGroup } from '../helpers/harness.ts'
 
 onBothEngines('writing objects', (engine) => {

@@ -11,13 +11,14 @@ const tenant: KeyHolder = {
   groupID: 'g',
   tier: 'free',
   frozen: false,
+  keyId: 'k',
 }
 
 function setUp(maxEntries?: number) {
   const state = { now: 0, answer: tenant as KeyHolder | undefined, asked: 0 }
   const authorize = createAuthorizer({
     clock: () => state.now,
-    findTenant: async () => {
+    findHolder: async () => {
       state.asked += 1
       return state.answer
     },
@@ -76,7 +77,7 @@ describe('the authorizer', () => {
     let now = 0
     const authorize = createAuthorizer<KeyHolder>({
       clock: () => now,
-      findTenant: () => {
+      findHolder: () => {
         asked += 1
         return new Promise((resolve) => (release = resolve))
       },
@@ -102,7 +103,7 @@ describe('the authorizer', () => {
     let fail = true
     const authorize = createAuthorizer({
       clock: () => 0,
-      findTenant: async () => {
+      findHolder: async () => {
         if (fail) throw new Error('database away')
         return tenant
       },

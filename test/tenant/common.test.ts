@@ -1,5 +1,4 @@
-import { createPreviewToken } from '../../src/store/preview-tokens.ts'
-import { createSite } from '../../src/store/sites.ts'
+import { createPreviewToken, createSite } from '../helpers/authoring.ts'
 import { commonSuite, type EndpointCase } from '../helpers/common-suite.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { makePreviewToken } from '../../src/secrets.ts'
-import { createPreviewToken, previewLifeSeconds, revokePreviewToken } from '../../src/store/preview-tokens.ts'
+import { previewLifeSeconds } from '../../src/store/preview-tokens.ts'
+import { createPreviewToken, revokePreviewToken } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createSite } from '../../src/store/sites.ts'
+import { createSite } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 
@@ -25,6 +25,19 @@ async function withSite(engine: TestEngine, more: (media: (name: string) => obje
   }
   const site = await createSite(group.store, { name: 'Demo Bakery', domainName: 'demo.example', settings }, clock.now)
   return { group, site, settings, answer: await group.get(`/tenant/siteDetails?siteId=${site.id}`) }
+}
+
+/** Settings that can no longer be written, but may have been stored by an older version. */
+async function withStoredSettings(engine: TestEngine, settings: object) {
+  const { group, site } = await withSite(engine)
+  await group.store.database.write((db) =>
+    db
+      .updateTable('sites')
+      .set({ settings: JSON.stringify(settings) })
+      .where('id', '=', site.id)
+      .execute(),
+  )
+  return { site, answer: await group.get(`/tenant/siteDetails?siteId=${site.id}`) }
 }
 
 onBothEngines('GET /tenant/siteDetails', (engine) => {
@@ -79,22 +92,22 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
   })
 
   it('lets no setting pose as the site’s id, name, domain or tier', async () => {
-    const { site, answer } = await withSite(engine, () => ({
+    const { site, answer } = await withStoredSettings(engine, {
       _id: 'x',
       tier: 'proplus',
       name: 'x',
       colors: { _id: 'x', domainName: 'evil.example' },
-    }))
+    })
     const { data } = answer.json()
     assert.deepEqual([data._id, data.name, data.domainName, data.tier], [site.id, 'Demo Bakery', 'demo.example', 'pro'])
   })
 
   it('keeps siteDetails its own, and of a colour and a setting with one name delivers the setting', async () => {
-    const { answer } = await withSite(engine, () => ({
+    const { answer } = await withStoredSettings(engine, {
       siteDetails: 'x',
       tagline: 'setting',
       colors: { tagline: 'colour' },
-    }))
+    })
     const { data } = answer.json()
     assert.deepEqual(Object.keys(data.siteDetails), ['schema', 'values'])
     assert.equal(data.tagline, 'setting')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { NewObject } from '../../src/store/objects.ts'
-import { createPreviewToken } from '../../src/store/preview-tokens.ts'
+import { createPreviewToken } from '../helpers/authoring.ts'
 import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
 
 /** The table of spec §3, and its edges. */

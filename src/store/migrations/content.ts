@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql, type Transaction } from 'kysely'
 import { textType } from '../column-types.ts'
 import type { Migration } from '../migrate.ts'
 
@@ -125,6 +125,108 @@ export const contentMigrations: readonly Migration[] = [
         .addColumn('group_id', text, (column) => column.primaryKey())
         .addColumn('revision', 'bigint', (column) => column.notNull())
         .execute()
+    },
+  },
+  {
+    name: 'versions, the record of changes, and what is not delivered',
+    async up(db, engine) {
+      const text = textType(engine)
+      await db.schema
+        .alterTable('objects')
+        .addColumn('version', 'integer', (column) => column.notNull().defaultTo(1))
+        .execute()
+      // Who made this version, and how: it moves to `object_versions` with the value when the next one is made.
+      await db.schema
+        .alterTable('objects')
+        .addColumn('changed_by', text, (column) => column.notNull().defaultTo(''))
+        .execute()
+      await db.schema
+        .alterTable('objects')
+        .addColumn('change', text, (column) => column.notNull().defaultTo('created'))
+        .execute()
+      await db.schema.alterTable('objects').addColumn('review', text).execute()
+      // What falls due: few rows are dated, so the index is small.
+      await db.schema
+        .createIndex('objects_due')
+        .on('objects')
+        .columns(['group_id', 'publish_ms', 'id'])
+        .where(sql.ref('archived'), '=', sql.lit(0))
+        .where(sql.ref('publish_ms'), '>', sql.lit(0))
+        .execute()
+      await db.schema
+        .createIndex('objects_by_review')
+        .on('objects')
+        .columns(['group_id', 'review', 'id'])
+        .where(sql.ref('review'), 'is not', null)
+        .execute()
+      await db.schema
+        .createTable('object_versions')
+        .addColumn('object_id', text, (column) => column.notNull().references('objects.id').onDelete('cascade'))
+        .addColumn('version', 'integer', (column) => column.notNull())
+        .addColumn('group_id', text, (column) => column.notNull())
+        .addColumn('value', text, (column) => column.notNull())
+        .addColumn('publish_ms', 'bigint', (column) => column.notNull())
+        .addColumn('archived', 'integer', (column) => column.notNull())
+        .addColumn('changed_ms', 'bigint', (column) => column.notNull())
+        .addColumn('changed_by', text, (column) => column.notNull())
+        .addColumn('change', text, (column) => column.notNull())
+        .addPrimaryKeyConstraint('object_versions_key', ['object_id', 'version'])
+        .execute()
+
+      for (const [table, openColumn] of [
+        ['containers', 'settings'],
+        ['sites', 'private_settings'],
+      ] as const) {
+        await db.schema
+          .alterTable(table)
+          .addColumn('version', 'integer', (column) => column.notNull().defaultTo(1))
+          .execute()
+        await db.schema
+          .alterTable(table)
+          .addColumn(openColumn, text, (column) => column.notNull().defaultTo('{}'))
+          .execute()
+      }
+
+      await db.schema
+        .alterTable('group_revisions')
+        .addColumn('last_seq', 'bigint', (column) => column.notNull().defaultTo(0))
+        .execute()
+      await db.schema
+        .alterTable('group_revisions')
+        .addColumn('swept_ms', 'bigint', (column) => column.notNull().defaultTo(0))
+        .execute()
+      await db.schema
+        .alterTable('group_revisions')
+        .addColumn('closed', 'integer', (column) => column.notNull().defaultTo(0))
+        .execute()
+      // What fell due before there was a record of it is not told afterwards.
+      const now = engine === 'sqlite' ? sql`unixepoch() * 1000` : sql`floor(extract(epoch from now()) * 1000)`
+      await (db as Transaction<{ group_revisions: { swept_ms: number } }>)
+        .updateTable('group_revisions')
+        .set({ swept_ms: now as RawBuilder<number> })
+        .execute()
+      await db.schema
+        .createTable('changes')
+        .addColumn('group_id', text, (column) => column.notNull())
+        .addColumn('seq', 'bigint', (column) => column.notNull())
+        .addColumn('at_ms', 'bigint', (column) => column.notNull())
+        .addColumn('type', text, (column) => column.notNull())
+        .addColumn('verb', text, (column) => column.notNull())
+        .addColumn('subject_id', text, (column) => column.notNull())
+        .addColumn('container_id', text)
+        .addColumn('version', 'integer')
+        .addColumn('actor_id', text)
+        .addColumn('actor_name', text, (column) => column.notNull())
+        .addColumn('address', text, (column) => column.notNull())
+        .addColumn('note', text, (column) => column.notNull())
+        .addPrimaryKeyConstraint('changes_key', ['group_id', 'seq'])
+        .execute()
+      await db.schema
+        .createIndex('changes_by_subject')
+        .on('changes')
+        .columns(['group_id', 'subject_id', 'seq'])
+        .execute()
+      await db.schema.createIndex('changes_by_actor').on('changes').columns(['group_id', 'actor_id', 'seq']).execute()
     },
   },
 ]

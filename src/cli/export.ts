@@ -1,0 +1,32 @@
+import { createLocalStorage } from '../media/storage.ts'
+import { findGroup } from '../store/groups.ts'
+import { exportGroup } from '../transfer/export-group.ts'
+import { type Command, printResult, toTable } from './command.ts'
+import { withProgress } from './progress.ts'
+
+export const exportGroupCommand: Command = {
+  name: 'export group',
+  summary: 'Write a whole group into a folder',
+  args: ['group', 'folder'],
+  options: {},
+  help: `Sites, collections, products, versions and files, as they are at one moment, while servers go on. The folder has
+group.ndjson, one JSON object on each line, and media/. Keys, tokens, preview links and users are not in it. The folder
+must not exist yet, or be empty, or be an earlier export of the same group, which is then replaced.
+
+<group> is an id or a name. To bring it in elsewhere: sluice import group <folder>`,
+  async run(context, input) {
+    const [which = '', folder = ''] = input.args
+    const store = await context.store()
+    const storage = createLocalStorage(context.config.dataDir)
+    const group = await findGroup(store, which)
+    const counts = await withProgress(!input.options.json, (onProgress) =>
+      exportGroup({ store, storage, nowMs: context.clock(), onProgress }, group, folder),
+    )
+    const table = toTable(
+      ['', 'EXPORTED'],
+      Object.entries(counts).map(([name, count]) => [name, String(count)]),
+    )
+    const text = `Exported "${group.name}" to ${folder}.\n\n${table}\n\nNext: npx sluice import group ${folder}`
+    printResult(context, input, { groupId: group.id, name: group.name, folder, ...counts }, text)
+  },
+}

@@ -1,0 +1,48 @@
+import type { OnProgress, Progress } from '../transfer/progress.ts'
+
+/** Where progress is shown: standard error, so that what a command prints can go into a file. */
+export interface ProgressStream {
+  isTTY?: boolean
+  write(text: string): unknown
+}
+
+const barWidth = 30
+const barEveryMs = 100
+const lineEveryMs = 5000
+
+function inWords({ done, total }: Progress): string {
+  return total > 0 ? `${Math.floor((done / total) * 100)} %` : done.toLocaleString('en')
+}
+
+function barOf({ done, total }: Progress): string {
+  if (total === 0) return ''
+  const filled = Math.min(barWidth, Math.floor((done / total) * barWidth))
+  return `[${'#'.repeat(filled)}${' '.repeat(barWidth - filled)}] `
+}
+
+/** A bar for a person; for a log a line at the beginning of each part, and then every few seconds. */
+export async function withProgress<Result>(
+  isShown: boolean,
+  work: (onProgress: OnProgress) => Promise<Result>,
+  stream: ProgressStream = process.stderr,
+): Promise<Result> {
+  if (!isShown) return work(() => {})
+  let stage = ''
+  let shownMs = 0
+
+  function show(progress: Progress): void {
+    const isNewStage = progress.stage !== stage
+    const nowMs = performance.now()
+    if (!isNewStage && nowMs - shownMs < (stream.isTTY ? barEveryMs : lineEveryMs)) return
+    shownMs = nowMs
+    stage = progress.stage
+    if (stream.isTTY) stream.write(`\r\x1b[K${stage} ${barOf(progress)}${inWords(progress)}`)
+    else stream.write(isNewStage ? `${stage} …\n` : `${stage}: ${inWords(progress)}\n`)
+  }
+
+  try {
+    return await work(show)
+  } finally {
+    if (stream.isTTY && stage !== '') stream.write('\r\x1b[K')
+  }
+}

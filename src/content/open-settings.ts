@@ -1,0 +1,60 @@
+import { isKeyOfGroup } from './media-keys.ts'
+import { isMediaValue } from './media-values.ts'
+import { isRecord } from './schema.ts'
+import { memberPath } from './shapes.ts'
+import { isStorableText } from './validate.ts'
+
+/** What holds for every part of a site's settings, also for those that we know nothing of. All is parsed JSON. */
+
+const maxDepth = 20
+const maxCharacters = 200_000
+/** Names that lead to an object's ancestors in the programs that read the settings. */
+const dangerousKeys = ['__proto__', 'constructor', 'prototype']
+
+function membersOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : []
+}
+
+/** Level by level, not by recursion: a hostile depth is to be a problem and not the end of the stack. */
+function isDeeperThan(limit: number, value: unknown): boolean {
+  let level = [value]
+  for (let depth = 0; depth <= limit; depth++) level = level.flatMap(membersOf)
+  return level.length > 0
+}
+
+/** Why settings are not even to be looked into. */
+export function limitProblem(settings: Record<string, unknown>): string | undefined {
+  if (isDeeperThan(maxDepth, settings)) return `settings must be nested at most ${maxDepth} deep`
+  const { length } = JSON.stringify(settings)
+  return length > maxCharacters ? `settings must have at most ${maxCharacters} characters of JSON` : undefined
+}
+
+function mediaProblems(groupId: string, path: string, value: Record<string, unknown>): string[] {
+  if (!isMediaValue(value)) return []
+  const problems: string[] = []
+  if (!isKeyOfGroup(groupId, value.key)) problems.push(`${path}.key is not one of this group`)
+  if (Object.hasOwn(value, 'currentFile')) problems.push(`${path}.currentFile is added on delivery; leave it out`)
+  return problems
+}
+
+function memberProblems(groupId: string, path: string, key: string, member: unknown): string[] {
+  if (dangerousKeys.includes(key)) return [`${path} has the key ${key}, which cannot be used`]
+  if (!isStorableText(key)) return [`${path} has a key with a character that cannot be stored`]
+  return problemsAnywhere(groupId, memberPath(path, key), member)
+}
+
+/** What is wrong with a value or with anything in it, however deep. Only for what is within the limits. */
+export function problemsAnywhere(groupId: string, path: string, value: unknown): string[] {
+  if (typeof value === 'string') return isStorableText(value) ? [] : [`${path} holds a character that cannot be stored`]
+  // JSON reads 1e999 as infinity and writes that as null: it would be changed without a word.
+  if (typeof value === 'number') return Number.isFinite(value) ? [] : [`${path} is a number that cannot be stored`]
+  if (Array.isArray(value)) {
+    return value.flatMap((item, position) => problemsAnywhere(groupId, `${path}[${position}]`, item))
+  }
+  if (!isRecord(value)) return []
+  const members = Object.entries(value)
+  return [
+    ...mediaProblems(groupId, path, value),
+    ...members.flatMap(([key, member]) => memberProblems(groupId, path, key, member)),
+  ]
+}

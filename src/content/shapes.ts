@@ -1,0 +1,54 @@
+import { isRecord } from './schema.ts'
+
+/** Says what is wrong with the value at a path, in words; an empty list when nothing is. */
+export type Check = (path: string, value: unknown) => string[]
+
+const maxKeyLengthShown = 60
+
+/** The path of a member. A key may be very long: of such a one the beginning tells which it is. */
+export function memberPath(path: string, key: string): string {
+  const isLong = key.length > maxKeyLengthShown
+  return `${path}.${isLong ? `${key.slice(0, maxKeyLengthShown).toWellFormed()}…` : key}`
+}
+
+export function must(rule: string, holds: (value: unknown) => boolean): Check {
+  return (path, value) => (holds(value) ? [] : [`${path} must ${rule}`])
+}
+
+export function textThatMust(rule: string, holds: (text: string) => boolean): Check {
+  return must(rule, (value) => typeof value === 'string' && holds(value))
+}
+
+export const text = textThatMust('be a text', () => true)
+export const flag = must('be true or false', (value) => typeof value === 'boolean')
+export const count = must(
+  'be a whole number from 0 on',
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+)
+
+export function listOf(entry: Check, maxEntries = Number.POSITIVE_INFINITY): Check {
+  return (path, value) => {
+    if (!Array.isArray(value)) return [`${path} must be a list`]
+    if (value.length > maxEntries) return [`${path} must have at most ${maxEntries} entries`]
+    return value.flatMap((item, position) => entry(`${path}[${position}]`, item))
+  }
+}
+
+/** An object with any keys, all of whose members follow one rule. */
+export function mapOf(member: Check): Check {
+  return (path, value) => {
+    if (!isRecord(value)) return [`${path} must be an object`]
+    return Object.entries(value).flatMap(([key, item]) => member(memberPath(path, key), item))
+  }
+}
+
+/** An object whose known members follow a rule each. It may have others, and those are not looked at. */
+export function objectOf(members: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
+  return (path, value) => {
+    if (!isRecord(value)) return [`${path} must be an object`]
+    return Object.entries(members).flatMap(([key, check]) => {
+      if (value[key] !== undefined) return check(`${path}.${key}`, value[key])
+      return required.includes(key) ? [`${path}.${key} is required`] : []
+    })
+  }
+}

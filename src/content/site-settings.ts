@@ -1,0 +1,121 @@
+import { invalid } from '../errors.ts'
+import { isDomainName, isOrigin, isWebLink } from './addresses.ts'
+import { isEmailAddress } from './email.ts'
+import { isKeyOfGroup } from './media-keys.ts'
+import { replaceMedia } from './media-values.ts'
+import type { PrivateSiteSettings } from './model.ts'
+import { limitProblem, problemsAnywhere } from './open-settings.ts'
+import { pages } from './pages.ts'
+import { isRecord } from './schema.ts'
+import { type Check, flag, listOf, mapOf, memberPath, objectOf, text, textThatMust } from './shapes.ts'
+import { colorPattern, isStorableText, mediaProblem, refuse } from './validate.ts'
+
+export type { PrivateSiteSettings } from './model.ts'
+export { collectionIdsIn } from './pages.ts'
+
+/** A site as it is written: parsed JSON. */
+export interface SiteDraft {
+  name: string
+  domainName: string
+  settings: Record<string, unknown>
+  privateSettings: PrivateSiteSettings
+}
+
+const maxNameLength = 200
+const maxPrivateEntries = 50
+const colorNamePattern = /^[A-Za-z0-9_-]{1,64}$/
+/** What the service itself puts into a delivered site: a setting of such a name would never be seen. */
+const ownKeys = ['_id', 'name', 'domainName', 'tier', 'siteDetails']
+
+const siteName = textThatMust(
+  `be a text of 1 to ${maxNameLength} characters that can be stored, and not blank`,
+  (name) => name.trim() !== '' && name.length <= maxNameLength && isStorableText(name),
+)
+const domainName = textThatMust(
+  'be a host name in lower case such as www.example.com, or empty',
+  (domain) => domain === '' || isDomainName(domain),
+)
+const color = textThatMust('be a colour such as #7c3aed', (value) => colorPattern.test(value))
+const emailAddress = textThatMust('be one e-mail address such as hello@example.com', isEmailAddress)
+const origin = textThatMust('be an origin such as https://www.example.com, with nothing after it', isOrigin)
+const webLink = textThatMust('be an http or https address without a user name or password', isWebLink)
+
+const imageOrNull: Check = (path, value) => {
+  const problem = value === null ? undefined : mediaProblem('image', value)
+  return problem === undefined ? [] : [`${path} ${problem}`]
+}
+
+/** Colours are delivered beside the settings, and once more in `siteDetails.values`, beside `mediaFields`. */
+function isColorName(name: string): boolean {
+  const isTaken = ownKeys.includes(name) || Object.hasOwn(knownSettings, name) || name === 'mediaFields'
+  return colorNamePattern.test(name) && !isTaken
+}
+
+const colors: Check = (path, value) => {
+  const badNames = isRecord(value) ? Object.keys(value).filter((name) => !isColorName(name)) : []
+  return [
+    ...badNames.map((name) => `${memberPath(path, name)} needs a name of letters, digits, - and _ that is not taken`),
+    ...mapOf(color)(path, value),
+  ]
+}
+
+const businessInfo = objectOf({
+  name: text,
+  description: text,
+  address: objectOf({ street1: text, street2: text, city: text, state: text, zip: text, country: text }),
+  contactInfo: objectOf({ email: emailAddress, phoneNumber: text }),
+  shipping: flag,
+})
+
+const socialLinks = listOf(objectOf({ type: text, link: webLink }, ['type', 'link']))
+
+/** The settings that websites rely on. All others are open. */
+const knownSettings = { colors, logo: imageOrNull, heroImage: imageOrNull, businessInfo, socialLinks, pages }
+
+const privateSettings: Readonly<Record<keyof PrivateSiteSettings, Check>> = {
+  allowedOrigins: listOf(origin, maxPrivateEntries),
+  allowedRecipients: listOf(emailAddress, maxPrivateEntries),
+}
+
+function settingsProblems(groupId: string, settings: unknown): string[] {
+  if (!isRecord(settings)) return ['settings must be an object']
+  const problem = limitProblem(settings)
+  if (problem !== undefined) return [problem]
+  const taken = ownKeys.filter((key) => Object.hasOwn(settings, key))
+  return [
+    ...taken.map((key) => `settings.${key} cannot be set: the service itself delivers a ${key}`),
+    ...objectOf(knownSettings)('settings', settings),
+    ...problemsAnywhere(groupId, 'settings', settings),
+  ]
+}
+
+function privateSettingsProblems(settings: unknown): string[] {
+  if (!isRecord(settings)) return ['privateSettings must be an object']
+  const unknown = Object.keys(settings).filter((key) => !Object.hasOwn(privateSettings, key))
+  return [
+    ...unknown.map((key) => `${memberPath('privateSettings', key)} is not a private setting`),
+    ...objectOf(privateSettings)('privateSettings', settings),
+  ]
+}
+
+/** Everything that is wrong with a site, in words; an empty list when a group can have it. */
+export function problemsOfSite(groupId: string, site: SiteDraft): string[] {
+  return [
+    ...siteName('name', site.name),
+    ...domainName('domainName', site.domainName),
+    ...settingsProblems(groupId, site.settings),
+    ...privateSettingsProblems(site.privateSettings),
+  ]
+}
+
+/** Refuses a site that a group cannot have, naming what is wrong with it, all at once. */
+export function checkSite(groupId: string, site: SiteDraft): void {
+  refuse(problemsOfSite(groupId, site))
+}
+
+/** Open settings may hold anything, but no file of another group. */
+export function checkSiteSettings(groupId: string, settings: unknown): void {
+  replaceMedia(settings, ({ key }) => {
+    if (!isKeyOfGroup(groupId, key)) throw invalid(`The media key "${key}" is not one of this group.`)
+  })
+}

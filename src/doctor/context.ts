@@ -1,0 +1,99 @@
+import { statfs } from 'node:fs/promises'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { AppError } from '../errors.ts'
+import type { Author } from '../store/changes.ts'
+import { currentOf, type FoundDatabases, findDatabases } from '../store/check-open.ts'
+import { findGroup, type Group, listGroups, openContentOf } from '../store/groups.ts'
+import type { Store } from '../store/open.ts'
+import { type CheckedGroup, type DoctorContext, type Machine, NotChecked } from './check.ts'
+
+export interface DoctorOptions {
+  config: Config
+  clock: Clock
+  machine: Machine
+  /** Only the content of this group, by its id or name. */
+  groupNamed: string | undefined
+  repairAs: Author | undefined
+  progress(text: string): void
+}
+
+export const thisMachine: Machine = {
+  nodeVersion: process.versions.node,
+  async diskSpace(path) {
+    const { bavail, blocks, bsize } = await statfs(path)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  },
+}
+
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let result: Promise<Result> | undefined
+  return () => {
+    result ??= work()
+    return result
+  }
+}
+
+/** The databases that are at this version's schema, as a store. Unlike `openStore` this makes and migrates nothing. */
+function storeOf({ control, contents, close }: FoundDatabases): Store {
+  if (!control.database) throw new NotChecked('there is no control database to read')
+  const known = currentOf(control)
+  if (!known) throw new NotChecked('the control database has the schema of another version')
+  return {
+    control: known,
+    async content(name) {
+      const found = contents.find((candidate) => candidate.name === name)
+      const database = found && currentOf(found)
+      if (!database) throw new NotChecked(`the database "${name}" cannot be read, or has the schema of another version`)
+      return database
+    },
+    isReady: async () => true,
+    close,
+  }
+}
+
+/** A group that is being deleted is no longer whole, and one whose database cannot be read is another check's finding. */
+async function contentOf(store: Store, groups: readonly Group[]): Promise<CheckedGroup[]> {
+  const whole = groups.filter(({ deletingMs }) => deletingMs === null)
+  const opened = await Promise.allSettled(
+    whole.map(async (group) => ({ group, content: await openContentOf(store, group) })),
+  )
+  const failed = opened.find((one) => one.status === 'rejected')
+  if (failed && opened.every((one) => one.status === 'rejected')) throw failed.reason
+  return opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+}
+
+export interface OpenedContext extends DoctorContext {
+  /** A name that was mistyped is no finding. Where the groups cannot be read there is nothing to refuse. */
+  refuseUnknownGroup(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Everything is opened on its first use, and once. */
+export function createDoctorContext(options: DoctorOptions): OpenedContext {
+  const { config, groupNamed } = options
+  const reach = once(() => findDatabases({ ...config, onConnectionError: () => {} }))
+  const databases = () =>
+    reach().catch(() => {
+      throw new NotChecked('the databases cannot be reached')
+    })
+  const store = once(async () => storeOf(await databases()))
+  const groups = once(async () => {
+    const all = await store()
+    return contentOf(all, groupNamed === undefined ? await listGroups(all) : [await findGroup(all, groupNamed)])
+  })
+  return {
+    ...options,
+    reach,
+    databases,
+    store,
+    groups,
+    async refuseUnknownGroup() {
+      if (groupNamed === undefined) return
+      await groups().catch((error: unknown) => {
+        if (error instanceof AppError) throw error
+      })
+    },
+    close: async () => (await reach().catch(() => undefined))?.close(),
+  }
+}

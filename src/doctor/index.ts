@@ -1,0 +1,45 @@
+import { administratorsCheck } from './administrators.ts'
+import type { Check } from './check.ts'
+import { clockCheck } from './clock.ts'
+import { dataFolderCheck } from './data-folder.ts'
+import { databaseIndexesCheck } from './database-indexes.ts'
+import { databasesCheck } from './databases.ts'
+import { deletionsCheck } from './deletions.ts'
+import { demoCheck } from './demo.ts'
+import { diskSpaceCheck } from './disk-space.ts'
+import { fileModesCheck } from './file-modes.ts'
+import { integrityCheck } from './integrity.ts'
+import { leftOversCheck } from './left-overs.ts'
+import { mediaFilesCheck } from './media-files.ts'
+import { mediaFoldersCheck } from './media-folders.ts'
+import { nodeVersionCheck } from './node-version.ts'
+import { objectIndexCheck } from './object-index.ts'
+import { schemaVersionsCheck } from './schema-versions.ts'
+import { settingsCheck } from './settings.ts'
+import { sitePagesCheck } from './site-pages.ts'
+import { tokensCheck } from './tokens.ts'
+import { valuesCheck } from './values.ts'
+
+/** In the order in which an operator would look: the machine, the databases, who may come in, the content. */
+export const checks: readonly Check[] = [
+  nodeVersionCheck,
+  settingsCheck,
+  dataFolderCheck,
+  fileModesCheck,
+  diskSpaceCheck,
+  databasesCheck,
+  schemaVersionsCheck,
+  integrityCheck,
+  databaseIndexesCheck,
+  clockCheck,
+  administratorsCheck,
+  tokensCheck,
+  demoCheck,
+  deletionsCheck,
+  leftOversCheck,
+  objectIndexCheck,
+  valuesCheck,
+  sitePagesCheck,
+  mediaFilesCheck,
+  mediaFoldersCheck,
+]

@@ -1,0 +1,102 @@
+import { BlockList, isIP } from 'node:net'
+import type { Config } from '../config.ts'
+import type { Check, Finding } from './check.ts'
+
+const privateNetworks = new BlockList()
+for (const [network, bits] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+] as const)
+  privateNetworks.addSubnet(network, bits, 'ipv4')
+for (const [network, bits] of [
+  ['::1', 128],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const)
+  privateNetworks.addSubnet(network, bits, 'ipv6')
+
+const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
+const isLoopback = (host: string): boolean => host === 'localhost' || /^127\./.test(host) || host === '::1'
+
+/** A host that strangers can reach, as far as its name tells. */
+function isPublicHost(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  if (isIP(bare) !== 0) return !privateNetworks.check(bare, isIP(bare) === 4 ? 'ipv4' : 'ipv6')
+  return bare.includes('.') && !/\.(local|localhost|internal|lan|test|home\.arpa)$/.test(bare)
+}
+
+function adviseAddress({ host, publicUrl }: Config): Finding[] {
+  if (!isEveryAddress(host) || publicUrl !== undefined) return []
+  return [
+    {
+      level: 'attention',
+      what: `HOST is ${host} and PUBLIC_URL is not set, so addresses of media lead to this machine itself.`,
+      advice: 'Set PUBLIC_URL to the address under which clients reach the service:',
+      commands: ['PUBLIC_URL=https://content.example.com'],
+    },
+  ]
+}
+
+function adviseEncryption({ publicUrl }: Config): Finding[] {
+  const url = publicUrl === undefined ? null : URL.parse(publicUrl)
+  if (url?.protocol !== 'http:' || !isPublicHost(url.hostname)) return []
+  return [
+    {
+      level: 'attention',
+      what: `PUBLIC_URL is ${publicUrl}: keys, tokens and content travel where others can read them.`,
+      advice: 'Put a proxy that speaks TLS in front, and set the address that it serves:',
+      commands: [`PUBLIC_URL=https://${url.host}`],
+    },
+  ]
+}
+
+function adviseManagement({ host, publicUrl, managePort }: Config): Finding[] {
+  const isPublic = !isLoopback(host) || (publicUrl !== undefined && isPublicHost(new URL(publicUrl).hostname))
+  if (managePort !== undefined || !isPublic) return []
+  return [
+    {
+      level: 'attention',
+      what: 'The management API answers on the same port as the delivery API, and others can reach that port.',
+      advice: 'Give it a port that only you can reach, or MANAGE_PORT=off to manage from this terminal only:',
+      commands: ['MANAGE_PORT=4001 MANAGE_HOST=127.0.0.1'],
+    },
+  ]
+}
+
+function findSharedPort({ host, port, managePort, manageHost = host }: Config): Finding[] {
+  const isSamePlace = host === manageHost || isEveryAddress(host) || isEveryAddress(manageHost)
+  if (port === 0 || managePort !== port || !isSamePlace) return []
+  return [
+    {
+      level: 'wrong',
+      what: `PORT and MANAGE_PORT are both ${port}: the second of them cannot listen, and the service will not start.`,
+      advice: 'Set another MANAGE_PORT, or unset it to serve both on one port:',
+      commands: [`MANAGE_PORT=${port + 1}`],
+    },
+  ]
+}
+
+function adviseIdleSetting({ managePort, manageHost }: Config): Finding[] {
+  if (manageHost === undefined || typeof managePort === 'number') return []
+  return [
+    {
+      level: 'attention',
+      what: 'MANAGE_HOST has no effect, because MANAGE_PORT is not set to a port.',
+      advice: 'Set the port that the management API is to have there:',
+      commands: ['MANAGE_PORT=4001'],
+    },
+  ]
+}
+
+/** That every setting can be read is a condition of any command; this is about what they mean together. */
+export const settingsCheck: Check = {
+  name: 'Settings',
+  async run({ config }) {
+    return [adviseAddress, adviseEncryption, adviseManagement, findSharedPort, adviseIdleSetting].flatMap((look) =>
+      look(config),
+    )
+  },
+}

@@ -1,0 +1,135 @@
+import type { Static, TObject } from 'typebox'
+import Schema from 'typebox/schema'
+import { isStorableText } from '../content/validate.ts'
+import { invalid } from '../errors.ts'
+
+const maxDepth = 40
+/** More than a body of the largest objects has; little enough to be looked at without making others wait. */
+const maxParts = 300_000
+const maxEntries = 10_000
+const maxProblems = 10
+const maxNameCharacters = 64
+
+type Problem = ReturnType<typeof Schema.Errors>[1][number]
+
+/** `/items/3/objectId` as people write it: `items[3].objectId`. */
+function pathOf(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part, position) => (/^\d+$/.test(part) ? `[${part}]` : position === 0 ? part : `.${part}`))
+    .join('')
+}
+
+const joined = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+const typeWords: Record<string, string> = {
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+
+const inWords = (types: unknown): string =>
+  [types]
+    .flat()
+    .map((type) => typeWords[String(type)] ?? String(type))
+    .join(' or ')
+
+/** What is wrong, in a sentence; undefined for what another problem says better. */
+function describe(problem: Problem, known: readonly string[]): string | undefined {
+  const { instancePath, keyword } = problem
+  const path = pathOf(instancePath)
+  const params = problem.params as Record<string, unknown>
+  const what = path === '' ? 'The input' : path
+  switch (keyword) {
+    case 'required':
+      return (params.requiredProperties as string[]).map((name) => `${joined(path, name)} is required`).join('; ')
+    case 'additionalProperties': {
+      const names = (params.additionalProperties as string[])
+        .slice(0, maxProblems)
+        .map((name) => joined(path, name.slice(0, maxNameCharacters)))
+        .join(', ')
+      return `${names} cannot be given here${path === '' && known.length > 0 ? ` (known: ${known.join(', ')})` : ''}`
+    }
+    case 'type':
+      return `${what} must be ${inWords(params.type)}`
+    case 'enum':
+      return `${what} must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+    case 'minLength':
+      return params.limit === 1 ? `${what} must not be empty` : `${what} must have at least ${params.limit} characters`
+    case 'maxLength':
+      return `${what} must have at most ${params.limit} characters`
+    case 'minimum':
+      return `${what} must be at least ${params.limit}`
+    case 'maximum':
+      return `${what} must be at most ${params.limit}`
+    case 'minItems':
+      return `${what} must have at least ${params.limit} entries`
+    case 'maxItems':
+      return `${what} must have at most ${params.limit} entries`
+    case 'uniqueItems':
+      return `${what} must not name anything twice`
+    case 'pattern':
+      return `${what} does not have the right form`
+    case 'const':
+      return `${what} must be ${JSON.stringify(params.allowedValue)}`
+    case 'anyOf':
+    case 'boolean':
+      return undefined
+    default:
+      return `${what} is not valid`
+  }
+}
+
+/** Where a value may have several types, the problem is one: that it has none of them. */
+function joinTypes(problems: readonly Problem[]): Problem[] {
+  const joinedProblems = new Map<string, Problem>()
+  for (const problem of problems) {
+    const key = problem.keyword === 'type' ? problem.instancePath : JSON.stringify(problem)
+    const before = joinedProblems.get(key)
+    const types = [before, problem].flatMap((one) => (one?.keyword === 'type' ? one.params.type : []))
+    joinedProblems.set(key, problem.keyword === 'type' ? { ...problem, params: { type: types } } : problem)
+  }
+  return [...joinedProblems.values()]
+}
+
+/** No text that cannot be stored, and nothing so deep or so large that to look at it could exhaust us. */
+function checkParts(value: unknown): void {
+  const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }]
+  let parts = 0
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value: current, depth } = next
+    if (typeof current === 'string' && !isStorableText(current))
+      throw invalid('The input holds a character that cannot be stored.')
+    if (typeof current !== 'object' || current === null) continue
+    if (depth >= maxDepth) throw invalid(`The input is nested more than ${maxDepth} deep.`)
+    const entries = Object.entries(current)
+    parts += entries.length
+    if (entries.length > maxEntries)
+      throw invalid(`The input has a list or an object of more than ${maxEntries} entries.`)
+    if (parts > maxParts) throw invalid(`The input has more than ${maxParts} parts.`)
+    for (const [key, inner] of entries) {
+      if (!isStorableText(key)) throw invalid('The input holds a character that cannot be stored.')
+      waiting.push({ value: inner, depth: depth + 1 })
+    }
+  }
+}
+
+/** The input as its schema says, or an error that names everything wrong. Nothing is coerced, dropped or filled in. */
+export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
+  checkParts(input)
+  const [isValid, problems] = Schema.Errors(schema, input)
+  if (isValid) return input as Static<Input>
+  const known = Object.keys(schema.properties)
+  const sentences = new Set(
+    joinTypes(problems)
+      .map((problem) => describe(problem, known))
+      .filter((text) => text !== undefined),
+  )
+  throw invalid(`${[...sentences].slice(0, maxProblems).join('; ') || 'The input is not valid'}.`)
+}

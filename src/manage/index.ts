@@ -1,0 +1,29 @@
+import { collectionVerbs } from './collections.ts'
+import { groupVerbs } from './groups.ts'
+import { keyVerbs } from './keys.ts'
+import { memberVerbs } from './members.ts'
+import { objectVerbs } from './objects.ts'
+import { previewVerbs } from './previews.ts'
+import { productVerbs } from './products.ts'
+import { recordVerbs } from './records.ts'
+import { siteVerbs } from './sites.ts'
+import { submissionVerbs } from './submissions.ts'
+import { userVerbs } from './users.ts'
+import type { Verb } from './verb.ts'
+import { versionVerbs } from './versions.ts'
+
+/** Everything that a person can do, in the order in which a newcomer needs it. */
+export const verbs: readonly Verb[] = [
+  ...groupVerbs,
+  ...userVerbs,
+  ...memberVerbs,
+  ...keyVerbs,
+  ...siteVerbs,
+  ...collectionVerbs,
+  ...objectVerbs,
+  ...versionVerbs,
+  ...previewVerbs,
+  ...productVerbs,
+  ...submissionVerbs,
+  ...recordVerbs,
+]

@@ -1,0 +1,254 @@
+import Type, { type TProperties } from 'typebox'
+import { parseListQuery } from '../content/list-query.ts'
+import { objectStatuses, reviewStates } from '../content/model.ts'
+import { checkObjectValue } from '../content/validate.ts'
+import { AppError, notFound } from '../errors.ts'
+import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
+import { findCollection, readByContainer } from '../store/containers.ts'
+import { listObjectsInState } from '../store/list-objects.ts'
+import { insertObjects, type NewObject } from '../store/objects.ts'
+import { checkInput } from './check-input.ts'
+import { collectionId, takeCollection } from './collections.ts'
+import { type ActedOn, actOnObjects, type ObjectAction, objectActions, stateOf, takeObject } from './object-actions.ts'
+import { done, doneShape, id, listOf, objectShape, showObject, wholeList } from './shapes.ts'
+import { defineGroupVerb, type Verb } from './verb.ts'
+
+export const objectId = id('The object.')
+const maxItems = 1000
+const objectValue = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Field → value, as the collection’s schema says.',
+})
+const publishDate = Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
+  description: 'From when on it is visible; null: always. Default: null.',
+})
+const version = Type.Integer({ description: 'The version you started from; a stale one is refused with 409.' })
+export const state = {
+  publishDate: Type.Optional(publishDate),
+  draft: Type.Optional(
+    Type.Boolean({ description: 'Whether it is hidden until it is published, in the place of a publishDate.' }),
+  ),
+  archived: Type.Optional(Type.Boolean({ description: 'Hidden, whatever the publishDate.' })),
+}
+
+/** A verb that does one thing to one object. */
+function actionVerb(
+  action: ObjectAction,
+  definition: {
+    summary: string
+    description?: string
+    args?: string[]
+    route: `${Verb['method']} /manage${string}`
+    input: TProperties
+  },
+): Verb {
+  const isDelete = action === 'delete'
+  return defineGroupVerb({
+    name: `object ${action}`,
+    needs: 'editor',
+    answer: isDelete ? doneShape : objectShape,
+    ...definition,
+    input: { objectId, ...definition.input },
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const show = ({ containerId, object }: ActedOn) => showObject(containerId, object, ctx.nowMs)
+        const [shown = done] = await actOnObjects<unknown>(writer, action, [input as { objectId: string }], show)
+        return shown
+      }),
+  })
+}
+
+const optionalVersion = { version: Type.Optional(version) }
+const path = '/manage/groups/:groupId/objects/:objectId'
+
+export const objectVerbs: Verb[] = [
+  defineGroupVerb({
+    name: 'object create',
+    isCreation: true,
+    summary: 'Make an object in a collection',
+    needs: 'editor',
+    route: 'POST /manage/groups/:groupId/collections/:collectionId/objects',
+    input: { collectionId, objectValue, ...state },
+    answer: objectShape,
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const collection = await takeCollection(writer.group, input.collectionId)
+        const [object] = await insertObjects(writer, collection, [toNewObject(input)])
+        if (!object) throw new Error('Nothing was stored.')
+        return showObject(collection.id, object, ctx.nowMs)
+      }),
+  }),
+  defineGroupVerb({
+    name: 'object list',
+    summary: 'Show the objects of a collection, in every state',
+    description: 'Filters, sorts and searches as the delivery API does.',
+    needs: 'viewer',
+    route: 'GET /manage/groups/:groupId/collections/:collectionId/objects',
+    input: {
+      collectionId,
+      status: Type.Optional(Type.Enum([...objectStatuses], { description: 'Only objects in this state.' })),
+      review: Type.Optional(Type.Enum([...reviewStates], { description: 'Only submissions in this state.' })),
+      limit: limitParameter,
+      skip: skipParameter,
+      sort: sortParameter,
+      filters: filtersParameter({ category: ['Recipes'] }),
+      search: searchParameter,
+    },
+    answer: listOf(objectShape),
+    columns: ['_id', 'status', 'publishDate', 'version', 'updatedAt', 'objectValue'],
+    async run({ ctx, input }) {
+      const { content, nowMs } = ctx
+      const { status, review } = input
+      const answer = await readByContainer(
+        content,
+        () => findCollection(content, input.collectionId),
+        async (collection) => {
+          const query = parseListQuery(collection.schema, input)
+          const { objects, totalCount } = await listObjectsInState(
+            content,
+            collection,
+            query,
+            { status, review },
+            nowMs,
+          )
+          return { items: objects.map((object) => showObject(collection.id, object, nowMs)), totalCount }
+        },
+      )
+      if (!answer) throw notFound('There is no such collection in this group.')
+      return answer
+    },
+  }),
+  defineGroupVerb({
+    name: 'object show',
+    summary: 'Show one object',
+    needs: 'viewer',
+    route: `GET ${path}`,
+    input: { objectId },
+    answer: objectShape,
+    async run({ ctx, input }) {
+      const { container, object } = await takeObject(ctx.content, input.objectId)
+      return showObject(container.id, object, ctx.nowMs)
+    },
+  }),
+  actionVerb('update', {
+    summary: 'Put another value in the place of an object’s',
+    description: 'The publish date and the archived flag stay where they are left out.',
+    route: `PUT ${path}`,
+    input: { version, objectValue, ...state },
+  }),
+  actionVerb('patch', {
+    summary: 'Change some fields of an object',
+    description: 'What is left out stays; null takes a field away.',
+    route: `PATCH ${path}`,
+    input: { version, objectValue: Type.Optional(objectValue), ...state },
+  }),
+  actionVerb('delete', {
+    summary: 'Delete an object',
+    description: 'With its versions and preview links, for good. To hide it, archive it.',
+    route: `DELETE ${path}`,
+    input: optionalVersion,
+  }),
+  actionVerb('duplicate', {
+    summary: 'Copy an object',
+    description: 'The copy is a draft.',
+    route: `POST ${path}/duplicate`,
+    input: {},
+  }),
+  actionVerb('publish', {
+    summary: 'Make an object visible now',
+    route: `POST ${path}/publish`,
+    input: optionalVersion,
+  }),
+  actionVerb('schedule', {
+    summary: 'Let an object appear at a moment',
+    args: ['publishDate'],
+    route: `POST ${path}/schedule`,
+    input: { publishDate: Type.String({ maxLength: 40, description: 'A moment in the future.' }), ...optionalVersion },
+  }),
+  actionVerb('unpublish', {
+    summary: 'Make an object a draft again',
+    route: `POST ${path}/unpublish`,
+    input: optionalVersion,
+  }),
+  actionVerb('archive', {
+    summary: 'Hide an object and put it away',
+    route: `POST ${path}/archive`,
+    input: optionalVersion,
+  }),
+  actionVerb('restore', {
+    summary: 'Take an object out of the archive',
+    route: `POST ${path}/restore`,
+    input: optionalVersion,
+  }),
+  defineGroupVerb({
+    name: 'object create-many',
+    isCreation: true,
+    summary: 'Make many objects in a collection, all or none',
+    needs: 'editor',
+    route: 'POST /manage/groups/:groupId/collections/:collectionId/objects/bulk',
+    input: {
+      collectionId,
+      items: Type.Array(Type.Object({ objectValue, ...state }, { additionalProperties: false }), {
+        minItems: 1,
+        maxItems,
+      }),
+    },
+    answer: listOf(objectShape),
+    columns: ['_id', 'status', 'objectValue'],
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const collection = await takeCollection(writer.group, input.collectionId)
+        const wanted = input.items.map((item, position) => namingItem(position, () => toNewObject(item)))
+        for (const [position, { value }] of wanted.entries())
+          namingItem(position, () => checkObjectValue(collection.schema, ctx.group.id, value))
+        const objects = await insertObjects(writer, collection, wanted)
+        return wholeList(objects.map((object) => showObject(collection.id, object, ctx.nowMs)))
+      }),
+  }),
+  defineGroupVerb({
+    name: 'object bulk',
+    summary: 'Do one thing to many objects, all or none',
+    description: `Actions: ${objectActions.join(', ')}. Items carry what the action needs, as its own endpoint takes it.`,
+    needs: 'editor',
+    route: 'POST /manage/groups/:groupId/objects/bulk',
+    input: {
+      action: Type.Enum([...objectActions]),
+      items: Type.Array(
+        Type.Object(
+          { objectId, version: Type.Optional(version), objectValue: Type.Optional(objectValue), ...state },
+          { additionalProperties: false },
+        ),
+        { minItems: 1, maxItems },
+      ),
+    },
+    answer: listOf(Type.Omit(objectShape, ['objectValue'])),
+    columns: ['_id', 'status', 'publishDate', 'version'],
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const { action, items } = input
+        const single = objectVerbs.find(({ name }) => name === `object ${action}`) as Verb
+        for (const [position, item] of items.entries())
+          namingItem(position, () => checkInput(single.input, { groupId: ctx.group.id, ...item }))
+        // Without values: a thousand of them may be more than an answer can hold.
+        const show = ({ containerId, object }: ActedOn) => {
+          const { objectValue: _, ...state } = showObject(containerId, object, ctx.nowMs)
+          return state
+        }
+        return { items: await actOnObjects(writer, action, items, show, namingItem), totalCount: items.length }
+      }),
+  }),
+]
+
+type NewItem = { objectValue: Record<string, unknown> } & Parameters<typeof stateOf>[0]
+
+const toNewObject = ({ objectValue: value, ...state }: NewItem): NewObject => ({ value, ...stateOf(state) })
+
+/** Says which of many was the one. */
+function namingItem<Result>(position: number, look: () => Result): Result {
+  try {
+    return look()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const details = error.details && { details: error.details }
+    throw new AppError(error.code, `items[${position}]: ${error.message} Nothing was changed.`, details)
+  }
+}

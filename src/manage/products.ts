@@ -1,0 +1,128 @@
+import Type from 'typebox'
+import { parseListQuery } from '../content/list-query.ts'
+import { mergeParts } from '../content/merge.ts'
+import { objectStatuses } from '../content/model.ts'
+import { notFound } from '../errors.ts'
+import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
+import { changeObject } from '../store/change-objects.ts'
+import {
+  countObjects,
+  findContainerById,
+  findIntegration,
+  listContainers,
+  readByContainer,
+} from '../store/containers.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { listObjectsInState } from '../store/list-objects.ts'
+import { accountFilter, findObject } from '../store/objects.ts'
+import { stateOf } from './object-actions.ts'
+import { state } from './objects.ts'
+import { id, listOf, productShape, showProduct, wholeList } from './shapes.ts'
+import { refuseStale } from './stale.ts'
+import { defineGroupVerb } from './verb.ts'
+
+const type = Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] })
+
+async function takeProduct(group: GroupStore, productId: string) {
+  const found = await findObject(group, productId)
+  const integration = found && (await findContainerById(group, found.containerId))
+  if (!found || integration?.kind !== 'integration') throw notFound('There is no such product in this group.')
+  return { integration, product: found.object }
+}
+
+export const productVerbs = [
+  defineGroupVerb({
+    name: 'integration list',
+    summary: 'Show the integrations of a group',
+    needs: 'viewer',
+    route: 'GET /manage/groups/:groupId/integrations',
+    input: {},
+    answer: listOf(Type.Object({ _id: Type.String(), type: Type.String(), productCount: Type.Integer() })),
+    columns: ['_id', 'type', 'productCount'],
+    async run({ ctx }) {
+      const integrations = await listContainers(ctx.content, 'integration')
+      const counts = await countObjects(ctx.content)
+      return wholeList(
+        integrations.map(({ id: _id, name }) => ({ _id, type: name, productCount: counts.get(_id) ?? 0 })),
+      )
+    },
+  }),
+  defineGroupVerb({
+    name: 'product list',
+    summary: 'Show the products of an integration, in every state',
+    needs: 'viewer',
+    route: 'GET /manage/groups/:groupId/integrations/:type/products',
+    input: {
+      type,
+      accountHandle: Type.Optional(
+        Type.String({ maxLength: 200, description: 'One account, where several are connected.' }),
+      ),
+      status: Type.Optional(Type.Enum([...objectStatuses], { description: 'Only products in this state.' })),
+      limit: limitParameter,
+      skip: skipParameter,
+      sort: sortParameter,
+      filters: filtersParameter({ productType: ['Bread'] }),
+      search: searchParameter,
+    },
+    answer: listOf(productShape),
+    columns: ['_id', 'id', 'status', 'version', 'objectValue'],
+    async run({ ctx, input }) {
+      const { content, nowMs } = ctx
+      const answer = await readByContainer(
+        content,
+        () => findIntegration(content, input.type),
+        async (integration) => {
+          const query = parseListQuery(integration.schema, input)
+          if (input.accountHandle !== undefined) query.filters.push(accountFilter(input.accountHandle))
+          const view = { status: input.status }
+          const { objects, totalCount } = await listObjectsInState(content, integration, query, view, nowMs)
+          return { items: objects.map((product) => showProduct(integration, product, nowMs)), totalCount }
+        },
+      )
+      if (!answer) throw notFound('There is no such integration in this group.')
+      return answer
+    },
+  }),
+  defineGroupVerb({
+    name: 'product show',
+    summary: 'Show one product',
+    needs: 'viewer',
+    route: 'GET /manage/groups/:groupId/products/:productId',
+    input: { productId: id('The product’s id here, not the provider’s.') },
+    answer: productShape,
+    async run({ ctx, input }) {
+      const { integration, product } = await takeProduct(ctx.content, input.productId)
+      return showProduct(integration, product, ctx.nowMs)
+    },
+  }),
+  defineGroupVerb({
+    name: 'product update',
+    summary: 'Change what is ours about a product',
+    description:
+      'Name, description and prices are the provider’s. What is left out stays; null takes productType or productImage away.',
+    needs: 'editor',
+    route: 'PATCH /manage/groups/:groupId/products/:productId',
+    input: {
+      productId: id('The product’s id here, not the provider’s.'),
+      version: Type.Integer({ description: 'The version you started from.' }),
+      publishDate: state.publishDate,
+      archived: state.archived,
+      productType: Type.Optional(
+        Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { description: 'What filters[productType] finds.' }),
+      ),
+      productImage: Type.Optional(Type.Unknown({ description: 'A media value, or null.' })),
+    },
+    answer: productShape,
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const { productId, version, publishDate, archived, ...fields } = input
+        const { integration, product } = await takeProduct(writer.group, productId)
+        refuseStale('product', product.version, version, () => ({
+          current: showProduct(integration, product, ctx.nowMs),
+          yours: { publishDate, archived, ...fields },
+        }))
+        const wanted = { ...stateOf({ publishDate, archived }), value: mergeParts(product.value, fields) }
+        return showProduct(integration, await changeObject(writer, integration, product, wanted, 'updated'), ctx.nowMs)
+      }),
+  }),
+]

@@ -1,0 +1,197 @@
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
+import type { MediaStorage } from '../media/storage.ts'
+import { type GroupRole, reaches } from '../roles.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
+import {
+  findGroupById,
+  type Group,
+  type GroupStore,
+  noSuchGroup,
+  openContentOf,
+  refuseDeleting,
+} from '../store/groups.ts'
+import type { Store } from '../store/open.ts'
+import { checkInput } from './check-input.ts'
+import { id } from './shapes.ts'
+
+/** Who manages: a user of the API by a token, or somebody at the machine's own terminal. */
+export interface Actor {
+  id: string | null
+  name: string
+  address: string
+  /** Of the whole service. */
+  administrator: boolean
+  roleIn(groupId: string): GroupRole | undefined
+  /** When the token that they came with ends; null where it does not, or where there is none. */
+  tokenExpiresMs: number | null
+}
+
+export interface ManageDeps {
+  store: Store
+  storage: MediaStorage
+  clock: Clock
+}
+
+/** What a verb works with. */
+export interface ServiceContext extends Omit<ManageDeps, 'clock'> {
+  actor: Actor
+  nowMs: number
+  authoring: Authoring
+}
+
+/** … and inside a group that the actor may manage. */
+export interface GroupContext extends ServiceContext {
+  group: Group
+  content: GroupStore
+  /** Changes the group's content in one transaction. */
+  write<Result>(work: (writer: ContentWriter) => Promise<Result>): Promise<Result>
+}
+
+/** `anyone` who has a token; a role in the group; or `administrator` of the service. */
+export type NeededRole = 'anyone' | GroupRole | 'administrator'
+
+/** One thing that a person does. The HTTP API, the command line and later the portal offer these, and nothing else. */
+export interface Verb {
+  /** On the command line `object publish`, in the record `object.publish`. */
+  name: string
+  summary: string
+  description: string
+  needs: NeededRole
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  /** Which parts of the input stand in the path. */
+  inPath: readonly string[]
+  /** Whether the others come in a body, and not in the query string. */
+  hasBody: boolean
+  input: TObject
+  /** What `data` holds in the answer. */
+  answer: TSchema
+  /** On the command line: what is given without an option's name, after the places in the path. */
+  args: readonly string[]
+  /** Which parts a person wants to see in a table. */
+  columns: readonly string[]
+  inGroup: boolean
+  /** Whether something new has come to be: HTTP says 201. */
+  isCreation: boolean
+  /** What a person at the terminal wants to do after it. */
+  next(data: unknown): string
+  /** Of an answer that is not in the envelope. */
+  contentType: string | undefined
+  run(context: ServiceContext, input: unknown): Promise<unknown>
+}
+
+interface VerbDefinition<Properties extends TProperties, Context> {
+  name: string
+  summary: string
+  description?: string
+  needs: NeededRole
+  route: `${Verb['method']} /manage${string}`
+  input: Properties
+  answer: TSchema
+  args?: readonly string[]
+  columns?: readonly string[]
+  isCreation?: boolean
+  next?(data: { _id: string }): string
+  contentType?: string
+  run(call: { ctx: Context; input: Static<TObject<Properties>> }): Promise<unknown>
+}
+
+type CommonParts = Omit<Verb, 'input' | 'inGroup' | 'run'>
+
+function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' | 'input'>): CommonParts {
+  const { route, name, summary, description = '', needs, answer, args = [], columns = [], contentType } = definition
+  const { isCreation = false, next } = definition
+  const [method = '', path = ''] = route.split(' ')
+  const parts = { name, summary, description, needs, answer, args, columns, isCreation, contentType }
+  return {
+    ...parts,
+    method: method as Verb['method'],
+    path,
+    inPath: [...path.matchAll(/:(\w+)/g)].map(([, part = '']) => part),
+    hasBody: method !== 'GET' && method !== 'DELETE',
+    next: (data) => next?.(data as { _id: string }) ?? '',
+  }
+}
+
+export function defineServiceVerb<Properties extends TProperties>(
+  definition: VerbDefinition<Properties, ServiceContext>,
+): Verb {
+  const { input, run } = definition
+  const schema = Type.Object(input, { additionalProperties: false })
+  return {
+    ...commonParts(definition),
+    input: schema,
+    inGroup: false,
+    async run(ctx, input) {
+      checkServiceRole(ctx.actor, definition.needs)
+      return run({ ctx, input: checkInput(schema, input) })
+    },
+  }
+}
+
+/** A verb inside one group: `groupId` is added to its input. */
+export function defineGroupVerb<Properties extends TProperties>(
+  definition: VerbDefinition<Properties, GroupContext>,
+): Verb {
+  const { input, run, needs } = definition
+  const schema = Type.Object({ groupId: id('The group.'), ...input }, { additionalProperties: false })
+  return {
+    ...commonParts(definition),
+    input: schema,
+    inGroup: true,
+    async run(service, given) {
+      const { groupId } = given as { groupId?: unknown }
+      // Who may not come in is told so before anything of what they send is looked at.
+      const ctx = await enterGroup(service, typeof groupId === 'string' ? groupId : '', needs)
+      const { groupId: _, ...others } = checkInput(schema, given) as { groupId: string }
+      return run({ ctx, input: others as Static<TObject<Properties>> })
+    },
+  }
+}
+
+const forbidden = (needed: string): AppError =>
+  new AppError('Forbidden', `This needs the role ${needed}, which your token does not have.`)
+
+function checkServiceRole({ administrator }: Actor, needs: NeededRole): void {
+  if (needs === 'administrator' && !administrator) throw forbidden('administrator')
+}
+
+/** The one verb that a group under deletion still takes. */
+const deletion = 'group.delete'
+
+/** A group in which the actor has no role looks like one that does not exist. */
+async function enterGroup(service: ServiceContext, groupId: string, needs: NeededRole): Promise<GroupContext> {
+  const { actor, store, authoring } = service
+  const role = actor.administrator ? 'owner' : actor.roleIn(groupId)
+  if (!role) throw noSuchGroup()
+  const group = await findGroupById(store, groupId)
+  if (needs === 'administrator' && !actor.administrator) throw forbidden('administrator')
+  if (needs !== 'administrator' && needs !== 'anyone' && !reaches(role, needs)) throw forbidden(needs)
+  if (authoring.verb !== deletion) refuseDeleting(group)
+  const content = await openContentOf(store, group)
+  const inside = { ...authoring, versionsKept: group.versionsKept }
+  return {
+    ...service,
+    authoring: inside,
+    group,
+    content,
+    write: (work) => writeContent(content, inside, work),
+  }
+}
+
+export const recordName = ({ name }: Pick<Verb, 'name'>): string => name.replaceAll(' ', '.')
+
+/** The one way in: the verb checks the role, then the input, then does it. */
+export async function runVerb(deps: ManageDeps, actor: Actor, verb: Verb, input: unknown): Promise<unknown> {
+  const nowMs = deps.clock()
+  const { id: actorId, name, address } = actor
+  const authoring: Authoring = {
+    author: { id: actorId, name, address },
+    verb: recordName(verb),
+    nowMs,
+    versionsKept: 0,
+  }
+  return verb.run({ store: deps.store, storage: deps.storage, actor, nowMs, authoring }, input)
+}

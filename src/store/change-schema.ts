@@ -1,0 +1,104 @@
+import type { Container } from '../content/model.ts'
+import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../content/schema-change.ts'
+import { conflict } from '../errors.ts'
+import { changedFields, changeObjects, type PlannedChange } from './change-objects.ts'
+import type { ContentWriter } from './changes.ts'
+import { updateContainer } from './containers.ts'
+import { eachObject } from './each-object.ts'
+import type { GroupStore } from './groups.ts'
+
+/** A report is to be read: beyond this many, objects are counted and not listed. */
+const maxListed = 100
+const maxShownCharacters = 200
+const objectsPerStep = 250
+
+export interface SchemaChangeReport {
+  fields: ReturnType<typeof describeSchemaChange>
+  objects: number
+  /** How many objects would have another value afterwards. */
+  changed: number
+  /** Values that no field takes over. */
+  lost: { count: number; objects: { objectId: string; field: string; value: string }[] }
+  /** Objects that would not fit the new schema. */
+  failing: { count: number; objects: { objectId: string; problems: string[] }[] }
+}
+
+function shorten(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text
+}
+
+/** What a change of schema would do, object by object where it matters. Changes nothing. */
+export async function reviewSchemaChange(
+  group: GroupStore,
+  container: Container,
+  change: SchemaChange,
+): Promise<SchemaChangeReport> {
+  checkSchemaChange(container.schema, change)
+  const report: SchemaChangeReport = {
+    fields: describeSchemaChange(container.schema, change),
+    objects: 0,
+    changed: 0,
+    lost: { count: 0, objects: [] },
+    failing: { count: 0, objects: [] },
+  }
+  for await (const object of eachObject(group, container.id)) {
+    const { value, lost, problems } = changeValue(container.schema, change, object.value)
+    report.objects += 1
+    if (changedFields(object.value, value).length > 0) report.changed += 1
+    for (const { field, value: lostValue } of lost) {
+      report.lost.count += 1
+      if (report.lost.objects.length < maxListed)
+        report.lost.objects.push({ objectId: object.id, field, value: shorten(lostValue) })
+    }
+    if (problems.length === 0) continue
+    report.failing.count += 1
+    if (report.failing.objects.length < maxListed) report.failing.objects.push({ objectId: object.id, problems })
+  }
+  return report
+}
+
+function refuseHarm(report: SchemaChangeReport, allowLoss: boolean): void {
+  const { lost, failing } = report
+  if (failing.count > 0) {
+    const first = failing.objects[0]
+    throw conflict(
+      `${failing.count} objects do not fit the new schema, such as ${first?.objectId}: ${first?.problems[0]}. Correct them, or change the schema; nothing was changed.`,
+      { report },
+    )
+  }
+  if (lost.count > 0 && !allowLoss) {
+    throw conflict(
+      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To go on all the same, send allowLoss: true; nothing was changed.`,
+      { report },
+    )
+  }
+}
+
+/**
+ * Changes a container's schema, the values of its objects and their index, all in the one transaction of the writer: who
+ * reads sees everything as it was or everything as it will be.
+ */
+export async function changeSchema(
+  writer: ContentWriter,
+  before: Container,
+  change: SchemaChange,
+  { allowLoss }: { allowLoss: boolean },
+): Promise<{ container: Container; report: SchemaChangeReport }> {
+  const report = await reviewSchemaChange(writer.group, before, change)
+  refuseHarm(report, allowLoss)
+  const container = await updateContainer(writer, before, { schema: change.schema })
+  if (container === before && report.changed === 0) return { container, report }
+  let planned: PlannedChange[] = []
+  const apply = async (): Promise<void> => {
+    await changeObjects(writer, container, planned, 'schema changed', before)
+    planned = []
+  }
+  for await (const object of eachObject(writer.group, before.id)) {
+    const { value } = changeValue(before.schema, change, object.value)
+    planned.push({ before: object, wanted: { value } })
+    if (planned.length === objectsPerStep) await apply()
+  }
+  await apply()
+  return { container, report }
+}

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Pool } from 'pg'
+import type { Database, Engine } from './database.ts'
+import { type Migration, readVersion } from './migrate.ts'
+import { contentMigrations } from './migrations/content.ts'
+import { controlMigrations } from './migrations/control.ts'
+import { controlName, databaseNamePattern, type StoreOptions, schemaOf, schemaPrefix, sqliteFileOf } from './open.ts'
+import { openPostgres, openPostgresPool } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+import type { ContentTables, ControlTables, MigrationRow } from './tables.ts'
+
+/** One database as it is: nothing was made, nothing was migrated. */
+export interface FoundDatabase<Tables> {
+  name: string
+  /** The file, or the schema. */
+  place: string
+  /** Undefined where it is not there or cannot be opened. */
+  database: Database<Tables> | undefined
+  /** Why it cannot be opened; undefined too where it is not there at all. */
+  failure: unknown
+  version: number
+  /** The version that this Sluice works with. */
+  knownVersion: number
+  migrations: readonly Migration[]
+}
+
+export interface FoundDatabases {
+  engine: Engine
+  control: FoundDatabase<ControlTables>
+  /** Those that are there, and those that groups say should be. */
+  contents: FoundDatabase<ContentTables>[]
+  close(): Promise<void>
+}
+
+export type AnyFound = FoundDatabase<ControlTables> | FoundDatabase<ContentTables>
+export type AnyDatabase = Database<ControlTables> | Database<ContentTables>
+
+/** The database, where this version can work with it. */
+export function currentOf<Tables>(found: FoundDatabase<Tables>): Database<Tables> | undefined {
+  return found.version === found.knownVersion ? found.database : undefined
+}
+
+/** Where the databases of an engine lie. */
+interface Home {
+  engine: Engine
+  /** Names of all that are there. */
+  names: string[]
+  placeOf(name: string): string
+  open<Tables>(name: string): Database<Tables>
+  close(): Promise<void>
+}
+
+async function sqliteHome(dataDir: string): Promise<Home> {
+  const folder = dirname(sqliteFileOf(dataDir, 'any'))
+  const placeOf = (name: string): string => sqliteFileOf(dataDir, name)
+  const files = existsSync(folder) ? await readdir(folder) : []
+  const contents = files.filter((file) => file.endsWith('.sqlite')).map((file) => file.slice(0, -'.sqlite'.length))
+  return {
+    engine: 'sqlite',
+    names: [controlName, ...contents].filter((name) => existsSync(placeOf(name))),
+    placeOf,
+    open: (name) => openSqlite(placeOf(name)),
+    close: async () => {},
+  }
+}
+
+/** Schemas that hold tables of ours; others may begin with the same word. */
+async function schemasIn(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ nspname: string }>(
+    `select nspname from pg_namespace where starts_with(nspname, $1)
+       and exists (select 1 from pg_class where relnamespace = pg_namespace.oid and relname = 'migrations')`,
+    [schemaPrefix],
+  )
+  return rows.map(({ nspname }) => nspname)
+}
+
+async function postgresHome(url: string, onConnectionError: (error: Error) => void): Promise<Home> {
+  const pool = await openPostgresPool(url, onConnectionError)
+  try {
+    return {
+      engine: 'postgres',
+      names: (await schemasIn(pool)).map((schema) => schema.slice(schemaPrefix.length)),
+      placeOf: schemaOf,
+      open: (name) => openPostgres(pool, schemaOf(name)),
+      close: () => pool.end(),
+    }
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+async function find<Tables extends { migrations: MigrationRow }>(
+  home: Home,
+  name: string,
+  migrations: readonly Migration[],
+): Promise<FoundDatabase<Tables>> {
+  const found = { name, place: home.placeOf(name), migrations, knownVersion: migrations.length }
+  const absent = { ...found, database: undefined, failure: undefined, version: 0 }
+  if (!home.names.includes(name)) return absent
+  let database: Database<Tables> | undefined
+  try {
+    database = home.open<Tables>(name)
+    return { ...found, database, failure: undefined, version: await readVersion(database) }
+  } catch (failure) {
+    await database?.close()
+    return { ...absent, failure }
+  }
+}
+
+/** These columns are there in every version. */
+async function namesInUse({ database }: FoundDatabase<ControlTables>): Promise<string[]> {
+  const rows = await database?.read.selectFrom('groups').select('database_name').distinct().execute()
+  return rows?.map((row) => row.database_name) ?? []
+}
+
+/** Looks at all databases there are. Throws only when none can be reached. */
+export async function findDatabases(
+  options: Pick<StoreOptions, 'dataDir' | 'databaseUrl' | 'onConnectionError'>,
+): Promise<FoundDatabases> {
+  const { dataDir, databaseUrl, onConnectionError } = options
+  const home =
+    databaseUrl === undefined ? await sqliteHome(dataDir) : await postgresHome(databaseUrl, onConnectionError)
+  const control = await find<ControlTables>(home, controlName, controlMigrations)
+  const wanted = control.version > 0 ? await namesInUse(control).catch(() => []) : []
+  const names = [...new Set([...home.names, ...wanted])].filter(
+    (name) => name !== controlName && databaseNamePattern.test(name),
+  )
+  const contents: FoundDatabase<ContentTables>[] = []
+  for (const name of names.sort()) contents.push(await find<ContentTables>(home, name, contentMigrations))
+  return {
+    engine: home.engine,
+    control,
+    contents,
+    async close() {
+      for (const { database } of [control, ...contents]) await database?.close()
+      await home.close()
+    },
+  }
+}

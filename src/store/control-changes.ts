@@ -1,0 +1,42 @@
+import type { Transaction } from 'kysely'
+import { makeId } from '../ids.ts'
+import { type Authoring, shortNote } from './changes.ts'
+import type { Database } from './database.ts'
+import type { ControlTables } from './tables.ts'
+
+export interface ControlChange {
+  type: string
+  groupId: string | null
+  subjectId: string
+  note?: string
+}
+
+/** Changes groups, keys and people, and records it in the same transaction. */
+export function writeControl<Result>(
+  control: Database<ControlTables>,
+  { author, verb, nowMs }: Omit<Authoring, 'versionsKept'>,
+  work: (db: Transaction<ControlTables>, record: (change: ControlChange) => void) => Promise<Result>,
+): Promise<Result> {
+  return control.write(async (db) => {
+    const changes: ControlChange[] = []
+    const result = await work(db, (change) => void changes.push(change))
+    for (const { type, groupId, subjectId, note = '' } of changes) {
+      await db
+        .insertInto('changes')
+        .values({
+          id: makeId(),
+          at_ms: nowMs,
+          type,
+          verb,
+          group_id: groupId,
+          subject_id: subjectId,
+          actor_id: author.id,
+          actor_name: author.name,
+          address: author.address,
+          note: shortNote(note),
+        })
+        .execute()
+    }
+    return result
+  })
+}

@@ -1,0 +1,83 @@
+import type { StoredObject } from '../content/model.ts'
+import type { GroupStore } from './groups.ts'
+import { objectColumns, toStoredObject } from './objects.ts'
+import type { ObjectVersionRow } from './tables.ts'
+import type { ObjectVersion } from './versions.ts'
+
+const rowsPerRead = 500
+
+/** An object with who made its latest version, and how. */
+export interface WholeObject extends StoredObject {
+  changedBy: string
+  change: string
+}
+
+/** An object as it is, or one of the former versions of the object before it. */
+export type ExportedRow = { kind: 'object'; object: WholeObject } | { kind: 'version'; version: ObjectVersion }
+
+async function readObjects({ groupId, database }: GroupStore, containerId: string, after: string) {
+  const rows = await database.read
+    .selectFrom('objects')
+    .select([...objectColumns, 'changed_by', 'change'])
+    .where('group_id', '=', groupId)
+    .where('container_id', '=', containerId)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(rowsPerRead)
+    .execute()
+  return rows.map((row): WholeObject => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
+}
+
+const toVersion = (row: ObjectVersionRow): ObjectVersion => ({
+  version: row.version,
+  value: JSON.parse(row.value),
+  publishMs: row.publish_ms,
+  archived: row.archived !== 0,
+  changedMs: row.changed_ms,
+  changedBy: row.changed_by,
+  change: row.change,
+})
+
+/** The former versions of some objects, in the order of ids and versions, a few at a time: one object may have thousands. */
+async function* eachVersion({ groupId, database }: GroupStore, objectIds: string[]): AsyncGenerator<ObjectVersionRow> {
+  for (let last = { object_id: '', version: 0 }; ; ) {
+    const { object_id, version } = last
+    const rows = await database.read
+      .selectFrom('object_versions')
+      .selectAll()
+      .where('group_id', '=', groupId)
+      .where('object_id', 'in', objectIds)
+      .where((eb) =>
+        eb.or([
+          eb('object_id', '>', object_id),
+          eb.and([eb('object_id', '=', object_id), eb('version', '>', version)]),
+        ]),
+      )
+      .orderBy('object_id')
+      .orderBy('version')
+      .limit(rowsPerRead)
+      .execute()
+    yield* rows
+    const end = rows.at(-1)
+    if (!end || rows.length < rowsPerRead) return
+    last = end
+  }
+}
+
+/** All of a container in the order of ids, each object followed by its former versions, a few in memory at a time. */
+export async function* eachExportedRow(group: GroupStore, containerId: string): AsyncGenerator<ExportedRow> {
+  for (let last = ''; ; ) {
+    const objects = await readObjects(group, containerId, last)
+    const changed = objects.filter(({ version }) => version > 1).map(({ id }) => id)
+    const versions = changed.length > 0 ? eachVersion(group, changed) : undefined
+    let next = await versions?.next()
+    for (const object of objects) {
+      yield { kind: 'object', object }
+      for (; next?.done === false && next.value.object_id === object.id; next = await versions?.next())
+        yield { kind: 'version', version: toVersion(next.value) }
+    }
+    const end = objects.at(-1)
+    if (!end || objects.length < rowsPerRead) return
+    last = end.id
+  }
+}

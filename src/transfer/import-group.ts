@@ -1,0 +1,147 @@
+import { bucketNamePattern } from '../content/media-keys.ts'
+import { conflict, invalid } from '../errors.ts'
+import type { MediaStorage } from '../media/storage.ts'
+import { type Author, type Authoring, writeContent } from '../store/changes.ts'
+import {
+  createGroup,
+  defaultBucket,
+  defaultDatabase,
+  deleteContent,
+  type Group,
+  type GroupStore,
+  listGroups,
+  openGroup,
+} from '../store/groups.ts'
+import { databaseNamePattern, type Store } from '../store/open.ts'
+import { addStep, createMerger } from './apply-import.ts'
+import { type CheckedExport, checkExport } from './check-export.ts'
+import type { Counts, HeadLine } from './export-format.ts'
+import { copyMedia } from './import-media.ts'
+import { readSteps } from './import-steps.ts'
+import { type ImportPlan, planImport } from './plan-import.ts'
+import type { OnProgress } from './progress.ts'
+import { changesContent } from './tally.ts'
+
+export interface ImportDeps {
+  store: Store
+  storage: MediaStorage
+  nowMs: number
+  author: Author
+  onProgress: OnProgress
+}
+
+export interface ImportOptions {
+  /** Where a new group goes. */
+  database?: string | undefined
+  bucketName?: string | undefined
+  /** The file was changed by hand, and is not to be held to its checksum. */
+  isEdited: boolean
+  isDryRun: boolean
+}
+
+export interface ImportReport extends ImportPlan {
+  groupId: string
+  name: string
+  isNew: boolean
+  counts: Counts
+  /** Where name, tier or kept versions differ from the export's: an import leaves them. */
+  keptSettings: string[]
+}
+
+interface Target {
+  group: Group | undefined
+  database: string
+  bucketName: string
+}
+
+function findTarget(groups: readonly Group[], { groupId }: HeadLine, options: ImportOptions): Target {
+  const group = groups.find(({ id }) => id === groupId)
+  const { database = group?.database ?? defaultDatabase, bucketName = group?.bucketName ?? defaultBucket } = options
+  if (!databaseNamePattern.test(database) || database === 'control')
+    throw invalid('--database takes a lower-case letter, then up to 39 lower-case letters, digits or _; not "control".')
+  if (!bucketNamePattern.test(bucketName)) throw invalid('--bucket takes 3 to 63 lower-case letters, digits, - or .')
+  if (group && (group.database !== database || group.bucketName !== bucketName))
+    throw invalid(
+      `The group "${group.name}" exists already, in the database "${group.database}" and the bucket "${group.bucketName}". Leave --database and --bucket out.`,
+    )
+  if (group && group.deletingMs !== null) throw conflict('This group is being deleted. Delete it again to finish.')
+  return { group, database, bucketName }
+}
+
+function settingsThatDiffer(group: Group | undefined, head: HeadLine): string[] {
+  if (!group) return []
+  return (['name', 'tier', 'versionsKept'] as const).filter((setting) => group[setting] !== head[setting])
+}
+
+/** Everything in one transaction: who reads the group sees it as it was or as it will be. */
+async function changeGroup(
+  { onProgress }: ImportDeps,
+  checked: CheckedExport,
+  content: GroupStore,
+  authoring: Authoring,
+): Promise<void> {
+  await writeContent(content, authoring, async (writer) => {
+    const merge = createMerger()
+    let done = 0
+    for await (const step of readSteps(checked)) {
+      onProgress({ stage: 'Writing', done, total: checked.counts.objects })
+      await merge(writer, step)
+      if (step.kind === 'objects') done += step.objects.length
+    }
+  })
+}
+
+/**
+ * In many short transactions, because nobody can see a group that does not exist: it comes to be, as a whole, with its
+ * row at the end. What an interrupted import has left is gone on with, or removed where it is of another export.
+ */
+async function makeGroup(
+  { store, onProgress }: ImportDeps,
+  { checked, content, plan, target }: { checked: CheckedExport; content: GroupStore; plan: ImportPlan; target: Target },
+  authoring: Authoring,
+): Promise<void> {
+  const { groupId: id, name, tier, versionsKept } = checked.head
+  const { sites, containers, objects } = plan.onlyHere
+  if (sites + containers + objects > 0)
+    await deleteContent(content, authoring.nowMs, (done) =>
+      onProgress({ stage: 'Removing what is left of another import', done, total: 0 }),
+    )
+  let done = 0
+  for await (const step of readSteps(checked)) {
+    onProgress({ stage: 'Writing', done, total: checked.counts.objects })
+    if (step.kind === 'containerEnd' || step.kind === 'media') continue // nothing to write
+    await writeContent(content, authoring, (writer) => addStep(writer, step))
+    if (step.kind === 'objects') done += step.objects.length
+  }
+  // Somebody who imported the same at the same time may have been faster.
+  if ((await listGroups(store)).some((group) => group.id === id)) return
+  const { database, bucketName } = target
+  await createGroup(store, { id, name, tier, versionsKept, database, bucketName }, authoring)
+}
+
+/**
+ * Imports the export in a folder. All of it is checked before the first write; files come first, then the content. An
+ * interruption at any moment leaves what delivery shows as it was, or as it will be; running it again completes it.
+ */
+export async function importGroup(deps: ImportDeps, folder: string, options: ImportOptions): Promise<ImportReport> {
+  const { store, storage, nowMs, author, onProgress } = deps
+  const { isEdited, isDryRun } = options
+  const checked = await checkExport(folder, { isEdited, onProgress })
+  const { head, counts } = checked
+  const groups = await listGroups(store)
+  const target = findTarget(groups, head, options)
+  const { group, database, bucketName } = target
+  // To open a database is to make it.
+  const mayOpen = !isDryRun || groups.some((one) => one.database === database)
+  const content = mayOpen ? await openGroup(store, { database, groupID: head.groupId }) : undefined
+  const plan = await planImport(checked, { isNew: !group, content, bucketName }, storage, onProgress)
+  if (content && !isDryRun) {
+    const versionsKept = group?.versionsKept ?? head.versionsKept
+    const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept }
+    await copyMedia(checked, storage, bucketName, onProgress)
+    if (!group) await makeGroup(deps, { checked, content, plan, target }, authoring)
+    else if (changesContent(plan.tally)) await changeGroup(deps, checked, content, authoring)
+  }
+  const keptSettings = settingsThatDiffer(group, head)
+  return { groupId: head.groupId, name: group?.name ?? head.name, isNew: !group, counts, keptSettings, ...plan }
+}

@@ -1,0 +1,96 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { AppError, invalid } from '../errors.ts'
+import type { Draft } from './draft.ts'
+import { parsePage } from './front-matter.ts'
+import { readBody } from './markdown-body.ts'
+import { takePublishing } from './publishing.ts'
+import { readMoment } from './read-text.ts'
+import { readPath } from './slug.ts'
+
+export interface MarkdownOptions {
+  /** Makes the slug of `blog/2024/hello.md` `blog/2024/hello`, and not `hello`. */
+  keepFolders?: boolean
+  /** The keys that may hold the publish date; the first of them that a page has is taken. */
+  publishDateKeys?: readonly string[]
+}
+
+const maxBytes = 2 * 1024 * 1024
+const defaultDateKeys = ['publishDate', 'pubDate', 'date']
+
+/** Paths below a folder, in order. Symbolic links are neither files nor folders here, so that none is followed. */
+async function* listMarkdownFiles(folder: string, path = ''): AsyncGenerator<string> {
+  const entries = await readdir(join(folder, path), { withFileTypes: true }).catch((error: Error) => {
+    throw invalid(`The folder ${join(folder, path)} cannot be read: ${error.message}.`)
+  })
+  const names = entries
+    .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
+    .filter((entry) => entry.isDirectory() || (entry.isFile() && /\.(md|markdown)$/i.test(entry.name)))
+    // With its slash, a folder takes the place that its files have among all paths.
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+    .sort()
+  for (const name of names) {
+    if (name.endsWith('/')) yield* listMarkdownFiles(folder, path + name)
+    else yield path + name
+  }
+}
+
+async function readBytes(file: string): Promise<Buffer> {
+  const unreadable = (error: Error): never => {
+    throw invalid(`the file cannot be read: ${error.message}`)
+  }
+  const { size } = await stat(file).catch(unreadable)
+  if (size > maxBytes) throw invalid(`the file is larger than ${maxBytes / 1024 / 1024} MB`)
+  return readFile(file).catch(unreadable)
+}
+
+/** Text without its byte order mark, its lines ended by \n. */
+function decodeText(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r\n?/g, '\n')
+  } catch {
+    throw invalid('the file is not UTF-8 text')
+  }
+}
+
+/** Whether an author wrote a field, in whatever case. */
+function isWritten(fields: Record<string, unknown>, name: string): boolean {
+  return Object.keys(fields).some((key) => key.toLowerCase() === name && fields[key] !== null)
+}
+
+function describePage(source: string, text: string, rootName: string, options: MarkdownOptions): Draft {
+  const page = parsePage(text)
+  const { rest, publishing, problems } = takePublishing(page.fields, options.publishDateKeys ?? defaultDateKeys)
+  const body = readBody(page.body, !isWritten(rest, 'title'))
+  if (body && isWritten(rest, 'body')) problems.push('the front matter has a "body", and there is text below it too')
+
+  const path = readPath(source, rootName, options.keepFolders ?? false)
+  const dateOfPath = path.date === undefined ? undefined : readMoment(path.date)
+  const derived = Object.entries({ slug: path.slug, title: body?.title, body: body?.html }).filter(
+    ([name, value]) => value !== undefined && !isWritten(rest, name),
+  )
+  return {
+    source,
+    value: { ...rest, ...Object.fromEntries(derived) },
+    ...(dateOfPath !== undefined && { publishDate: dateOfPath }),
+    ...publishing,
+    problems,
+    derived: derived.map(([name]) => name),
+    ...(body?.htmlWithTitle !== undefined && { bodyWithTitle: body.htmlWithTitle }),
+  }
+}
+
+async function readPage(folder: string, source: string, rootName: string, options: MarkdownOptions): Promise<Draft> {
+  try {
+    return describePage(source, decodeText(await readBytes(join(folder, source))), rootName, options)
+  } catch (error) {
+    if (error instanceof AppError) return { source, value: {}, problems: [error.message] }
+    throw error
+  }
+}
+
+/** All pages below a folder, one at a time, in the order of their paths. A file that cannot be used says so itself. */
+export async function* readMarkdownFolder(folder: string, options: MarkdownOptions = {}): AsyncGenerator<Draft> {
+  const rootName = basename(resolve(folder))
+  for await (const source of listMarkdownFiles(folder)) yield await readPage(folder, source, rootName, options)
+}

@@ -1,0 +1,97 @@
+import type { Container, StoredObject } from '../content/model.ts'
+import { findCollectionByName, findContainerById, findIntegration } from '../store/containers.ts'
+import { eachObject } from '../store/each-object.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { findByExternalIds } from '../store/import-lookups.ts'
+import type { ImportedContainer } from '../store/import-rows.ts'
+import { type FoundObject, findObjects } from '../store/objects.ts'
+import { findSite } from '../store/sites.ts'
+import type { ImportStep, ObjectsStep } from './import-steps.ts'
+import type { ProblemList } from './problem-list.ts'
+import { hasSameSchema, underSchema } from './schemas.ts'
+import { judgeContainer, judgeObject, judgeSite, type Tally } from './tally.ts'
+
+/** A collection here that gets another schema: what is only here must come to fit it too. */
+interface SchemaChangeHere {
+  place: string
+  before: Container
+  after: ImportedContainer
+  /** The ids of all its objects in the export. */
+  imported: Set<string>
+}
+
+/** What an import never changes of an object: an export that says otherwise is not of the same object. */
+function identityProblem(
+  { containerId, object: here }: FoundObject,
+  container: Container,
+  wanted: StoredObject,
+): string | undefined {
+  const other = (what: string): string => `the object ${wanted.id} has another ${what} here, which no import changes`
+  if (containerId !== container.id) return other('collection')
+  if (here.createdMs !== wanted.createdMs) return other('createdAt')
+  if (here.externalId !== wanted.externalId) return other('externalId')
+  if (here.accountHandle !== wanted.accountHandle) return other('accountHandle')
+  return (here.review === null) !== (wanted.review === null) ? other('review') : undefined
+}
+
+/** Looks, step by step, what an import would do to a group that exists, and what stands in its way. */
+export function createChangePlanner(group: GroupStore, tally: Tally, problems: ProblemList) {
+  let schemaChange: SchemaChangeHere | undefined
+
+  async function lookAtContainer(place: string, container: ImportedContainer): Promise<void> {
+    const { id, kind, name } = container
+    const here = await findContainerById(group, id)
+    const named = await (kind === 'collection' ? findCollectionByName : findIntegration)(group, name)
+    if (here && here.kind !== kind) problems.add(place, `the id ${id} is that of the ${here.kind} "${here.name}" here`)
+    if (named && named.id !== id)
+      problems.add(
+        place,
+        `there is another ${kind} "${name}" here, under the id ${named.id}; rename or delete it first`,
+      )
+    tally[`${kind}s`][judgeContainer(here, container)] += 1
+    const changes = here && !hasSameSchema(here, container)
+    schemaChange = changes ? { place, before: here, after: container, imported: new Set() } : undefined
+  }
+
+  async function lookForTakenProducts({ container, objects }: ObjectsStep): Promise<void> {
+    const externalIds = objects.flatMap(({ externalId }) => externalId ?? [])
+    const keyOf = (product: { externalId: string | null; accountHandle: string }): string =>
+      JSON.stringify([product.accountHandle, product.externalId])
+    const taken = new Map(
+      (await findByExternalIds(group, container.id, externalIds)).map((product) => [keyOf(product), product.id]),
+    )
+    for (const object of objects) {
+      const id = taken.get(keyOf(object))
+      if (id !== undefined && id !== object.id)
+        problems.add(object.place, `the product ${object.externalId} is here already, under the id ${id}`)
+    }
+  }
+
+  async function lookAtObjects(step: ObjectsStep): Promise<void> {
+    const ids = step.objects.map(({ id }) => id)
+    const found = new Map((await findObjects(group, ids)).map((one) => [one.object.id, one]))
+    for (const object of step.objects) {
+      const here = found.get(object.id)
+      const problem = here && identityProblem(here, step.container, object)
+      if (problem !== undefined) problems.add(object.place, problem)
+      tally.objects[judgeObject(here?.object, object)] += 1
+      schemaChange?.imported.add(object.id)
+    }
+    await lookForTakenProducts(step)
+  }
+
+  /** The same rules as for a change of schema by hand: nothing is lost, and nothing is left that does not fit. */
+  async function lookAtOthers({ place, before, after, imported }: SchemaChangeHere): Promise<void> {
+    for await (const object of eachObject(group, before.id)) {
+      const { harm } = underSchema(before, after, object)
+      if (harm !== undefined && !imported.has(object.id)) problems.add(place, harm)
+    }
+  }
+
+  return async (step: ImportStep): Promise<void> => {
+    if (step.kind === 'site') tally.sites[judgeSite(await findSite(group, step.site.id), step.site)] += 1
+    else if (step.kind === 'container') await lookAtContainer(step.place, step.container)
+    else if (step.kind === 'objects') await lookAtObjects(step)
+    else if (step.kind === 'containerEnd' && schemaChange) await lookAtOthers(schemaChange)
+  }
+}

@@ -1,0 +1,107 @@
+import type { MediaStorage } from '../media/storage.ts'
+import type { GroupStore } from '../store/groups.ts'
+import {
+  type ContentCounts,
+  countContent,
+  countSameRows,
+  findIdsOfOthers,
+  type ImportedTable,
+} from '../store/import-lookups.ts'
+import { containerRow, objectRow, siteRow } from '../store/import-rows.ts'
+import type { CheckedExport } from './check-export.ts'
+import { digestOfStored } from './import-media.ts'
+import { type ImportStep, readSteps } from './import-steps.ts'
+import { createChangePlanner } from './plan-changes.ts'
+import { createProblemList, type ProblemList } from './problem-list.ts'
+import type { OnProgress } from './progress.ts'
+import { emptyTally, type Tally, type TallyCounts } from './tally.ts'
+
+/** Where an export goes. */
+export interface ImportTarget {
+  isNew: boolean
+  /** Undefined only where nobody has made the database yet. */
+  content: GroupStore | undefined
+  bucketName: string
+}
+
+/** What an import would do. */
+export interface ImportPlan {
+  tally: Tally
+  /** What is here and not in the export. In a group that exists it stays. */
+  onlyHere: ContentCounts
+}
+
+function idsIn(step: ImportStep): [table: ImportedTable, placed: { id: string; place: string }[]] {
+  if (step.kind === 'site') return ['sites', [{ id: step.site.id, place: step.place }]]
+  if (step.kind === 'container') return ['containers', [{ id: step.container.id, place: step.place }]]
+  return ['objects', step.kind === 'objects' ? step.objects : []]
+}
+
+async function refuseIdsOfOthers(group: GroupStore, step: ImportStep, problems: ProblemList): Promise<void> {
+  const [table, placed] = idsIn(step)
+  const ids = placed.map(({ id }) => id)
+  const taken = new Set(await findIdsOfOthers(group, table, ids))
+  for (const { id, place } of placed) {
+    if (!taken.has(id)) continue
+    const advice = 'import into another one with --database'
+    problems.add(place, `the id ${id} is that of another group in this database; ${advice}`)
+  }
+}
+
+/** In a group that does not exist there can be only what an interrupted import has left. */
+function createLeftoverPlanner(group: GroupStore | undefined, tally: Tally) {
+  const count = async (counts: TallyCounts, table: ImportedTable, rows: { id: string }[]): Promise<void> => {
+    const equal = group ? await countSameRows(group, table, rows) : 0
+    counts.equal += equal
+    counts.added += rows.length - equal
+  }
+  return async (step: ImportStep): Promise<void> => {
+    const groupId = group?.groupId ?? ''
+    if (step.kind === 'site') await count(tally.sites, 'sites', [siteRow(groupId, step.site)])
+    else if (step.kind === 'container')
+      await count(tally[`${step.container.kind}s`], 'containers', [containerRow(groupId, step.container)])
+    else if (step.kind === 'objects')
+      await count(
+        tally.objects,
+        'objects',
+        step.objects.map((object) => objectRow(groupId, step.container, object)),
+      )
+  }
+}
+
+const isHere = ({ changed, equal }: TallyCounts): number => changed + equal
+
+async function countOnlyHere(group: GroupStore | undefined, tally: Tally): Promise<ContentCounts> {
+  if (!group) return { sites: 0, containers: 0, objects: 0 }
+  const all = await countContent(group)
+  return {
+    sites: all.sites - isHere(tally.sites),
+    containers: all.containers - isHere(tally.collections) - isHere(tally.integrations),
+    objects: all.objects - isHere(tally.objects),
+  }
+}
+
+/** Compares an export with what is here, and refuses one that cannot be imported. Only reads. */
+export async function planImport(
+  checked: CheckedExport,
+  { isNew, content, bucketName }: ImportTarget,
+  storage: MediaStorage,
+  onProgress: OnProgress,
+): Promise<ImportPlan> {
+  const tally = emptyTally()
+  const problems = createProblemList()
+  const look = isNew || !content ? createLeftoverPlanner(content, tally) : createChangePlanner(content, tally, problems)
+  const { objects: total } = checked.counts
+  for await (const step of readSteps(checked)) {
+    if (content) await refuseIdsOfOthers(content, step, problems)
+    await look(step)
+    if (step.kind === 'media') {
+      const here = await digestOfStored(storage, bucketName, step.media.key)
+      tally.media[here === undefined ? 'added' : here === step.media.sha256 ? 'equal' : 'changed'] += 1
+    }
+    const { added, changed, equal } = tally.objects
+    onProgress({ stage: 'Comparing', done: added + changed + equal, total })
+  }
+  problems.refuse(`The export in ${checked.folder} cannot be imported here.`)
+  return { tally, onlyHere: await countOnlyHere(content, tally) }
+}

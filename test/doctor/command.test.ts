@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { createDoctorCommand, watcherOf } from '../../src/cli/doctor.ts'
+import { runCommand } from '../../src/cli/index.ts'
+import { seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
+import { NotChecked } from '../../src/doctor/check.ts'
+import { createDoctorContext } from '../../src/doctor/context.ts'
+import { examine } from '../../src/doctor/examine.ts'
+import { plainLook, showResult } from '../../src/doctor/report.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Store } from '../../src/store/open.ts'
+import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
+import { runCli } from '../helpers/process.ts'
+import { assertSound, type Patient, patient, roomyMachine } from './patient.ts'
+
+/** The command on a service of its own: what it printed, what it showed meanwhile, and how it ended. */
+async function runDoctor(on: Patient, options: Record<string, string | boolean> = {}, isRich = false) {
+  const printed: string[] = []
+  const progress: string[] = []
+  const command = createDoctorCommand({ isRich, showProgress: (text) => void progress.push(text) })
+  const context = {
+    config: on.config,
+    clock: Date.now,
+    logger: on.service.logger,
+    store: () => Promise.reject(new Error('The doctor opens the databases itself.')),
+    print: (text: string) => void printed.push(text),
+  }
+  const failure = await command.run(context, { args: [], options }).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  return { output: printed.join('\n'), progress, failure }
+}
+
+async function spoil({ service }: Patient): Promise<void> {
+  const { write } = await service.store.content('main')
+  await write((db) => db.deleteFrom('object_fields').where('field', '=', 'title').execute())
+}
+
+async function seeded(engine: 'sqlite' | 'postgres') {
+  const created = await patient(engine)
+  const demo = await seedDemo({ ...created.service, clock: () => created.clock.now })
+  await writeDemoFile(created.config.dataDir, { baseUrl: 'http://127.0.0.1', ...demo })
+  return { ...created, demo }
+}
+
+const controlTables = ['migrations', 'groups', 'api_keys', 'users', 'memberships', 'admin_tokens', 'changes'] as const
+const contentTables = [
+  'migrations', 'sites', 'containers', 'objects', 'object_fields', 'preview_tokens', 'group_revisions',
+  'object_versions', 'changes',
+] as const // biome-ignore format: a list
+
+/** All rows, and all files that are not of a database. */
+async function dump(store: Store, dataDir: string): Promise<string> {
+  const lines: string[] = []
+  for (const table of controlTables) {
+    const rows = await store.control.read.selectFrom(table).selectAll().execute()
+    lines.push(...rows.map((row) => `control ${table} ${JSON.stringify(row)}`))
+  }
+  const { read } = await store.content('main')
+  for (const table of contentTables) {
+    const rows = await read.selectFrom(table).selectAll().execute()
+    lines.push(...rows.map((row) => `content ${table} ${JSON.stringify(row)}`))
+  }
+  for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    const isPlain = entry.isFile() && !/\.sqlite/.test(path)
+    lines.push(isPlain ? `${path} ${(await readFile(path)).toString('base64')}` : path)
+  }
+  return lines.sort().join('\n')
+}
+
+onBothEngines('sluice doctor', (engine) => {
+  it('finds nothing in a healthy demo, changes nothing and ends without an error', async () => {
+    const on = await seeded(engine)
+    const before = await dump(on.service.store, on.config.dataDir)
+    const { output, failure, progress } = await runDoctor(on)
+    assert.equal(failure, undefined)
+    assert.match(output, /^ok Node version\nok Settings\n/)
+    assert.match(output, /\n\n20 checks are fine\.$/)
+    assert.match(progress.join('\n'), /Index of objects: Demo Bakery, Blog, \d+ read/)
+    assert.equal(progress.at(-1), '')
+    assert.equal(await dump(on.service.store, on.config.dataDir), before)
+    const tomorrow = await on.examine({ clock: () => Date.now() + 86_400_000 }) // when no file is young any more
+    assert.deepEqual(tomorrow.find(({ name }) => name === 'Media files')?.findings, [])
+  })
+
+  it('fails when something is wrong, says what to do, changes nothing, and with --repair mends it', async () => {
+    const on = await seeded(engine)
+    await spoil(on)
+    const before = await dump(on.service.store, on.config.dataDir)
+    const { output, failure } = await runDoctor(on)
+    assert.ok(failure instanceof AppError)
+    assert.match(failure.message, /Something is wrong/)
+    assert.match(
+      output,
+      /\nX {2}Index of objects\n {3}X {2}\d+ objects are filtered.*\n {8}Demo Bakery, \w+: [0-9a-f]{24}\n/,
+    )
+    assert.match(output, /\n {6}-> .*\n {10}npx sluice doctor --repair\n/)
+    assert.equal(await dump(on.service.store, on.config.dataDir), before)
+    const repair = await runDoctor(on, { repair: true })
+    assert.equal(repair.failure, undefined)
+    assert.match(repair.output, /\n! {2}Index of objects\n {3}! {2}The index of \d+ objects was .* made anew/)
+    const after = await runDoctor(on)
+    assert.equal(after.failure, undefined)
+    assert.match(after.output, /20 checks are fine\.$/)
+  })
+
+  it('prints all of it as JSON', async () => {
+    const on = await seeded(engine)
+    await spoil(on)
+    const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
+    assert.ok(failure instanceof AppError)
+    const { summary, checks } = JSON.parse(output)
+    assert.deepEqual(summary, { fine: 19, attention: 0, wrong: 1, notChecked: 0 })
+    const { status, findings } = checks.find(({ name }: { name: string }) => name === 'Index of objects')
+    assert.equal(status, 'wrong')
+    assert.deepEqual(Object.keys(findings[0]), ['level', 'what', 'examples', 'advice', 'commands'])
+  })
+
+  it('looks only into the group that is asked for, by id or name, and refuses one that is not there', async () => {
+    const on = await seeded(engine)
+    const { group } = await on.newGroup({ name: 'Quiet' })
+    await spoil(on)
+    for (const named of ['Quiet', group.id]) assert.equal((await runDoctor(on, { group: named })).failure, undefined)
+    assert.ok((await runDoctor(on, { group: 'Demo Bakery' })).failure)
+    const { failure, output } = await runDoctor(on, { group: 'nobody' })
+    assert.match((failure as Error).message, /There is no group "nobody"/)
+    assert.equal(output, '')
+  })
+
+  it('checks 20 000 objects within a minute', async (t) => {
+    const on = await patient(engine)
+    const group = await on.newGroup()
+    const posts = await group.collection('Posts', {
+      title: { type: 'text' },
+      body: { type: 'longText' },
+      tags: { type: 'list', of: { type: 'text' } },
+      rank: { type: 'integer' },
+      day: { type: 'date' },
+    })
+    for (let start = 0; start < 20_000; start += 2000) {
+      const values = Array.from({ length: 2000 }, (_, n) => ({
+        value: { title: `Post ${start + n}`, body: `<p>${'word '.repeat(50)}</p>`, tags: ['a', 'b'], rank: n, day: '2026-03-01' },
+      })) // biome-ignore format: short
+      await group.add(posts, ...values)
+    }
+    const started = performance.now()
+    assertSound(await on.examine())
+    const seconds = (performance.now() - started) / 1000
+    t.diagnostic(`${seconds.toFixed(1)} s`)
+    assert.ok(seconds < 60, `${seconds} s`)
+  })
+})
+
+describe('sluice doctor, as people see it', () => {
+  it('has signs and colours in a terminal, and plain ASCII elsewhere', async () => {
+    const on = await seeded('sqlite')
+    await spoil(on)
+    const rich = (await runDoctor(on, {}, true)).output
+    assert.ok(rich.includes('\u001b[32m✓\u001b[39m Node version\n'))
+    assert.ok(rich.includes('\u001b[31m✗\u001b[39m Index of objects\n'))
+    assert.match(rich, /→ /)
+    const plain = (await runDoctor(on)).output
+    assert.match(plain, /^[\n -~]*$/)
+  })
+
+  it('wants a terminal for colours and for progress, and no NO_COLOR', () => {
+    const written: string[] = []
+    const stream = (isTTY: boolean) =>
+      ({ isTTY, columns: 10, write: (text: string) => written.push(text) }) as unknown as NodeJS.WriteStream & { fd: 1 }
+    const watch = (isTTY: boolean, env = {}) =>
+      watcherOf({ stdout: stream(isTTY), stderr: stream(isTTY) as never, env })
+    assert.deepEqual(
+      [watch(true).isRich, watch(true, { NO_COLOR: '1' }).isRich, watch(false).isRich],
+      [true, false, false],
+    )
+    watch(false).showProgress('unseen')
+    watch(true).showProgress('a very long line')
+    assert.deepEqual(written, ['\r\u001b[2Ka very lo'])
+  })
+
+  it('lets no name in the content move the cursor', () => {
+    const finding = { level: 'wrong', what: 'a\u001b[2Jb', examples: ['c\nd'], advice: 'e' } as const
+    const shown = showResult({ name: 'x', status: 'wrong', findings: [{ ...finding, examples: ['c\nd'] }] }, plainLook)
+    assert.match(shown, /^[\n -~]*$/)
+    assert.match(shown, /\n {8}c d\n/)
+  })
+
+  it('recommends only commands that there are', async () => {
+    const { config, service } = await patient('sqlite')
+    const folder = join(import.meta.dirname, '../../src/doctor')
+    const sources = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+    const recommended = new Set(
+      [...sources.join('\n').matchAll(/npx sluice ([a-z]+(?: [a-z][a-z-]*)?)/g)].map(([, words = '']) => words),
+    )
+    assert.ok(recommended.size >= 8)
+    for (const words of recommended) {
+      const printed: string[] = []
+      const store = async () => service.store
+      const context = {
+        config,
+        clock: Date.now,
+        logger: service.logger,
+        store,
+        print: (text: string) => void printed.push(text),
+      }
+      await runCommand([...words.split(' '), '--help'], context)
+      assert.match(printed.join(), new RegExp(`^sluice ${words}`))
+    }
+  })
+
+  it('goes on after a check that breaks, and shows that as a finding', async () => {
+    const { config } = await patient('sqlite')
+    const ctx = createDoctorContext({
+      config,
+      clock: Date.now,
+      machine: roomyMachine,
+      groupNamed: undefined,
+      repairAs: undefined,
+      progress: () => {},
+    })
+    const broken = { name: 'breaks', run: () => Promise.reject(new Error('ouch')) }
+    const blind = { name: 'cannot look', run: () => Promise.reject(new NotChecked('it is dark')) }
+    const fine = { name: 'is fine', run: async () => [] }
+    const faults: unknown[] = []
+    const results = await Array.fromAsync(examine([broken, blind, fine], ctx, (error) => faults.push(error)))
+    await ctx.close()
+    assert.deepEqual(
+      results.map(({ name, status, reason }) => [name, status, reason]),
+      [
+        ['breaks', 'wrong', undefined],
+        ['cannot look', 'not checked', 'it is dark'],
+        ['is fine', 'fine', undefined],
+      ],
+    )
+    assert.match(results[0]?.findings[0]?.what ?? '', /could not be checked to its end: ouch\./)
+    assert.equal(faults.length, 1)
+  })
+
+  it('says in the real process that the database is away, with a sentence and not with a stack', async () => {
+    const place = await createEmptyPlace('sqlite')
+    after(() => place.remove())
+    const env = { ...place.env, DATABASE_URL: 'postgres://sluice:secret@127.0.0.1:1/sluice' }
+    const { code, output } = await runCli(['doctor'], env)
+    assert.equal(code, 1)
+    assert.match(output, /X {2}Databases\n {3}X {2}The databases cannot be reached: connect ECONNREFUSED/)
+    assert.match(output, /Something is wrong; each finding says what to do\.\n$/)
+    assert.doesNotMatch(output, /\n {4}at |secret/)
+    assert.doesNotMatch(output, /payment|mail/i)
+  })
+
+  it('names bad settings in the real process before all else', async () => {
+    const { code, output } = await runCli(['doctor'], { PORT: 'x' })
+    assert.equal(code, 1)
+    assert.match(output, /PORT must be a whole number/)
+  })
+
+  it('ends with 0 in the real process when nothing is wrong', async () => {
+    const place = await createEmptyPlace('sqlite')
+    after(() => place.remove())
+    await runCli(['seed'], place.env)
+    const { code, output } = await runCli(['doctor', '--json'], place.env)
+    assert.equal(code, 0, output)
+    assert.equal(JSON.parse(output).summary.wrong, 0)
+  })
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { mkdir, rename, rm, symlink, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { changeObject } from '../../src/store/change-objects.ts'
+import { createSite, write } from '../helpers/authoring.ts'
+import { assertOnly, assertSound, findingsOf, patient } from './patient.ts'
+
+const hourMs = 3600 * 1000
+
+/** A group with a picture in an object, one in a site, and one in a former version. */
+async function gallery() {
+  const created = await patient('sqlite')
+  const group = await created.newGroup({ name: 'Gallery' })
+  const { id, bucketName } = group.group
+  const folder = created.service.storage.folderOf(bucketName)
+  const media = (name: string) => ({ name, key: `${id}/pictures/${name}.png`, type: 'image' })
+  const put = async (name: string, ageMs = 2 * hourMs): Promise<string> => {
+    await created.service.storage.write(bucketName, media(name).key, Buffer.alloc(2000))
+    const path = join(folder, media(name).key)
+    const seconds = (Date.now() - ageMs) / 1000
+    await utimes(path, seconds, seconds)
+    return path
+  }
+  const paths = { now: await put('now'), former: await put('former'), logo: await put('logo') }
+  const posts = await group.collection('Posts', { picture: { type: 'image' } })
+  const [post] = await group.add(posts, { value: { picture: media('former') } })
+  assert.ok(post)
+  await write(group.store, Date.now(), (writer) =>
+    changeObject(writer, posts, post, { value: { picture: media('now') } }, 'updated'),
+  )
+  await createSite(
+    group.store,
+    { name: 'Site', domainName: '', settings: { logo: media('logo'), own: [{ deep: media('now') }] } },
+    Date.now(),
+  )
+  return { ...created, group, folder, put, paths }
+}
+
+describe('the doctor looks at media', () => {
+  it('finds nothing where each file is shown by an object, a site or a version that is kept', async () => {
+    const { examine } = await gallery()
+    assertSound(await examine())
+  })
+
+  it('finds files that are missing', async () => {
+    const { examine, paths } = await gallery()
+    await rm(paths.now)
+    await rm(paths.logo)
+    await rm(paths.former) // only a former version shows it
+    const finding = assertOnly(await examine(), {
+      check: 'Media files',
+      level: 'wrong',
+      what: /^2 files that content of Gallery shows are missing/,
+      advice: /Restore them from your backup/,
+    })
+    assert.deepEqual(finding.examples?.toSorted(), [paths.logo, paths.now].toSorted())
+  })
+
+  it('finds files that nothing shows, with their size, and leaves them there', async () => {
+    const { examine, put } = await gallery()
+    const unused = []
+    for (let n = 0; n < 7; n += 1) unused.push(await put(`unused-${n}`))
+    await put('young', 0) // what will show it may be on its way
+    for (const _ of [1, 2]) {
+      const finding = assertOnly(await examine(), {
+        check: 'Media files',
+        level: 'attention',
+        what: /^7 files of Gallery with 14\.0 kB are shown by nothing/,
+        advice: /Sluice never does/,
+      })
+      assert.equal(finding.examples?.length, 5)
+      for (const example of finding.examples) assert.ok(unused.some((path) => example === `${path}, 2.0 kB`))
+    }
+  })
+
+  it('finds folders of groups that do not exist', async () => {
+    const { examine, folder } = await gallery()
+    const stray = join(folder, 'f'.repeat(24))
+    await mkdir(stray)
+    const finding = assertOnly(await examine(), {
+      check: 'Media folders',
+      level: 'attention',
+      what: /^1 folder of media belongs to no group/,
+      advice: /An import or a deletion was interrupted/,
+      commands: [`du -sh ${stray}`],
+    })
+    assert.deepEqual(finding.examples, [stray])
+  })
+
+  it('follows a link to a folder elsewhere, as the service does', async () => {
+    const { examine, paths, config } = await gallery()
+    const elsewhere = join(config.dataDir, 'elsewhere')
+    await rename(dirname(paths.now), elsewhere)
+    await symlink(elsewhere, dirname(paths.now))
+    assertSound(await examine())
+  })
+
+  it('never leaves the folder of the group, whatever key is stored', async () => {
+    const { examine, group } = await gallery()
+    const value = { picture: { name: 'x', key: '../../../../etc/passwd', type: 'image' } }
+    await group.store.database.write((db) =>
+      db
+        .updateTable('objects')
+        .set({ value: JSON.stringify(value) })
+        .execute(),
+    )
+    const checks = findingsOf(await examine()).map(({ check }) => check)
+    assert.ok(checks.includes('Values'))
+  })
+})

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import type { Finding, Machine } from '../../src/doctor/check.ts'
+import { createDoctorContext, type DoctorOptions, thisMachine } from '../../src/doctor/context.ts'
+import { type CheckResult, examine } from '../../src/doctor/examine.ts'
+import { checks } from '../../src/doctor/index.ts'
+import { createUser } from '../../src/store/users.ts'
+import { authoring } from '../helpers/authoring.ts'
+import { type Harness, harness, type TestEngine } from '../helpers/harness.ts'
+
+/** Does not depend on where the tests run. */
+export const roomyMachine: Machine = {
+  ...thisMachine,
+  diskSpace: async () => ({ freeBytes: 500e9, totalBytes: 1000e9 }),
+}
+
+export type Examination = Partial<Omit<DoctorOptions, 'progress'>>
+
+/** All checks on what the settings lead to. */
+export async function examineAll(config: DoctorOptions['config'], options: Examination = {}): Promise<CheckResult[]> {
+  const ctx = createDoctorContext({
+    config,
+    clock: Date.now,
+    machine: roomyMachine,
+    groupNamed: undefined,
+    repairAs: undefined,
+    progress: () => {},
+    ...options,
+  })
+  try {
+    return await Array.fromAsync(examine(checks, ctx, () => {}))
+  } finally {
+    await ctx.close()
+  }
+}
+
+export interface Patient extends Harness {
+  examine(options?: Examination): Promise<CheckResult[]>
+}
+
+/** A sound service, with an administrator, at the real time. */
+export async function patient(engine: TestEngine, env: Record<string, string> = {}): Promise<Patient> {
+  const created = await harness(engine, { env })
+  created.clock.now = Date.now()
+  await createUser(created.service.store, { name: 'Ada', administrator: true }, authoring(created.clock.now))
+  return { ...created, examine: (options) => examineAll(created.config, options) }
+}
+
+export function findingsOf(results: readonly CheckResult[]): (Finding & { check: string })[] {
+  return results.flatMap(({ name, findings }) => findings.map((finding) => ({ check: name, ...finding })))
+}
+
+/** The one finding that is expected, and no other. */
+export function assertOnly(
+  results: readonly CheckResult[],
+  expected: { check: string; level: Finding['level']; what: RegExp; advice?: RegExp; commands?: (string | RegExp)[] },
+): Finding {
+  const findings = findingsOf(results)
+  assert.deepEqual(
+    findings.map(({ check, level }) => [check, level]),
+    [[expected.check, expected.level]],
+    JSON.stringify(findings, null, 2),
+  )
+  const [finding] = findings
+  assert.ok(finding)
+  assert.match(finding.what, expected.what)
+  if (expected.advice) assert.match(finding.advice, expected.advice)
+  for (const [position, command] of (expected.commands ?? []).entries()) {
+    const given: string = finding.commands?.[position] ?? ''
+    if (typeof command === 'string') assert.equal(given, command)
+    else assert.match(given, command)
+  }
+  assert.ok(finding.advice.length > 10)
+  return finding
+}
+
+export function assertSound(results: readonly CheckResult[]): void {
+  assert.deepEqual(findingsOf(results), [])
+  assert.deepEqual([...new Set(results.map(({ status }) => status))], ['fine'])
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, it } from 'node:test'
+import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
+import { runCli, startServer } from '../helpers/process.ts'
+
+const guide = readFileSync(join(import.meta.dirname, '../../docs/managing.md'), 'utf8')
+
+/** The one block of the guide that builds a tenant, exactly as it is printed. */
+function scriptOfGuide(): string {
+  const blocks = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+  const script = blocks.find((block) => block.includes('manage POST /groups '))
+  assert.ok(script)
+  return script
+}
+
+async function runScript(script: string, env: Record<string, string>): Promise<string> {
+  const child = spawn('sh', ['-eu', '-c', script], { env: { PATH: process.env.PATH ?? '', ...env } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0, output)
+  return output
+}
+
+onBothEngines('the guide to managing content', (engine) => {
+  it('builds a tenant from nothing with curl and an admin token alone, and the delivery API serves it', async () => {
+    const place = await createEmptyPlace(engine)
+    after(() => place.remove())
+    const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], place.env)).output)
+    await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
+    const { token } = await cli('token', 'create', 'ada@example.com')
+    const server = await startServer(place.env)
+    after(() => server.stop())
+
+    const output = await runScript(scriptOfGuide(), { TOKEN: token, BASE_URL: server.baseUrl })
+    const answers = output
+      .split(/(?<=\})(?=\{"success")/)
+      .map((text) => JSON.parse(text))
+      .slice(-3)
+    assert.ok(answers.every(({ success }) => success))
+    const [site, list, preview] = answers.map(({ data }) => data)
+    assert.equal(site.name, 'Corner Bakery')
+    assert.equal(site.tier, 'pro')
+    assert.equal(site.primary, '#7c3aed')
+    assert.equal(list.totalCount, 2)
+    assert.deepEqual(
+      list.items.map((item: { objectValue: { title: string } }) => item.objectValue.title),
+      ['Rye is back', 'We are open'],
+    )
+    assert.equal(list.items[1].objectValue.cover, null)
+    assert.equal(site.pages[0].collections[0].collectionId, list.items[0].collectionObj.refID)
+    assert.equal(preview.objectValue.title, 'Summer hours')
+    assert.equal(preview.publishDate, '2099-06-01T04:00:00.000Z')
+    assert.ok(!server.output().includes(token), 'the token is in no log')
+  })
+})

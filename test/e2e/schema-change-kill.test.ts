@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { findCollection } from '../../src/store/containers.ts'
+import { eachObject } from '../../src/store/each-object.ts'
+import { openGroup } from '../../src/store/groups.ts'
+import { openStore } from '../../src/store/open.ts'
+import { assertIndexIsRight, assertNoGaps } from '../helpers/editing.ts'
+import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
+import {
+  newValue,
+  oldSchema,
+  oldValue,
+  type Place,
+  placeOf,
+  sideOf,
+  startChanger,
+  toNew,
+  toOld,
+} from '../helpers/schema-changes.ts'
+
+/** `npm run prove -- schema` asks for 20. */
+const kills = Number(process.env.SCHEMA_KILLS ?? 2)
+const count = 2000
+const numbers = Array.from({ length: count }, (_, n) => n)
+type Side = 'old' | 'new'
+const makeValue: Record<Side, (n: number) => object> = { old: oldValue, new: newValue }
+
+/** What a fresh process finds: everything under the old schema, or everything under the new one. */
+async function findSide({ dataDir, databaseUrl, ...place }: Place): Promise<Side> {
+  const clock = () => testStartMs
+  const store = await openStore({ dataDir, databaseUrl, clock, onConnectionError: () => {} })
+  try {
+    const group = await openGroup(store, { database: place.database, groupID: place.groupId })
+    const collection = await findCollection(group, place.collectionId)
+    assert.ok(collection)
+    const side = collection.schema.has('headline') ? 'new' : 'old'
+    const values = await Array.fromAsync(eachObject(group, collection.id), ({ value }) => value)
+    assert.deepEqual(
+      values,
+      numbers.map((n) => makeValue[side](n)),
+    )
+    assert.ok(values.every((value) => sideOf(value) === side))
+    await assertIndexIsRight(group)
+    await assertNoGaps(group)
+    return side
+  } finally {
+    await store.close()
+  }
+}
+
+onBothEngines('kill -9 in the middle of a schema change', (engine) => {
+  it('leaves everything as it was or everything as it will be, and the change can be made again', async (context) => {
+    const { newGroup, config, clock } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', oldSchema)
+    await group.add(collection, ...numbers.map((n) => ({ value: oldValue(n) })))
+    const place = placeOf(config, group, collection.id)
+
+    async function changeWholly(target: Side): Promise<number> {
+      clock.now += 1000
+      const changer = startChanger(place, target === 'new' ? toNew : toOld, clock.now)
+      assert.equal(await changer.ended, 0)
+      assert.equal(await findSide(place), target)
+      return changer.statements()
+    }
+
+    async function killAfter(target: Side, statements: number): Promise<void> {
+      clock.now += 1000
+      const changer = startChanger(place, target === 'new' ? toNew : toOld, clock.now)
+      while (changer.statements() < statements && changer.child.exitCode === null)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      changer.child.kill('SIGKILL')
+      await changer.ended
+    }
+
+    const statements = await changeWholly('new')
+    let side: Side = 'new'
+    const found = { before: 0, after: 0 }
+    for (let round = 0; round < kills; round += 1) {
+      const target: Side = side === 'new' ? 'old' : 'new'
+      // At a different point of the work each time, and every other time close to its end.
+      const isLate = round % 2 === 1
+      await killAfter(target, isLate ? statements - (round % 5) : Math.ceil((statements * (round + 1)) / (kills + 1)))
+      const reached = (await findSide(place)) === target
+      found[reached ? 'after' : 'before'] += 1
+      if (!reached) await changeWholly(target)
+      side = target
+    }
+    context.diagnostic(
+      `${engine}: ${kills} kills among ${statements} statements on ${count} objects: ${JSON.stringify(found)}`,
+    )
+    assert.ok(found.before > 0, 'some of the kills must have come in the middle')
+  })
+})

@@ -1,0 +1,58 @@
+import type { Container } from '../../src/content/model.ts'
+import { parseSchema } from '../../src/content/schema.ts'
+import * as apiKeys from '../../src/store/api-keys.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../../src/store/changes.ts'
+import { insertContainer } from '../../src/store/containers.ts'
+import type { GroupStore, NewGroup } from '../../src/store/groups.ts'
+import * as groups from '../../src/store/groups.ts'
+import { insertObjects, type NewObject } from '../../src/store/objects.ts'
+import type { Store } from '../../src/store/open.ts'
+import * as previews from '../../src/store/preview-tokens.ts'
+import { insertSite, type NewSite } from '../../src/store/sites.ts'
+
+/** Short ways to write straight into the store, as a test and not as a person. */
+export const authoring = (nowMs: number): Authoring => ({
+  author: { id: null, name: 'test', address: '' },
+  verb: 'test',
+  nowMs,
+  versionsKept: 50,
+})
+
+export const write = <Result>(
+  group: GroupStore,
+  nowMs: number,
+  work: (writer: ContentWriter) => Promise<Result>,
+): Promise<Result> => writeContent(group, authoring(nowMs), work)
+
+export const createContainer = (
+  group: GroupStore,
+  { kind, name, schema }: { kind: Container['kind']; name: string; schema: unknown },
+  nowMs: number,
+) => write(group, nowMs, (writer) => insertContainer(writer, { kind, name, schema: parseSchema(schema) }))
+
+export const createObjects = (group: GroupStore, container: Container, inputs: readonly NewObject[], nowMs: number) =>
+  write(group, nowMs, (writer) => insertObjects(writer, container, inputs))
+
+export const createSite = (group: GroupStore, site: NewSite, nowMs: number) =>
+  write(group, nowMs, (writer) => insertSite(writer, site))
+
+export const createPreviewToken = (
+  group: GroupStore,
+  input: Parameters<typeof previews.createPreviewToken>[1],
+  nowMs: number,
+) => write(group, nowMs, (writer) => previews.createPreviewToken(writer, input))
+
+export const revokePreviewToken = (group: GroupStore, id: string, nowMs: number) =>
+  write(group, nowMs, (writer) => previews.revokePreviewToken(writer, id))
+
+export const createGroup = (store: Store, input: NewGroup, nowMs: number) =>
+  groups.createGroup(store, input, authoring(nowMs))
+
+export const createApiKey = (store: Store, groupId: string, label: string, nowMs: number) =>
+  apiKeys.createApiKey(store, groupId, label, authoring(nowMs))
+
+export const revokeApiKey = async (store: Store, groupId: string, which: string, nowMs: number) =>
+  apiKeys.revokeApiKey(store, await apiKeys.findApiKey(store, groupId, which), authoring(nowMs))
+
+export const setFrozen = async (store: Store, groupId: string, frozen: boolean) =>
+  groups.updateGroup(store, await groups.findGroupById(store, groupId), { frozen }, authoring(0))

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import type { Store } from '../../src/store/open.ts'
+import type { ContentTables, ControlTables } from '../../src/store/tables.ts'
+
+const controlTables: Record<keyof ControlTables, true> = {
+  migrations: true,
+  groups: true,
+  api_keys: true,
+  users: true,
+  memberships: true,
+  admin_tokens: true,
+  changes: true,
+}
+
+const contentTables: Record<keyof ContentTables, true> = {
+  migrations: true,
+  sites: true,
+  containers: true,
+  objects: true,
+  object_fields: true,
+  preview_tokens: true,
+  group_revisions: true,
+  object_versions: true,
+  changes: true,
+}
+
+/** Every row of every table, as lines of text. When a key was last used is left out: it is written at leisure. */
+export async function dumpTables(store: Store, databaseName = 'main'): Promise<string[]> {
+  const content = await store.content(databaseName)
+  const lines = (where: string, rows: readonly object[]) =>
+    rows.map((row) => `${where} ${JSON.stringify({ ...row, last_used_ms: undefined })}`).sort()
+  const dumped: string[] = []
+  for (const table of Object.keys(controlTables) as (keyof ControlTables)[])
+    dumped.push(...lines(`control.${table}`, await store.control.read.selectFrom(table).selectAll().execute()))
+  for (const table of Object.keys(contentTables) as (keyof ContentTables)[])
+    dumped.push(...lines(`${databaseName}.${table}`, await content.read.selectFrom(table).selectAll().execute()))
+  return dumped
+}
+
+/** Holds that nothing at all was written while something was tried. */
+export async function assertUnchanged(store: Store, work: () => Promise<void>): Promise<void> {
+  const before = new Set(await dumpTables(store))
+  await work()
+  const after = new Set(await dumpTables(store))
+  assert.deepEqual([...after.symmetricDifference(before)], [])
+}

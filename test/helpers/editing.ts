@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import type { LightMyRequestResponse } from 'fastify'
+import { searchTextOf } from '../../src/content/search-text.ts'
+import { listContainers } from '../../src/store/containers.ts'
+import type { GroupStore } from '../../src/store/groups.ts'
+import { fieldRowsOf, toStoredObject } from '../../src/store/objects.ts'
+import type { TestEngine } from './harness.ts'
+import { type ManagedGroup, type Managing, type Method, managing } from './manage.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+export type Data = any
+
+/** A group that somebody works in: calls below its own path, and what the delivery API makes of them. */
+export interface Editing extends Managing {
+  group: ManagedGroup
+  /** A call as the group's owner, unless told otherwise. */
+  send(method: Method, path: string, body?: object, token?: string): Promise<LightMyRequestResponse>
+  /** One that must succeed, and the `data` of its answer. */
+  does(method: Method, path: string, body?: object, token?: string): Promise<Data>
+  /** The items that the delivery API lists. */
+  delivered(collectionId: string, query?: string): Promise<Data[]>
+}
+
+export async function editing(engine: TestEngine): Promise<Editing> {
+  const managed = await managing(engine)
+  const group = await managed.newManagedGroup()
+  const pathOf = (path: string): string => `/manage/groups/${group.groupId}${path}`
+  return {
+    ...managed,
+    group,
+    send: (method, path, body, token = group.tokens.owner) => managed.call(method, pathOf(path), body, token),
+    does: (method, path, body, token = group.tokens.owner) => managed.ask(method, pathOf(path), body, token),
+    async delivered(collectionId, query = '') {
+      const answer = await group.get(`/tenant/collectionObjects?collectionId=${collectionId}${query}`)
+      assert.equal(answer.statusCode, 200, answer.body)
+      return answer.json().data.items
+    },
+  }
+}
+
+/** The same with a collection to write into. */
+export async function editingPosts(engine: TestEngine, schema: object) {
+  const created = await editing(engine)
+  const posts = await created.does('POST', '/collections', { name: 'Posts', schema })
+  return {
+    ...created,
+    posts,
+    post: (objectValue: object, state: object = {}): Promise<Data> =>
+      created.does('POST', `/collections/${posts._id}/objects`, { objectValue, ...state }),
+    /** One field of all that is delivered, in the order of creation. */
+    async deliveredValues(field: string, query = ''): Promise<unknown[]> {
+      const items = await created.delivered(posts._id, query)
+      return items.map(({ objectValue }) => objectValue[field])
+    },
+  }
+}
+
+export function assertRefused(answer: LightMyRequestResponse, status: number, message: RegExp): Data {
+  assert.equal(answer.statusCode, status, answer.body)
+  assert.match(answer.json().error, message)
+  return answer.json().details
+}
+
+const tables = [
+  'sites', 'containers', 'objects', 'object_fields', 'object_versions', 'preview_tokens', 'group_revisions', 'changes',
+] as const // biome-ignore format: one line reads better
+
+/** Every row of a content database, so that a test can say: nothing at all was changed. */
+export async function everythingIn({ database }: GroupStore): Promise<Record<string, string[]>> {
+  const dump: Record<string, string[]> = {}
+  for (const table of tables) {
+    const rows = await database.read.selectFrom(table).selectAll().execute()
+    dump[table] = rows.map((row) => JSON.stringify(row)).toSorted()
+  }
+  return dump
+}
+
+const inOrder = (rows: readonly object[]): string[] =>
+  rows.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted()
+
+/** The index and the search texts are exactly what the stored values and schemas give. */
+export async function assertIndexIsRight(group: GroupStore): Promise<void> {
+  const containers = new Map((await listContainers(group)).map((container) => [container.id, container]))
+  const { read } = group.database
+  const rows = await read.selectFrom('objects').selectAll().where('group_id', '=', group.groupId).execute()
+  const wanted = rows.flatMap((row) => {
+    const container = containers.get(row.container_id)
+    assert.ok(container, 'an object has its container')
+    assert.equal(row.search_text, searchTextOf(container.schema, JSON.parse(row.value)))
+    return fieldRowsOf(container, toStoredObject(row))
+  })
+  const stored = await read
+    .selectFrom('object_fields')
+    .selectAll()
+    .where('object_id', 'in', (eb) => eb.selectFrom('objects').select('id').where('group_id', '=', group.groupId))
+    .execute()
+  assert.deepEqual(inOrder(stored), inOrder(wanted))
+}
+
+/** The group's changes are numbered 1, 2, 3 … up to the last one. */
+export async function assertNoGaps({ groupId, database }: GroupStore): Promise<void> {
+  const rows = await database.read
+    .selectFrom('changes')
+    .select('seq')
+    .where('group_id', '=', groupId)
+    .orderBy('seq')
+    .execute()
+  const state = await database.read
+    .selectFrom('group_revisions')
+    .select('last_seq')
+    .where('group_id', '=', groupId)
+    .executeTakeFirst()
+  assert.deepEqual(
+    rows.map(({ seq }) => seq),
+    rows.map((_, position) => position + 1),
+  )
+  assert.equal(state?.last_seq ?? 0, rows.length)
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import type { LightMyRequestResponse } from 'fastify'
+import type { GroupRole } from '../../src/roles.ts'
+import { createAdminToken, type NewAdminToken } from '../../src/store/admin-tokens.ts'
+import type { NewGroup } from '../../src/store/groups.ts'
+import { addMember, createUser, type NewUser, type User } from '../../src/store/users.ts'
+import { authoring } from './authoring.ts'
+import { createHarness, type Harness, type TestEngine, type TestGroup } from './harness.ts'
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+
+/** Somebody with a token; `token` makes further ones, narrowed as wanted. */
+export interface TestUser {
+  user: User
+  token: string
+  newToken(narrowed?: NewAdminToken): Promise<string>
+}
+
+export interface ManagedGroup extends TestGroup {
+  groupId: string
+  members: Record<GroupRole, TestUser>
+  /** A token of a user of each role, who has no other group. */
+  tokens: Record<GroupRole, string>
+}
+
+export interface Managing extends Harness {
+  /** An administrator's token, which `call` and `ask` use unless told otherwise. */
+  admin: string
+  /** Any request, and its answer. A token of null sends none. */
+  call(method: Method, path: string, body?: object, token?: string | null): Promise<LightMyRequestResponse>
+  /** A request that must succeed, and the `data` of its answer. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  ask(method: Method, path: string, body?: object, token?: string | null): Promise<any>
+  newUser(input?: Partial<NewUser>, roles?: Record<string, GroupRole>): Promise<TestUser>
+  newManagedGroup(input?: Partial<NewGroup>): Promise<ManagedGroup>
+}
+
+const unlimited = { MANAGE_RATE_LIMIT: '1000000/1000000' }
+
+type Options = Parameters<typeof createHarness>[1]
+
+/** A harness with an administrator, who calls the management API. */
+export async function createManaging(engine: TestEngine, options: Options = {}): Promise<Managing> {
+  const created = await createHarness(engine, { ...options, env: { ...unlimited, ...options.env } })
+  const { service, clock, newGroup } = created
+  const { store } = service
+  const app = service.manageApp ?? service.app
+
+  async function newUser(input: Partial<NewUser> = {}, roles: Record<string, GroupRole> = {}): Promise<TestUser> {
+    const user = await createUser(store, { name: 'Somebody', ...input }, authoring(clock.now))
+    for (const [groupId, role] of Object.entries(roles))
+      await addMember(store, groupId, user, role, authoring(clock.now))
+    const newToken = async (narrowed: NewAdminToken = {}) =>
+      (await createAdminToken(store, user, narrowed, authoring(clock.now))).token
+    return { user, token: await newToken(), newToken }
+  }
+
+  async function newManagedGroup(input: Partial<NewGroup> = {}): Promise<ManagedGroup> {
+    const group = await newGroup(input)
+    const groupId = group.group.id
+    const member = (role: GroupRole) => newUser({ name: `The ${role}` }, { [groupId]: role })
+    const members = { owner: await member('owner'), editor: await member('editor'), viewer: await member('viewer') }
+    const { owner, editor, viewer } = members
+    return { ...group, groupId, members, tokens: { owner: owner.token, editor: editor.token, viewer: viewer.token } }
+  }
+
+  const { token: admin } = await newUser({ name: 'The administrator', administrator: true })
+
+  const call: Managing['call'] = (method, path, body, token = admin) =>
+    app.inject({
+      method,
+      url: path,
+      ...(body !== undefined && { payload: body }),
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+    })
+
+  const ask: Managing['ask'] = async (...request) => {
+    const answer = await call(...request)
+    assert.ok(answer.statusCode < 300, `${request[0]} ${request[1]}: ${answer.statusCode} ${answer.body}`)
+    return answer.json().data
+  }
+
+  return { ...created, admin, call, ask, newUser, newManagedGroup }
+}
+
+/** For one test, closed when the test or suite that asked for it ends. */
+export async function managing(engine: TestEngine, options?: Options): Promise<Managing> {
+  const created = await createManaging(engine, options)
+  after(() => created.close())
+  return created
+}

@@ -1,0 +1,29 @@
+import { parseSchema } from '../../src/content/schema.ts'
+import { changeSchema } from '../../src/store/change-schema.ts'
+import { findCollection } from '../../src/store/containers.ts'
+import { openGroup } from '../../src/store/groups.ts'
+import { openStore } from '../../src/store/open.ts'
+import { write } from './authoring.ts'
+
+/** Changes the schema of a collection in a process of its own. Prints how many statements have run, after each. */
+const { place, change, nowMs } = JSON.parse(process.argv[2] ?? '')
+let statements = 0
+const { dataDir, databaseUrl, database, groupId, collectionId } = place
+const store = await openStore({
+  dataDir,
+  databaseUrl,
+  clock: () => nowMs,
+  onConnectionError: () => {},
+  onQuery: () => {
+    statements += 1
+    process.stdout.write(`${statements}\n`)
+  },
+})
+const group = await openGroup(store, { database, groupID: groupId })
+await write(group, nowMs, async (writer) => {
+  const collection = await findCollection(writer.group, collectionId)
+  if (!collection) throw new Error('The collection is gone.')
+  const { schema, renames, defaults } = change
+  await changeSchema(writer, collection, { schema: parseSchema(schema), renames, defaults }, { allowLoss: true })
+})
+await store.close()

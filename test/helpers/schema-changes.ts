@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Config } from '../../src/config.ts'
+import type { TestGroup } from './harness.ts'
+
+/** Two schemas of one collection, and the way from each to the other: fields added, renamed, retyped and removed. */
+export const oldSchema = {
+  n: { type: 'integer' },
+  title: { type: 'text', required: true },
+  rank: { type: 'integer' },
+  price: { type: 'text' },
+  kind: { type: 'text' },
+  old: { type: 'text' },
+}
+export const newSchema = {
+  n: { type: 'integer' },
+  headline: { type: 'text', required: true },
+  rank: { type: 'text' },
+  price: { type: 'decimal' },
+  kind: { type: 'enum', values: ['bread', 'cake'] },
+  tags: { type: 'list', of: { type: 'text' } },
+}
+export const toNew = { schema: newSchema, renames: { title: 'headline' }, defaults: { tags: ['fresh'] } }
+export const toOld = { schema: oldSchema, renames: { headline: 'title' }, defaults: { old: 'stale' } }
+
+const common = (n: number) => ({ n, price: `${n % 90}.50`, kind: n % 2 === 0 ? 'bread' : 'cake' })
+export const oldValue = (n: number) => ({ ...common(n), title: `Title ${n}`, rank: n % 7, old: 'stale' })
+export const newValue = (n: number) => ({ ...common(n), headline: `Title ${n}`, rank: `${n % 7}`, tags: ['fresh'] })
+
+/** Under which of the two schemas a value is complete; anything else is a mixture. */
+export function sideOf({ n, rank, ...value }: Record<string, unknown>): 'old' | 'new' | 'mixture' {
+  const names = Object.keys(value)
+    .filter((name) => name !== '_id' && name !== 'mediaFields')
+    .toSorted()
+    .join()
+  if (names === 'kind,old,price,title' && typeof rank === 'number') return 'old'
+  return names === 'headline,kind,price,tags' && typeof rank === 'string' ? 'new' : 'mixture'
+}
+
+export interface Place {
+  dataDir: string
+  databaseUrl: string | undefined
+  database: string
+  groupId: string
+  collectionId: string
+}
+
+export const placeOf = (
+  { dataDir, databaseUrl }: Config,
+  { group }: Pick<TestGroup, 'group'>,
+  collectionId: string,
+): Place => ({ dataDir, databaseUrl, database: group.database, groupId: group.id, collectionId })
+
+export interface Changer {
+  child: ChildProcess
+  /** How many statements it has run. */
+  statements(): number
+  /** Resolves when it has ended, whether by itself or not. */
+  ended: Promise<number | null>
+}
+
+const script = join(import.meta.dirname, 'schema-changer.ts')
+
+export function startChanger(place: Place, change: object, nowMs: number): Changer {
+  const child = spawn(process.execPath, [script, JSON.stringify({ place, change, nowMs })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let statements = 0
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    statements += chunk.split('\n').length - 1
+  })
+  return { child, statements: () => statements, ended: once(child, 'close').then(([code]) => code) }
+}

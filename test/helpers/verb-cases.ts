@@ -1,0 +1,242 @@
+import type { Container } from '../../src/content/model.ts'
+import { verbs } from '../../src/manage/index.ts'
+import type { Verb } from '../../src/manage/verb.ts'
+import { createAdminToken } from '../../src/store/admin-tokens.ts'
+import type { NewObject } from '../../src/store/objects.ts'
+import { authoring, createApiKey, createPreviewToken, createSite } from './authoring.ts'
+import type { ManagedGroup, Managing, Method } from './manage.ts'
+
+export type Input = Record<string, unknown>
+
+/** A group with something of every kind, in which every verb can be called. */
+export interface Scene {
+  created: Managing
+  group: ManagedGroup
+  posts: Container
+  stripe: Container
+  /** A text that was not there before; all of a scene's begin with its mark. */
+  fresh(): string
+}
+
+export async function setScene(created: Managing, mark = 'plain'): Promise<Scene> {
+  let count = 0
+  const fresh = () => `${mark}-${++count}`
+  const group = await created.newManagedGroup({ name: fresh() })
+  const posts = await group.collection(fresh(), {
+    title: { type: 'text', required: true },
+    done: { type: 'boolean' },
+    cover: { type: 'image' },
+  })
+  const stripe = await group.integration('stripe', { name: { type: 'text' }, productType: { type: 'text' } })
+  const scene = { created, group, posts, stripe, fresh }
+  // Something of each kind that lists show.
+  for (const make of [newObject, newSubmission, newProduct, newSite, newPreview, newKey, newToken]) await make(scene)
+  return scene
+}
+
+async function newObject({ group, posts, fresh }: Scene, more: Partial<NewObject> = {}): Promise<string> {
+  const [object] = await group.add(posts, { value: { title: fresh() }, ...more })
+  return object?.id ?? ''
+}
+
+const newSubmission = (scene: Scene) => newObject(scene, { review: 'pending', archived: true })
+
+async function newProduct({ group, stripe, fresh }: Scene): Promise<string> {
+  const value = { name: fresh(), productType: 'Bread' }
+  const [product] = await group.add(stripe, { value, externalId: fresh(), accountHandle: 'main' })
+  return product?.id ?? ''
+}
+
+/** Of two versions. */
+async function newChangedObject(scene: Scene): Promise<string> {
+  const { group, created, fresh } = scene
+  const objectId = await newObject(scene)
+  const change = { version: 1, objectValue: { title: fresh() } }
+  await created.ask('PATCH', `/manage/groups/${group.groupId}/objects/${objectId}`, change)
+  return objectId
+}
+
+async function newSite({ group, created, fresh }: Scene): Promise<string> {
+  const site = { name: fresh(), domainName: '', settings: { motto: fresh() } }
+  return (await createSite(group.store, site, created.clock.now)).id
+}
+
+const newCollection = async ({ group, fresh }: Scene) =>
+  (await group.collection(fresh(), { title: { type: 'text' } })).id
+
+async function newPreview(scene: Scene): Promise<string> {
+  const { group, created } = scene
+  return (await createPreviewToken(group.store, { objectId: await newObject(scene) }, created.clock.now)).id
+}
+
+const newKey = async ({ group, created, fresh }: Scene) =>
+  (await createApiKey(created.service.store, group.groupId, fresh(), created.clock.now)).id
+
+const newUser = async ({ created, fresh }: Scene) => (await created.newUser({ name: fresh() })).user.id
+
+const newMember = async ({ created, group, fresh }: Scene) =>
+  (await created.newUser({ name: fresh() }, { [group.groupId]: 'viewer' })).user.id
+
+/** One that opens this group only. */
+async function newToken({ created, group, fresh }: Scene): Promise<{ userId: string; tokenId: string }> {
+  const { user } = group.members.viewer
+  const wanted = { label: fresh(), groupId: group.groupId }
+  const { id } = await createAdminToken(created.service.store, user, wanted, authoring(created.clock.now))
+  return { userId: user.id, tokenId: id }
+}
+
+const onObject = async (scene: Scene) => ({ objectId: await newObject(scene) })
+const pagesOf = (collectionId: string) => [{ name: 'Home', slug: 'home', collections: [{ collectionId }] }]
+
+/** Input that each verb takes, with a subject of its own where it changes one. `groupId` is added where it is missing. */
+const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
+  'group create': ({ fresh }) => ({ name: fresh(), tier: 'pro' }),
+  'group list': () => ({}),
+  'group show': () => ({}),
+  'group rename': ({ fresh }) => ({ name: fresh() }),
+  'group set-tier': ({ fresh }) => ({ tier: Number(fresh().split('-').at(-1)) % 2 === 0 ? 'pro' : 'basic' }),
+  'group set-versions': ({ fresh }) => ({ versionsKept: Number(fresh().split('-').at(-1)) }),
+  'group freeze': () => ({}),
+  'group unfreeze': () => ({}),
+  'group delete': async ({ created, fresh }) => {
+    const { groupId, group } = await created.newManagedGroup({ name: fresh() })
+    return { groupId, confirm: group.name }
+  },
+  whoami: () => ({}),
+  'user create': ({ fresh }) => ({ name: fresh(), email: `${fresh()}@people.example`, administrator: true }),
+  'user list': () => ({}),
+  'user disable': async (scene) => ({ userId: await newUser(scene) }),
+  'user enable': async (scene) => ({ userId: await newUser(scene) }),
+  'token create': async (scene) => ({
+    userId: await newMember(scene),
+    label: scene.fresh(),
+    groupId: scene.group.groupId,
+    role: 'viewer',
+    lifeSeconds: 3600,
+  }),
+  'token list': async (scene) => ({ userId: (await newToken(scene)).userId }),
+  'token revoke': newToken,
+  'member list': () => ({}),
+  'member add': ({ fresh }) => ({ email: `${fresh()}@people.example`, name: fresh(), role: 'owner' }),
+  'member set-role': async (scene) => ({ userId: await newMember(scene), role: 'editor' }),
+  'member remove': async (scene) => ({ userId: await newMember(scene) }),
+  'member token': async (scene) => ({ userId: await newMember(scene), label: scene.fresh(), lifeSeconds: 3600 }),
+  'member tokens': () => ({}),
+  'member revoke-token': async (scene) => ({ tokenId: (await newToken(scene)).tokenId }),
+  'key create': ({ fresh }) => ({ label: fresh() }),
+  'key list': () => ({}),
+  'key revoke': async (scene) => ({ keyId: await newKey(scene) }),
+  'key rotate': async (scene) => ({ keyId: await newKey(scene), graceSeconds: 60 }),
+  'site create': async ({ fresh, posts }) => ({
+    name: fresh(),
+    domainName: 'www.shop.example',
+    settings: { motto: fresh(), pages: pagesOf(posts.id) },
+    allowedOrigins: ['https://shop.example'],
+    allowedRecipients: ['hello@shop.example'],
+  }),
+  'site list': () => ({}),
+  'site show': async (scene) => ({ siteId: await newSite(scene) }),
+  'site update': async (scene) => ({
+    siteId: await newSite(scene),
+    version: 1,
+    name: scene.fresh(),
+    settings: { motto: null, pages: pagesOf(scene.posts.id) },
+  }),
+  'site delete': async (scene) => ({ siteId: await newSite(scene) }),
+  'collection create': ({ fresh }) => ({
+    name: fresh(),
+    schema: { title: { type: 'text' } },
+    accepts: ['createReview'],
+    moderation: true,
+  }),
+  'collection list': () => ({}),
+  'collection show': ({ posts }) => ({ collectionId: posts.id }),
+  'collection update': async (scene) => ({
+    collectionId: await newCollection(scene),
+    version: 1,
+    name: scene.fresh(),
+    moderation: true,
+  }),
+  'collection change-schema': async (scene) => ({
+    collectionId: await newCollection(scene),
+    version: 1,
+    schema: { heading: { type: 'text' } },
+    renames: { title: 'heading' },
+    defaults: { heading: scene.fresh() },
+    allowLoss: false,
+    dryRun: false,
+  }),
+  'collection delete': async (scene) => ({ collectionId: await newCollection(scene), force: true }),
+  'object create': ({ fresh, posts }) => ({
+    collectionId: posts.id,
+    objectValue: { title: fresh() },
+    publishDate: '2026-05-01T00:00:00Z',
+    archived: false,
+  }),
+  'object list': ({ posts }) => ({ collectionId: posts.id, status: 'published', limit: 50, sort: 'title:asc' }),
+  'object show': onObject,
+  'object update': async (scene) => ({ ...(await onObject(scene)), version: 1, objectValue: { title: scene.fresh() } }),
+  'object patch': async (scene) => ({
+    ...(await onObject(scene)),
+    version: 1,
+    objectValue: { done: true },
+    draft: true,
+  }),
+  'object delete': async (scene) => ({ ...(await onObject(scene)), version: 1 }),
+  'object duplicate': onObject,
+  'object publish': async (scene) => ({ objectId: await newObject(scene, { archived: true }), version: 1 }),
+  'object schedule': async (scene) => ({ ...(await onObject(scene)), publishDate: '2026-05-01T00:00:00Z' }),
+  'object unpublish': onObject,
+  'object archive': onObject,
+  'object restore': async (scene) => ({ objectId: await newObject(scene, { archived: true }) }),
+  'object create-many': ({ fresh, posts }) => ({
+    collectionId: posts.id,
+    items: [{ objectValue: { title: fresh() } }, { objectValue: { title: fresh() }, draft: true }],
+  }),
+  'object bulk': async (scene) => ({ action: 'archive', items: [await onObject(scene), await onObject(scene)] }),
+  'object versions': onObject,
+  'object diff': async (scene) => ({ objectId: await newChangedObject(scene), from: 1, to: 2 }),
+  'object restore-version': async (scene) => ({ objectId: await newChangedObject(scene), toVersion: 1, version: 2 }),
+  'preview create': async (scene) => ({ ...(await onObject(scene)), lifeSeconds: 3600, maxUses: 3 }),
+  'preview list': onObject,
+  'preview revoke': async (scene) => ({ previewId: await newPreview(scene) }),
+  'integration list': () => ({}),
+  'product list': () => ({ type: 'stripe', accountHandle: 'main', limit: 50 }),
+  'product show': async (scene) => ({ productId: await newProduct(scene) }),
+  'product update': async (scene) => ({
+    productId: await newProduct(scene),
+    version: 1,
+    productType: scene.fresh(),
+    publishDate: null,
+    archived: true,
+  }),
+  'submission list': ({ posts }) => ({ collectionId: posts.id, review: 'pending' }),
+  'submission approve': async (scene) => ({ objectId: await newSubmission(scene) }),
+  'submission reject': async (scene) => ({ objectId: await newSubmission(scene) }),
+  'submission export': ({ posts }) => ({ collectionId: posts.id }),
+  'audit list': async (scene) => ({ subjectId: await newObject(scene), limit: 50 }),
+  'audit list-all': () => ({ limit: 50 }),
+  'event list': () => ({ since: 0, limit: 50 }),
+}
+
+/** A new verb needs an entry above; until then nothing holds it to what all verbs promise. */
+export const verbsWithoutCase = (): string[] => verbs.map(({ name }) => name).filter((name) => !inputs[name])
+
+export async function inputFor(verb: Verb, scene: Scene): Promise<Input> {
+  const input = await inputs[verb.name]?.(scene)
+  return { ...(verb.inGroup && { groupId: scene.group.groupId }), ...input }
+}
+
+export const namesInPath = ({ path }: Verb): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+
+export const takesBody = ({ method }: Verb): boolean => method !== 'GET' && method !== 'DELETE'
+
+/** The verb as a request: what stands in its path, and the rest in the query string or the body. */
+export function requestOf(verb: Verb, input: Input): [method: Method, path: string, body: object | undefined] {
+  const inPath = namesInPath(verb)
+  const path = verb.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))
+  if (takesBody(verb)) return [verb.method, path, rest.length > 0 ? Object.fromEntries(rest) : undefined]
+  const query = new URLSearchParams(rest.map(([name, value]) => [name, String(value)])).toString()
+  return [verb.method, query === '' ? path : `${path}?${query}`, undefined]
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { verbs } from '../../src/manage/index.ts'
+import { makeAdminToken } from '../../src/secrets.ts'
+import { findGroupById, updateGroup } from '../../src/store/groups.ts'
+import { authoring } from '../helpers/authoring.ts'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { createManaging, managing } from '../helpers/manage.ts'
+import { inputFor, requestOf, setScene } from '../helpers/verb-cases.ts'
+
+interface Ids {
+  groupId: string
+  userId: string
+  tokenId: string
+}
+
+const strictToStrangers = 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9'
+
+describe('the rate limit of the management API', () => {
+  it('is one for all tokens of a user, leaves others alone, and says when to come back', async () => {
+    const { call, newUser, clock } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '2/3' } })
+    const [busy, other] = [await newUser(), await newUser()]
+    const tokens = [busy.token, await busy.newToken(), await busy.newToken({ role: 'viewer' })]
+    for (const [position, token] of tokens.entries()) {
+      const { headers } = await call('GET', '/manage/whoami', undefined, token)
+      assert.match(String(headers.ratelimit), new RegExp(`^"manage";r=${2 - position};t=\\d+$`))
+      assert.equal(headers['ratelimit-policy'], '"manage";q=3;w=2')
+    }
+    for (const token of tokens) {
+      const refused = await call('GET', '/manage/whoami', undefined, token)
+      assertFailure(refused, 429, 'RateLimited')
+      assert.equal(refused.headers['retry-after'], '1')
+    }
+    assert.equal((await call('GET', '/manage/whoami', undefined, other.token)).statusCode, 200)
+    clock.now += 500
+    assert.equal((await call('GET', '/manage/whoami', undefined, busy.token)).statusCode, 200)
+    assertFailure(await call('GET', '/manage/whoami', undefined, busy.token), 429, 'RateLimited')
+  })
+
+  it('is by address for tokens that are not valid, and does not touch a user at the same address', async () => {
+    const { call, admin, app, clock } = await managing('sqlite', { env: { RATE_LIMITS: strictToStrangers } })
+    const guess = () => call('GET', '/manage/whoami', undefined, makeAdminToken())
+    for (const answer of [await guess(), await guess()]) assertFailure(answer, 401, 'Unauthorized')
+    assertFailure(await guess(), 429, 'RateLimited')
+    assertFailure(await call('GET', '/manage/whoami', undefined, null), 429, 'RateLimited')
+    assert.equal((await call('GET', '/manage/whoami', undefined, admin)).statusCode, 200)
+    const elsewhere = await app.inject({ url: '/manage/whoami', remoteAddress: '10.1.2.3' })
+    assertFailure(elsewhere, 401, 'Unauthorized')
+    clock.now += 1000
+    assertFailure(await guess(), 401, 'Unauthorized')
+  })
+})
+
+describe('the port of the management API', () => {
+  const portOf = (app: FastifyInstance | undefined) => app?.server.address() as AddressInfo
+  const statusOf = async ({ address, port }: AddressInfo, path: string, token = '') =>
+    (
+      await fetch(`http://${address}:${port}${path}`, {
+        headers: { authorization: `Bearer ${token}` },
+        redirect: 'manual',
+      })
+    ).status
+
+  it('is that of the delivery API unless another is set', async () => {
+    const { service, app, admin } = await managing('sqlite')
+    await service.listen()
+    assert.equal(service.manageApp, undefined)
+    assert.equal(await statusOf(portOf(app), '/manage/whoami', admin), 200)
+    assert.equal(await statusOf(portOf(app), '/tenant/siteDetails'), 401)
+  })
+
+  it('serves only the management API where it is its own, and the other one only delivery', async () => {
+    const { service, app, admin } = await managing('sqlite', { env: { MANAGE_PORT: '0' } })
+    await service.listen()
+    const [main, manage] = [portOf(app), portOf(service.manageApp)]
+    assert.notEqual(main.port, manage.port)
+    for (const path of ['/manage', '/manage/whoami', '/manage/groups', '/manage/docs', '/manage/openapi.json'])
+      assert.equal(await statusOf(main, path, admin), 404, path)
+    assert.equal(await statusOf(manage, '/manage/whoami', admin), 200)
+    assert.equal(await statusOf(manage, '/manage/docs'), 200)
+    for (const path of ['/tenant/siteDetails', '/tenant/preview', '/media/b/k', '/docs', '/openapi.json', '/'])
+      assert.equal(await statusOf(manage, path), 404, path)
+    assert.equal(await statusOf(main, '/tenant/siteDetails'), 401)
+    for (const address of [main, manage])
+      for (const path of ['/healthz', '/readyz']) assert.equal(await statusOf(address, path), 200)
+  })
+
+  it('can be "off": then there is no management API', async () => {
+    const { service, app, admin } = await managing('sqlite', { env: { MANAGE_PORT: 'off' } })
+    assert.equal(service.manageApp, undefined)
+    for (const url of ['/manage', '/manage/whoami', '/manage/groups', '/manage/docs', '/manage/openapi.json']) {
+      const answer = await app.inject({ url, headers: { authorization: `Bearer ${admin}` } })
+      assertFailure(answer, 404, 'NotFound')
+    }
+  })
+
+  it('listens where MANAGE_HOST says, and else where HOST does', async () => {
+    const apart = await managing('sqlite', { env: { MANAGE_PORT: '0', MANAGE_HOST: '127.0.0.2' } })
+    await apart.service.listen()
+    assert.equal(portOf(apart.app).address, '127.0.0.1')
+    assert.equal(portOf(apart.service.manageApp).address, '127.0.0.2')
+    const together = await managing('sqlite', { env: { MANAGE_PORT: '0', HOST: '127.0.0.3' } })
+    await together.service.listen()
+    assert.equal(portOf(together.service.manageApp).address, '127.0.0.3')
+  })
+
+  it('is closed with the service', async () => {
+    const { service, close } = await createManaging('sqlite', { env: { MANAGE_PORT: '0' } })
+    await service.listen()
+    const address = portOf(service.manageApp)
+    await close()
+    await assert.rejects(statusOf(address, '/healthz'))
+  })
+})
+
+onBothEngines('what becomes of access', (engine) => {
+  const changes: Record<
+    string,
+    [status: number, method: 'POST' | 'DELETE', path: (ids: Ids) => string, body?: object]
+  > = {
+    'a user who was disabled': [401, 'POST', ({ userId }) => `users/${userId}/disable`],
+    'a token that was revoked': [401, 'POST', ({ userId, tokenId }) => `users/${userId}/tokens/${tokenId}/revoke`],
+    'a member who was removed': [404, 'DELETE', ({ groupId, userId }) => `groups/${groupId}/members/${userId}`],
+    'a member with a smaller role': [
+      403,
+      'POST',
+      ({ groupId, userId }) => `groups/${groupId}/members/${userId}/role`,
+      { role: 'viewer' },
+    ],
+  }
+  for (const [who, [status, method, path, body]] of Object.entries(changes)) {
+    it(`${who} is refused at the latest after 1 second`, async () => {
+      const { ask, call, newManagedGroup, clock } = await managing(engine)
+      const { groupId, members } = await newManagedGroup()
+      const { token, user } = members.editor
+      const { items } = await ask('GET', `/manage/users/${user.id}/tokens`)
+      const edit = () => call('GET', `/manage/groups/${groupId}/previews`, undefined, token)
+      assert.equal((await edit()).statusCode, 200)
+      await ask(method, `/manage/${path({ groupId, userId: user.id, tokenId: items[0]._id })}`, body)
+      clock.now += 1000
+      assert.equal((await edit()).statusCode, status)
+    })
+  }
+
+  it('a frozen group can be managed, and is not delivered', async () => {
+    const { ask, call, newManagedGroup, clock } = await managing(engine)
+    const { groupId, get, tokens } = await newManagedGroup()
+    await ask('POST', `/manage/groups/${groupId}/freeze`)
+    clock.now += 1000
+    assertFailure(await get('/tenant/integrationObjects?type=stripe'), 400, 'GroupFrozen')
+    const made = await call('POST', `/manage/groups/${groupId}/sites`, { name: 'Site' }, tokens.owner)
+    assert.equal(made.statusCode, 201)
+    assert.equal((await call('POST', `/manage/groups/${groupId}/unfreeze`, undefined, tokens.owner)).statusCode, 403)
+    await ask('POST', `/manage/groups/${groupId}/unfreeze`)
+    clock.now += 1000
+    assert.equal((await get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+  })
+
+  it('a group that is being deleted answers 409 to everything but its deletion, which ends it', async () => {
+    const created = await managing(engine)
+    const { service, clock, call, ask } = created
+    const scene = await setScene(created)
+    const { groupId, group, key, tokens } = scene.group
+    const inputs = new Map(await Promise.all(verbs.map(async (verb) => [verb, await inputFor(verb, scene)] as const)))
+    const interrupted = { frozen: true, deletingMs: clock.now }
+    await updateGroup(service.store, await findGroupById(service.store, groupId), interrupted, authoring(clock.now))
+    for (const verb of verbs.filter(({ inGroup, name }) => inGroup && name !== 'group delete'))
+      assertFailure(await call(...requestOf(verb, inputs.get(verb) ?? {})), 409, 'Conflict', /being deleted/)
+    clock.now += 1000
+    assert.notEqual((await scene.group.get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+    assertFailure(await call('POST', `/manage/groups/${groupId}/delete`, { confirm: 'x' }), 400, 'ValidationError')
+    await ask('POST', `/manage/groups/${groupId}/delete`, { confirm: group.name })
+    clock.now += 1000
+    assertFailure(await call('GET', `/manage/groups/${groupId}`), 404, 'NotFound')
+    assertFailure(await call('GET', `/manage/groups/${groupId}`, undefined, tokens.owner), 404, 'NotFound')
+    const delivery = { url: '/tenant/integrationObjects?type=stripe', headers: { authorization: key } }
+    assertFailure(await created.app.inject(delivery), 401, 'Unauthorized')
+  })
+
+  it('two changes of a group at the same time lose neither', async () => {
+    const { ask, newManagedGroup } = await managing(engine)
+    const { groupId } = await newManagedGroup()
+    for (const round of [1, 2, 3, 4, 5]) {
+      await Promise.all([
+        ask('POST', `/manage/groups/${groupId}/freeze`),
+        ask('POST', `/manage/groups/${groupId}/rename`, { name: `Round ${round}` }),
+        ask('POST', `/manage/groups/${groupId}/versionsKept`, { versionsKept: round }),
+      ])
+      const { frozen, name, versionsKept } = await ask('GET', `/manage/groups/${groupId}`)
+      assert.deepEqual({ frozen, name, versionsKept }, { frozen: true, name: `Round ${round}`, versionsKept: round })
+      await ask('POST', `/manage/groups/${groupId}/unfreeze`)
+    }
+  })
+
+  it('is recorded with the address of who asked, also behind a proxy', async () => {
+    const { app, admin, ask, newManagedGroup } = await managing(engine, { env: { TRUST_PROXY: '127.0.0.1' } })
+    const { groupId } = await newManagedGroup()
+    const headers = { authorization: `Bearer ${admin}`, 'x-forwarded-for': '203.0.113.7' }
+    await app.inject({ method: 'POST', url: `/manage/groups/${groupId}/freeze`, headers })
+    const { items } = await ask('GET', `/manage/groups/${groupId}/audit?limit=1`)
+    assert.equal(items[0].from, '203.0.113.7')
+    assert.equal(items[0].what, 'group.freeze')
+  })
+})

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { LightMyRequestResponse } from 'fastify'
+import { makeId } from '../../src/ids.ts'
+import { verbs } from '../../src/manage/index.ts'
+import { makeAdminToken } from '../../src/secrets.ts'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { assertUnchanged } from '../helpers/dump.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { createManaging, type ManagedGroup, type Managing, type Method } from '../helpers/manage.ts'
+
+const bodyLimitBytes = 8 * 1024 * 1024
+const methods: Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+function assertSecurityHeaders({ headers }: LightMyRequestResponse): void {
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['referrer-policy'], 'no-referrer')
+  assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'")
+  assert.match(String(headers['x-request-id']), /^[0-9a-f]{24}$/)
+  assert.equal(headers['cache-control'], 'no-store')
+  for (const name of ['server', 'x-powered-by', 'access-control-allow-origin', 'etag', 'set-cookie'])
+    assert.equal(headers[name], undefined, name)
+}
+
+onBothEngines('a request to the management API', (engine) => {
+  let created: Managing
+  let group: ManagedGroup
+  before(async () => {
+    created = await createManaging(engine)
+    group = await created.newManagedGroup()
+  })
+  after(() => created.close())
+
+  /** A body as it stands, with any Content-Type, or none. */
+  const send = (url: string, payload: string | Buffer, contentType: string | undefined = 'application/json') =>
+    created.app.inject({
+      method: 'POST',
+      url,
+      payload,
+      headers: { authorization: `Bearer ${created.admin}`, ...(contentType && { 'content-type': contentType }) },
+    })
+  const keysPath = () => `/manage/groups/${group.groupId}/keys`
+
+  const changingNothing = (work: () => Promise<void>) => assertUnchanged(created.service.store, work)
+
+  it('is answered with the envelope and security headers, and nothing of it is stored by a cache', async () => {
+    for (const path of ['/manage/whoami', '/manage/groups', `/manage/groups/${group.groupId}`]) {
+      const answer = await created.call('GET', path)
+      assert.equal(answer.statusCode, 200)
+      assert.deepEqual(Object.keys(answer.json()), ['success', 'data', 'error'])
+      assertSecurityHeaders(answer)
+    }
+    assertSecurityHeaders(await created.call('POST', keysPath()))
+  })
+
+  it('needs no body where nothing must be said, and none of a type without one', async () => {
+    assert.equal((await created.call('POST', keysPath())).statusCode, 201)
+    assert.equal((await send(keysPath(), '{}')).statusCode, 201)
+    const answer = await created.call('POST', `/manage/groups/${group.groupId}/rename`)
+    assertFailure(answer, 400, 'ValidationError', /^name is required\.$/)
+  })
+
+  it('is 415 with a body that is not sent as JSON', () =>
+    changingNothing(async () => {
+      for (const contentType of [
+        'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/octet-stream',
+        'application/jsonx', 'application/vnd.api+json', 'text/json', 'json', '*/*', '', 'application/json, text/plain',
+      ]) {
+        const answer = await send(keysPath(), '{"label":"x"}', contentType)
+        assertFailure(answer, 415, 'UnsupportedMediaType')
+        assertSecurityHeaders(answer)
+      }
+    })) // biome-ignore format: two lines read better
+
+  const badBodies: Record<string, string> = {
+    nothing: '',
+    'a space': ' ',
+    'half an object': '{"label":"x"',
+    'two objects': '{}{}',
+    'single quotes': "{'label':'x'}",
+    'a trailing comma': '{"label":"x",}',
+    NaN: '{"label":NaN}',
+    'a raw NUL': '{"label":"\0"}',
+    'a byte order mark inside': '{\ufeff"label":"x"}',
+    'an array': '[{"label":"x"}]',
+    'a text': '"label"',
+    'a number': '1',
+    null: 'null',
+    true: 'true',
+    'an escaped NUL': '{"label":"a\\u0000b"}',
+    'half a character': '{"label":"\\ud800"}',
+    'half a character the other way': '{"label":"\\udc00\\ud800"}',
+    'a NUL in a name': '{"a\\u0000b":1}',
+    'a prototype': '{"__proto__":{"label":"x"}}',
+    'an escaped prototype': '{"\\u005f_proto__":{"label":"x"}}',
+    'a constructor’s prototype': '{"constructor":{"prototype":{"label":"x"}}}',
+    'arrays 100,000 deep': `{"label":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    'objects 100,000 deep': `{"label":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`,
+    'a million keys': `{${Array.from({ length: 200_000 }, (_, n) => `"k${n}":${n}`).join()}}`,
+  }
+  for (const [what, body] of Object.entries(badBodies)) {
+    it(`is 400 with ${what} for a body`, () =>
+      changingNothing(async () => {
+        const answer = await send(keysPath(), body)
+        assertFailure(answer, 400, 'ValidationError')
+        assert.ok(answer.body.length < 4000, `${answer.body.length} characters`)
+      }))
+  }
+
+  it('is 400 with settings, schemas and values that are nested without end, and never 500', () =>
+    changingNothing(async () => {
+      const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+      const base = `/manage/groups/${group.groupId}`
+      for (const [path, body] of [
+        [`${base}/sites`, `{"name":"x","settings":${deep}}`],
+        [`${base}/collections`, `{"name":"x","schema":${deep}}`],
+        [`${base}/collections/${makeId()}/objects`, `{"objectValue":${deep}}`],
+        [`${base}/objects/bulk`, `{"action":"patch","items":[{"objectId":"x","version":1,"objectValue":${deep}}]}`],
+      ] as const)
+        assertFailure(await send(path, body), 400, 'ValidationError', /nested/)
+    }))
+
+  it('is 413 with a body of more than 8 MB, and read up to exactly that', () =>
+    changingNothing(async () => {
+      const body = (bytes: number) => `{"label":"${'x'.repeat(bytes - 12)}"}`
+      assertFailure(await send(keysPath(), body(bodyLimitBytes + 1)), 413, 'PayloadTooLarge')
+      assertFailure(await send(keysPath(), body(bodyLimitBytes)), 400, 'ValidationError', /^label must have at most/)
+    }))
+
+  it('is refused before its body is read where the token is not valid', async () => {
+    const answer = await created.app.inject({
+      method: 'POST',
+      url: keysPath(),
+      payload: Buffer.alloc(bodyLimitBytes * 2),
+      headers: { 'content-type': 'application/json' },
+    })
+    assertFailure(answer, 401, 'Unauthorized')
+  })
+
+  it('is never 500 for a number too large to be', async () => {
+    const schema = { count: { type: 'integer' }, price: { type: 'decimal' } }
+    const posts = await group.collection('Numbers', schema)
+    const base = `/manage/groups/${group.groupId}`
+    const numbers = ['1e400', '-1e400', '1e308', '9007199254740993', '99999999999999999999', '-1', '1.5', '2147483648']
+    for (const number of numbers) {
+      const answers = [
+        await send(`${base}/versionsKept`, `{"versionsKept":${number}}`),
+        await send(`${base}/previews`, `{"objectId":"x","maxUses":${number}}`),
+        await send(`${base}/previews`, `{"objectId":"x","lifeSeconds":${number}}`),
+        await send(`${base}/keys/x/rotate`, `{"graceSeconds":${number}}`),
+        await send(`${base}/objects/x/publish`, `{"version":${number}}`),
+        await send(`${base}/collections/${posts.id}/schema`, `{"version":${number},"schema":{}}`),
+        await created.call('GET', `${base}/events?since=${number}`),
+        await created.call('GET', `${base}/submissions?skip=${number}`),
+        await created.call('GET', `${base}/objects/x/diff?from=${number}&to=${number}`),
+        await created.call('POST', `${base}/objects/x/versions/${number}/restore`),
+        await created.call('DELETE', `${base}/objects/x?version=${number}`),
+      ]
+      for (const { statusCode, body } of answers) assert.ok(statusCode < 500, `${number}: ${statusCode} ${body}`)
+    }
+    for (const value of ['{"count":1e400}', '{"count":9007199254740993}', '{"price":1e400}'])
+      assertFailure(
+        await send(`${base}/collections/${posts.id}/objects`, `{"objectValue":${value}}`),
+        400,
+        'ValidationError',
+      )
+  })
+
+  it('is 405 with Allow where the path takes other methods, and HEAD is one of those', async () => {
+    const matching = (path: string) =>
+      verbs.filter((verb) => new RegExp(`^${verb.path.replace(/:\w+/g, '[^/]+')}$`).test(path))
+    for (const path of new Set(verbs.map((verb) => verb.path.replace(/:\w+/g, '1')))) {
+      const allowed = methods.filter((method) => matching(path).some((verb) => verb.method === method))
+      for (const method of methods.filter((one) => !allowed.includes(one))) {
+        const answer = await created.call(method, path)
+        assert.equal(answer.statusCode, 405, `${method} ${path}`)
+        assert.equal(answer.headers.allow, allowed.join(', '), `${method} ${path}`)
+        if (method !== 'HEAD') assertFailure(answer, 405, 'MethodNotAllowed')
+        assertSecurityHeaders(answer)
+      }
+    }
+  })
+
+  it('is 404 for a path that is not there, whatever the token', async () => {
+    for (const path of ['/manage/nope', '/manage/', `/manage/groups/${group.groupId}/nope`, '/Manage/groups'])
+      for (const token of [created.admin, null, 'wrong']) {
+        const answer = await created.call('GET', path, undefined, token)
+        assertFailure(answer, 404, 'NotFound')
+        assertSecurityHeaders(answer)
+      }
+  })
+
+  it('is 400 for an id that nobody could have, and 404 for one that nobody has', async () => {
+    for (const id of ['x'.repeat(101), 'a%00b', '%ed%a0%80', '%zz'])
+      assertFailure(await created.call('GET', `/manage/groups/${group.groupId}/objects/${id}`), 400, 'ValidationError')
+    for (const id of ['x', '1', '..', '%2e%2e', '%2F', "'%20or%201=1", '__proto__', 'constructor', makeId()])
+      assertFailure(await created.call('GET', `/manage/groups/${group.groupId}/objects/${id}`), 404, 'NotFound')
+  })
+
+  it('has the envelope and security headers on every failure', async () => {
+    const { groupId, tokens } = group
+    const collection = { name: 'Taken', schema: {} }
+    await created.call('POST', `/manage/groups/${groupId}/collections`, collection)
+    const failures: [status: number, code: string, answer: LightMyRequestResponse][] = [
+      [400, 'ValidationError', await created.call('GET', '/manage/groups?x=1')],
+      [401, 'Unauthorized', await created.call('GET', '/manage/groups', undefined, null)],
+      [403, 'Forbidden', await created.call('POST', keysPath(), undefined, tokens.viewer)],
+      [404, 'NotFound', await created.call('GET', `/manage/groups/${makeId()}`)],
+      [409, 'Conflict', await created.call('POST', `/manage/groups/${groupId}/collections`, collection)],
+    ]
+    for (const [status, code, answer] of failures) {
+      assertFailure(answer, status, code)
+      assertSecurityHeaders(answer)
+    }
+  })
+
+  it('is 409 with both states in details where somebody was faster', async () => {
+    const { groupId } = group
+    const site = await created.ask('POST', `/manage/groups/${groupId}/sites`, { name: 'First' })
+    const answer = await created.call('PATCH', `/manage/groups/${groupId}/sites/${site._id}`, {
+      version: 7,
+      name: 'Mine',
+    })
+    assert.equal(answer.statusCode, 409)
+    assert.deepEqual(answer.json().details, { current: site, yours: { name: 'Mine' } })
+    assertSecurityHeaders(answer)
+  })
+})
+
+describe('the token of a request', () => {
+  it('comes as "Bearer <token>" and in no other way; every 401 says so', async () => {
+    const created = await createManaging('sqlite')
+    after(() => created.close())
+    const { key } = await created.newGroup()
+    const { admin, app } = created
+    const ask = (url: string, authorization?: string) =>
+      app.inject({ url, headers: authorization === undefined ? {} : { authorization } })
+    for (const good of [`Bearer ${admin}`, `bearer ${admin}`, `BEARER  ${admin}`])
+      assert.equal((await ask('/manage/whoami', good)).statusCode, 200)
+    const wrong = [
+      undefined, '', 'Bearer', 'Bearer ', admin, `Basic ${admin}`, `Token ${admin}`, `Bearer ${admin} x`, `Bearer${admin}`,
+      `Bearer "${admin}"`, `Bearer ${admin}x`, `Bearer ${admin.slice(0, -1)}`, `Bearer ${admin.toUpperCase()}`,
+      `Bearer ${makeAdminToken()}`, key, `Bearer ${key}`, `Bearer ${admin}, Bearer ${admin}`,
+    ] // biome-ignore format: a few lines read better
+    for (const authorization of wrong) {
+      const answer = await ask('/manage/whoami', authorization)
+      assertFailure(answer, 401, 'Unauthorized')
+      assert.equal(answer.headers['www-authenticate'], 'Bearer')
+    }
+    for (const url of [`/manage/whoami?token=${admin}`, `/manage/whoami?access_token=${admin}`])
+      assertFailure(await ask(url), 401, 'Unauthorized')
+    for (const authorization of [admin, `Bearer ${admin}`])
+      assertFailure(await ask('/tenant/siteDetails?siteId=x', authorization), 401, 'Unauthorized')
+  })
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { readRevision } from '../../src/store/revisions.ts'
+import { assertRefused, editing, everythingIn } from '../helpers/editing.ts'
+import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+
+async function withSite(engine: TestEngine) {
+  const created = await editing(engine)
+  const { does, group } = created
+  const posts = await does('POST', '/collections', { name: 'Posts', schema: {} })
+  const pages = [{ name: 'Blog', slug: 'blog', collections: [{ collectionId: posts._id }] }]
+  const settings = { colors: { primary: '#7c3aed' }, businessInfo: { name: 'Bakery' }, pages, logo: null }
+  const site = await does('POST', '/sites', { name: 'Bakery', domainName: 'bakery.example', settings })
+  return {
+    ...created,
+    posts,
+    pages,
+    settings,
+    site,
+    path: `/sites/${site._id}`,
+    siteDetails: async () => (await group.get(`/tenant/siteDetails?siteId=${site._id}`)).json().data,
+  }
+}
+
+onBothEngines('sites', (engine) => {
+  it('are made, listed, shown and delivered', async () => {
+    const { does, site, settings, path, siteDetails, pages } = await withSite(engine)
+    assert.deepEqual(site.settings, settings)
+    assert.deepEqual([site.version, site.allowedOrigins, site.allowedRecipients], [1, [], []])
+    const plain = await does('POST', '/sites', { name: 'Plain' })
+    assert.deepEqual([plain.domainName, plain.settings], ['', {}])
+    assert.deepEqual(await does('GET', '/sites'), { items: [site, plain], totalCount: 2 })
+    assert.deepEqual(await does('GET', path), site)
+    const delivered = await siteDetails()
+    assert.deepEqual([delivered.name, delivered.primary, delivered.pages], ['Bakery', '#7c3aed', pages])
+    assert.equal(delivered.siteDetails.values.primary, '#7c3aed')
+  })
+
+  it('are changed in part: each key of the settings that is given is replaced, null takes it away', async () => {
+    const { does, path, siteDetails, settings, clock } = await withSite(engine)
+    clock.now += 1000
+    const changes = { colors: { accent: '#fff' }, motto: { en: 'Fresh' }, businessInfo: null }
+    const after = await does('PATCH', path, { version: 1, settings: changes })
+    const expected = { colors: { accent: '#fff' }, pages: settings.pages, logo: null, motto: { en: 'Fresh' } }
+    assert.deepEqual(after.settings, expected)
+    assert.deepEqual([after.name, after.domainName, after.version], ['Bakery', 'bakery.example', 2])
+    assert.equal(after.updatedAt, new Date(clock.now).toISOString())
+    const delivered = await siteDetails()
+    assert.deepEqual([delivered.accent, delivered.primary, delivered.motto], ['#fff', undefined, { en: 'Fresh' }])
+    assert.ok(!('businessInfo' in delivered))
+    await does('PATCH', path, { version: 2, name: 'Shop', domainName: '' })
+    const renamed = await siteDetails()
+    assert.deepEqual([renamed.name, renamed.domainName], ['Shop', ''])
+  })
+
+  it('show collections of the group only', async () => {
+    const { send, posts, path, group, newManagedGroup } = await withSite(engine)
+    const stranger = await newManagedGroup()
+    const theirs = await stranger.collection('Posts', {})
+    const before = await everythingIn(group.store)
+    for (const collectionId of [theirs.id, 'f'.repeat(24)]) {
+      const pages = [{ name: 'Home', slug: '', collections: [{ collectionId: posts._id }, { collectionId }] }]
+      const message = new RegExp(`the collection "${collectionId}", which the group does not have`)
+      assertRefused(await send('PATCH', path, { version: 1, settings: { pages } }), 400, message)
+      assertRefused(await send('POST', '/sites', { name: 'New', settings: { pages } }), 400, message)
+    }
+    assert.deepEqual(await everythingIn(group.store), before)
+  })
+
+  it('are refused with everything that is wrong, and nothing is stored', async () => {
+    const { send, path, group } = await withSite(engine)
+    const before = await everythingIn(group.store)
+    const settings = { colors: { primary: 'red-ish' }, logo: { name: 'x' }, name: 'x', pages: [{ slug: 'A' }] }
+    const wrong = [
+      /settings\.name cannot be set.*settings\.colors\.primary must be a colour.*settings\.logo must be/,
+      /settings\.pages\[0\]\.name.*settings\.pages\[0\]\.slug/,
+    ]
+    for (const message of wrong) {
+      assertRefused(await send('PATCH', path, { version: 1, settings }), 400, message)
+      assertRefused(await send('POST', '/sites', { name: 'New', settings }), 400, message)
+    }
+    const lists = { allowedOrigins: ['shop.example/path'], allowedRecipients: ['nobody'] }
+    assertRefused(
+      await send('PATCH', path, { version: 1, ...lists }),
+      400,
+      /must be an origin.*must be one e-mail address/,
+    )
+    assertRefused(
+      await send('PATCH', path, { version: 1, domainName: 'no host' }),
+      400,
+      /domainName must be a host name/,
+    )
+    assertRefused(await send('PATCH', path, { version: 1, tier: 'pro' }), 400, /tier cannot be given here/)
+    assert.deepEqual(await everythingIn(group.store), before)
+  })
+
+  it('keep who may be written to and returned to for themselves: not delivered, and no answer changes', async () => {
+    const { does, path, siteDetails, group } = await withSite(engine)
+    const [revision, delivered] = [await readRevision(group.store), await siteDetails()]
+    const lists = { allowedOrigins: ['https://shop.example'], allowedRecipients: ['owner@bakery.example'] }
+    const after = await does('PATCH', path, { version: 1, ...lists })
+    assert.deepEqual([after.allowedOrigins, after.allowedRecipients], [lists.allowedOrigins, lists.allowedRecipients])
+    assert.deepEqual(await siteDetails(), delivered)
+    assert.equal(await readRevision(group.store), revision)
+    assert.equal((await does('PATCH', path, { version: 2, name: 'Shop' })).allowedOrigins.length, 1)
+    assert.equal(await readRevision(group.store), revision + 1)
+    const emptied = await does('PATCH', path, { version: 3, allowedOrigins: [] })
+    assert.deepEqual([emptied.allowedOrigins, emptied.allowedRecipients], [[], lists.allowedRecipients])
+    assert.ok(!JSON.stringify(await siteDetails()).includes('owner@bakery.example'))
+  })
+
+  it('leave no trace of a change that changes nothing', async () => {
+    const { does, path, settings, group, clock, site } = await withSite(engine)
+    const before = await everythingIn(group.store)
+    const { logo, ...others } = settings
+    clock.now += 1000
+    for (const same of [{}, { name: 'Bakery' }, { settings: others }, { settings: { gone: null } }, { allowedOrigins: [] }]) // biome-ignore format: short
+      assert.deepEqual(await does('PATCH', path, { version: 1, ...same }), site)
+    assert.deepEqual(await everythingIn(group.store), before)
+  })
+
+  it('are deleted, while the collections that they showed stay', async () => {
+    const { does, send, path, site, posts, group } = await withSite(engine)
+    assert.deepEqual(await does('DELETE', path), { done: true })
+    assertRefused(await send('GET', path), 404, /no such site/)
+    assertRefused(await send('DELETE', path), 404, /no such site/)
+    assert.equal((await group.get(`/tenant/siteDetails?siteId=${site._id}`)).statusCode, 404)
+    assert.equal((await group.get(`/tenant/collectionObjects?collectionId=${posts._id}`)).statusCode, 200)
+  })
+})

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { isFilterable, isSearchable, isSortable } from '../../src/content/schema.ts'
+import { listContainers } from '../../src/store/containers.ts'
+import { eachObject } from '../../src/store/each-object.ts'
+import { findGroupById, type GroupStore, openContentOf } from '../../src/store/groups.ts'
+import type { Store } from '../../src/store/open.ts'
+import { listSites } from '../../src/store/sites.ts'
+import type { ExportLine } from '../../src/transfer/export-format.ts'
+import { linesFile } from '../../src/transfer/export-format.ts'
+import { exportGroup } from '../../src/transfer/export-group.ts'
+import { type ImportOptions, importGroup } from '../../src/transfer/import-group.ts'
+import type { OnProgress } from '../../src/transfer/progress.ts'
+import { createApiKey, createPreviewToken } from '../helpers/authoring.ts'
+import type { Harness } from '../helpers/harness.ts'
+
+/** A path that nothing is at yet, and that is gone after the test. */
+export function newPath(): string {
+  const path = join(tmpdir(), `sluice-export-${randomBytes(6).toString('hex')}`)
+  after(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+const author = { id: null, name: 'test', address: '' }
+
+export async function exportOf({ service, clock }: Harness, groupId: string, folder = newPath()): Promise<string> {
+  const { store, storage } = service
+  const group = await findGroupById(store, groupId)
+  await exportGroup({ store, storage, nowMs: clock.now, onProgress: () => {} }, group, folder)
+  return folder
+}
+
+export function importInto(
+  { service, clock }: Harness,
+  folder: string,
+  options: Partial<ImportOptions> = {},
+  onProgress: OnProgress = () => {},
+) {
+  const { store, storage } = service
+  const deps = { store, storage, nowMs: clock.now, author, onProgress }
+  return importGroup(deps, folder, { isEdited: false, isDryRun: false, ...options })
+}
+
+export const readExport = (folder: string): ExportLine[] =>
+  readFileSync(join(folder, linesFile), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+export const writeExport = (folder: string, lines: readonly unknown[]): void =>
+  writeFileSync(join(folder, linesFile), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+
+/** All that is stored, table by table: equal texts are equal databases. */
+export async function dumpOf(store: Store, database = 'main'): Promise<string> {
+  const content = (await store.content(database)).read
+  const control = store.control.read
+  const rows = {
+    groups: await control.selectFrom('groups').selectAll().orderBy('id').execute(),
+    keys: await control.selectFrom('api_keys').selectAll().orderBy('id').execute(),
+    controlChanges: await control.selectFrom('changes').selectAll().orderBy('id').execute(),
+    sites: await content.selectFrom('sites').selectAll().orderBy('id').execute(),
+    containers: await content.selectFrom('containers').selectAll().orderBy('id').execute(),
+    objects: await content.selectFrom('objects').selectAll().orderBy('id').execute(),
+    versions: await content.selectFrom('object_versions').selectAll().orderBy('object_id').orderBy('version').execute(),
+    fields: await content
+      .selectFrom('object_fields')
+      .selectAll()
+      .orderBy('object_id')
+      .orderBy('field')
+      .orderBy('filter_key')
+      .execute(),
+    revisions: await content.selectFrom('group_revisions').selectAll().orderBy('group_id').execute(),
+    changes: await content.selectFrom('changes').selectAll().orderBy('group_id').orderBy('seq').execute(),
+    previews: await content.selectFrom('preview_tokens').selectAll().orderBy('id').execute(),
+  }
+  return JSON.stringify(rows, null, 1)
+}
+
+/** Every way to ask for a group's content: lists by all their fields, groups of products, sites. */
+async function addressesOf(group: GroupStore): Promise<string[]> {
+  const sites = (await listSites(group)).map(({ id }) => `siteDetails?siteId=${id}`)
+  const lists: string[] = []
+  for (const { id, kind, name, schema } of await listContainers(group)) {
+    const list = kind === 'collection' ? `collectionObjects?collectionId=${id}` : `integrationObjects?type=${name}`
+    const [object] = await Array.fromAsync(eachObject(group, id))
+    const queries = ['', '&limit=2&skip=1', '&sort=createdAt:desc', '&sort=updatedAt:asc', '&sort=publishDate:desc']
+    for (const [field, rules] of schema) {
+      const value = object?.value[field]
+      if (isSortable(rules)) queries.push(`&sort=${field}:asc`, `&sort=${field}:desc&limit=3`)
+      if (isFilterable(rules) && typeof value === 'string')
+        queries.push(`&filters[${field}]=${encodeURIComponent(value)}`)
+      if (isSearchable(rules) && typeof value === 'string')
+        queries.push(`&search=${encodeURIComponent(value.split(/\W/)[0] ?? '')}`)
+      if (kind === 'integration' && isFilterable(rules)) queries.push(`&groupBy[key]=${field}`)
+    }
+    lists.push(...queries.map((query) => list + query))
+  }
+  return [...sites, ...lists].map((address) => `/tenant/${address}`)
+}
+
+const withoutSignatures = (body: string): string => body.replace(/(expires|signature)=[\w-]+/g, '$1=*')
+
+/** What a website sees of a group, and what a preview shows of everything that it does not see, by address. */
+export async function deliveryOf(harness: Harness, groupId: string): Promise<Map<string, string>> {
+  const { service, app, clock } = harness
+  const group = await openContentOf(service.store, await findGroupById(service.store, groupId))
+  const { key } = await createApiKey(service.store, groupId, 'test', clock.now)
+  const answers = new Map<string, string>()
+  const ask = async (address: string, name = address): Promise<void> => {
+    const { statusCode, body } = await app.inject({ url: address, headers: { authorization: key } })
+    answers.set(name, `${statusCode} ${withoutSignatures(body)}`)
+  }
+  for (const address of await addressesOf(group)) await ask(address)
+  for (const { id } of await listContainers(group)) {
+    for await (const object of eachObject(group, id)) {
+      if (!object.archived && object.publishMs <= clock.now) continue
+      const { token } = await createPreviewToken(group, { objectId: object.id }, clock.now)
+      await ask(`/tenant/preview?token=${token}`, `preview of ${object.id}`)
+    }
+  }
+  return answers
+}

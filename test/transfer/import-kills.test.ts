@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { changeObjects } from '../../src/store/change-objects.ts'
+import { deleteContent, deleteGroupRow, listGroups, openContentOf } from '../../src/store/groups.ts'
+import { countContent } from '../../src/store/import-lookups.ts'
+import { findObjects } from '../../src/store/objects.ts'
+import { authoring, write } from '../helpers/authoring.ts'
+import { createHarness, type Harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { deliveryOf, exportOf, importInto } from './exports.ts'
+
+/** `npm run prove -- transfer` asks for 20 kills, and for more objects. */
+const kills = Number(process.env.IMPORT_KILLS ?? 2)
+const objectCount = Number(process.env.IMPORT_KILLS_OBJECTS ?? 800)
+const main = join(import.meta.dirname, '../../src/main.ts')
+
+/** Kills the real command some time after it began to write; whether it was still running. */
+async function killInTheMiddle({ config }: Harness, folder: string, afterMs: number): Promise<boolean> {
+  const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', LOG_LEVEL: 'silent' }
+  const child = spawn(process.execPath, [main, 'import', 'group', folder], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const closed = once(child, 'close')
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => (output += text))
+  while (!output.includes('Writing') && child.exitCode === null) await sleep(1)
+  await sleep(afterMs)
+  child.kill('SIGKILL')
+  await closed
+  assert.ok(child.signalCode === 'SIGKILL' || child.exitCode === 0, output)
+  return child.signalCode === 'SIGKILL'
+}
+
+/** Imports as the command does, and measures how long it writes. */
+async function importWhole(harness: Harness, folder: string): Promise<number> {
+  let startedMs = performance.now()
+  const onProgress = ({ stage, done }: { stage: string; done: number }): void => {
+    if (stage === 'Writing' && done === 0) startedMs = performance.now()
+  }
+  await importInto(harness, folder, {}, onProgress)
+  return performance.now() - startedMs
+}
+
+/** Moments from the beginning of the writing to somewhat beyond its end, where the commit is. */
+const moments = (writingMs: number): number[] =>
+  Array.from({ length: kills }, (_, round) => Math.round(((round + 0.5) / kills) * writingMs * 1.3))
+
+/** All that delivery shows, but for when an import changed it. */
+async function shown(harness: Harness, groupId: string): Promise<string> {
+  const answers = [...(await deliveryOf(harness, groupId))].filter(([address]) => !address.includes('sort=updatedAt'))
+  return JSON.stringify(answers).replace(/\\"updatedAt\\":\\"[^"]+"/g, '')
+}
+
+async function open(engine: TestEngine): Promise<Harness> {
+  const created = await createHarness(engine)
+  after(() => created.close())
+  return created
+}
+
+async function filled(harness: Harness) {
+  const group = await harness.newGroup({ name: 'Shop' })
+  const posts = await group.collection('Posts', { title: { type: 'text' }, n: { type: 'integer' } })
+  const inputs = Array.from({ length: objectCount }, (_, n) => ({ value: { title: `Post ${n}`, n } }))
+  const objects = await group.add(posts, ...inputs)
+  return { group, posts, ids: objects.map(({ id }) => id) }
+}
+
+onBothEngines('kill -9 in the middle of an import', (engine) => {
+  it('of a new group leaves no group or the whole of it, and the next run completes it', async (context) => {
+    const source = await open(engine)
+    const { id } = (await filled(source)).group.group
+    const folder = await exportOf(source, id)
+    const target = await open(engine)
+    const { store } = target.service
+    const content = await openContentOf(store, { id, database: 'main' })
+    const writingMs = await importWhole(target, folder)
+    const whole = await shown(target, id)
+    const found = { killed: 0, begun: 0 }
+    for (const moment of moments(writingMs)) {
+      const [former] = await listGroups(store)
+      await deleteContent(content, target.clock.now, () => {})
+      if (former) await deleteGroupRow(store, former, authoring(target.clock.now))
+      if (await killInTheMiddle(target, folder, moment)) found.killed += 1
+      const groups = await listGroups(store)
+      if (groups.length > 0) assert.equal(await shown(target, id), whole)
+      else if ((await countContent(content)).objects > 0) found.begun += 1
+      await importWhole(target, folder)
+      assert.equal(await shown(target, id), whole)
+    }
+    context.diagnostic(`${engine}: ${found.killed} of ${kills} killed, ${found.begun} of them gone on with`)
+  })
+
+  it('of a group that exists leaves it as it was or as it will be, and the next run completes it', async (context) => {
+    const target = await open(engine)
+    const { group, posts, ids } = await filled(target)
+    const { id } = group.group
+    const former = { folder: await exportOf(target, id), shown: await shown(target, id) }
+    await write(group.store, target.clock.now, async (writer) => {
+      const objects = (await findObjects(writer.group, ids)).map(({ object }) => object)
+      const planned = objects.map((before) => ({ before, wanted: { value: { title: 'Edited', n: before.version } } }))
+      await changeObjects(writer, posts, planned, 'updated')
+    })
+    let current = { folder: await exportOf(target, id), shown: await shown(target, id) }
+    let wanted = former
+    assert.notEqual(current.shown, wanted.shown)
+    const writingMs = await importWhole(target, wanted.folder)
+    const found = { killed: 0, unchanged: 0 }
+    for (const moment of moments(writingMs)) {
+      ;[current, wanted] = [wanted, current]
+      if (await killInTheMiddle(target, wanted.folder, moment)) found.killed += 1
+      const state = await shown(target, id)
+      assert.ok(state === current.shown || state === wanted.shown, 'as it was or as it will be')
+      if (state === current.shown) found.unchanged += 1
+      await importWhole(target, wanted.folder)
+      assert.equal(await shown(target, id), wanted.shown)
+    }
+    context.diagnostic(`${engine}: ${found.killed} of ${kills} killed, ${found.unchanged} left as it was`)
+  })
+})

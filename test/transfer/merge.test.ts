@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { it } from 'node:test'
+import { parseSchema } from '../../src/content/schema.ts'
+import { changeObject } from '../../src/store/change-objects.ts'
+import { changeSchema } from '../../src/store/change-schema.ts'
+import { writeContent } from '../../src/store/changes.ts'
+import { findContainerById, updateContainer } from '../../src/store/containers.ts'
+import { findGroupById, type GroupStore, listGroups, openContentOf } from '../../src/store/groups.ts'
+import { findObject } from '../../src/store/objects.ts'
+import { readRevision } from '../../src/store/revisions.ts'
+import { listSites, updateSite } from '../../src/store/sites.ts'
+import { listVersions } from '../../src/store/versions.ts'
+import { addStep } from '../../src/transfer/apply-import.ts'
+import { checkExport } from '../../src/transfer/check-export.ts'
+import { readSteps } from '../../src/transfer/import-steps.ts'
+import { authoring, createContainer, createObjects, createSite, write } from '../helpers/authoring.ts'
+import { type Harness, harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { deliveryOf, dumpOf, exportOf, importInto, newPath } from './exports.ts'
+
+const schema = { title: { type: 'text' }, rank: { type: 'integer' } }
+
+/** A group on one service, and the same one on another, brought there by an export. */
+async function twins(engine: TestEngine) {
+  const source = await harness(engine)
+  const group = await source.newGroup({ name: 'Shop' })
+  const posts = await group.collection('Posts', schema)
+  const objects = await group.add(posts, ...[1, 2, 3, 4].map((rank) => ({ value: { title: `Post ${rank}`, rank } })))
+  await createSite(group.store, { name: 'Site', domainName: '', settings: {} }, source.clock.now)
+  const { id } = group.group
+  const target = await harness(engine)
+  await importInto(target, await exportOf(source, id))
+  const here = await openContentOf(target.service.store, await findGroupById(target.service.store, id))
+  for (const { clock } of [source, target]) clock.now += 60_000
+  return { source, target, id, posts, objects, there: group.store, here }
+}
+
+async function edit(group: GroupStore, objectId: string, value: Record<string, unknown>, nowMs: number): Promise<void> {
+  await write(group, nowMs, async (writer) => {
+    const found = await findObject(writer.group, objectId)
+    const container = await findContainerById(writer.group, found?.containerId ?? '')
+    assert.ok(found && container)
+    await changeObject(writer, container, found.object, { value }, 'updated')
+  })
+}
+
+/** All that delivery shows, but for the moments of the last change, which are those of the import. */
+async function shown(harness: Harness, groupId: string): Promise<[string, string][]> {
+  const answers = [...(await deliveryOf(harness, groupId))].filter(([address]) => !address.includes('sort=updatedAt'))
+  return answers.map(([address, answer]) => [address, answer.replace(/"updatedAt":"[^"]+"/g, '')])
+}
+
+onBothEngines('an import into a group that exists', (engine) => {
+  it('makes it what the export says, in one revision, and keeps what it was as a version', async () => {
+    const { source, target, id, posts, objects, there, here } = await twins(engine)
+    const [first, second, third] = objects.map((object) => object.id)
+    await edit(there, first ?? '', { title: 'Edited there', rank: 9 }, source.clock.now)
+    await edit(here, second ?? '', { title: 'Edited here' }, target.clock.now)
+    const [added] = await createObjects(there, posts, [{ value: { title: 'New', rank: 5 } }], source.clock.now)
+    await edit(there, added?.id ?? '', { title: 'New and edited', rank: 5 }, source.clock.now)
+    await write(there, source.clock.now, async (writer) => {
+      const [site] = await listSites(writer.group)
+      assert.ok(site)
+      await updateSite(writer, site, { name: 'New name' })
+    })
+    const revision = await readRevision(here)
+    const report = await importInto(target, await exportOf(source, id))
+    assert.deepEqual(report.tally.objects, { added: 1, changed: 2, equal: 2 })
+    assert.deepEqual(report.tally.sites, { added: 0, changed: 1, equal: 0 })
+    assert.equal(await readRevision(here), revision + 1)
+    assert.deepEqual(await shown(target, id), await shown(source, id))
+    const versions = await listVersions(here, second ?? '')
+    assert.deepEqual(
+      versions.map(({ version, change, value }) => [version, change, value.title]),
+      [
+        [3, 'imported', 'Post 2'],
+        [2, 'updated', 'Edited here'],
+        [1, 'created', 'Post 2'],
+      ],
+    )
+    assert.equal((await listVersions(here, third ?? '')).length, 1)
+    assert.deepEqual(await listVersions(here, added?.id ?? ''), await listVersions(there, added?.id ?? ''))
+  })
+
+  it('leaves what is only here, and says so', async () => {
+    const { source, target, id, here } = await twins(engine)
+    const only = await createContainer(here, { kind: 'collection', name: 'Only here', schema }, target.clock.now)
+    await createObjects(here, only, [{ value: { title: 'Stays' } }], target.clock.now)
+    const dump = await dumpOf(target.service.store)
+    const report = await importInto(target, await exportOf(source, id))
+    assert.deepEqual(report.onlyHere, { sites: 0, containers: 1, objects: 1 })
+    assert.equal(await dumpOf(target.service.store), dump)
+  })
+
+  it('brings a changed schema, with fields gone, required or of another type, and finds everything by it', async () => {
+    const { source, target, id, posts, there } = await twins(engine)
+    const changed = parseSchema({
+      name: { type: 'text', required: true },
+      rank: { type: 'text' },
+      color: { type: 'color', required: true },
+    })
+    const change = { schema: changed, renames: { title: 'name' }, defaults: { color: '#fff' } }
+    await write(there, source.clock.now, async (writer) => {
+      const current = await findContainerById(writer.group, posts.id)
+      assert.ok(current)
+      const { container } = await changeSchema(writer, current, change, { allowLoss: false })
+      await updateContainer(writer, container, { name: 'Articles', settings: { moderation: true } })
+    })
+    const folder = await exportOf(source, id)
+    const report = await importInto(target, folder)
+    assert.deepEqual(report.tally.collections, { added: 0, changed: 1, equal: 0 })
+    assert.deepEqual(await shown(target, id), await shown(source, id))
+    const dump = await dumpOf(target.service.store)
+    await importInto(target, folder)
+    assert.equal(await dumpOf(target.service.store), dump)
+  })
+
+  it('carries objects that are only here over to a new schema, and is refused where they would lose something', async () => {
+    const { source, target, id, posts, there, here } = await twins(engine)
+    const [kept] = await createObjects(here, posts, [{ value: { rank: 7 } }], target.clock.now)
+    const changed = parseSchema({ rank: { type: 'text' } })
+    await write(there, source.clock.now, async (writer) => {
+      const current = await findContainerById(writer.group, posts.id)
+      assert.ok(current)
+      await changeSchema(writer, current, { schema: changed, renames: {}, defaults: {} }, { allowLoss: true })
+    })
+    const folder = await exportOf(source, id)
+    const [lossy] = await createObjects(here, posts, [{ value: { title: 'Dear' } }], target.clock.now)
+    const dump = await dumpOf(target.service.store)
+    await assert.rejects(
+      importInto(target, folder),
+      /line 3: by the new schema of "Posts" the object \w+, which is only here, would lose its title/,
+    )
+    assert.equal(await dumpOf(target.service.store), dump)
+    await edit(here, lossy?.id ?? '', { rank: 1 }, target.clock.now)
+    await importInto(target, folder)
+    assert.deepEqual((await findObject(here, kept?.id ?? ''))?.object.value, { rank: '7' })
+  })
+
+  it('is refused before the first write where a name or a product is taken here, or an object is another one', async () => {
+    const { source, target, id, there, here, posts } = await twins(engine)
+    const { now } = target.clock
+    const products = await createContainer(there, { kind: 'integration', name: 'stripe', schema }, now)
+    const folder = newPath()
+    const refusals: [prepare: () => Promise<unknown>, message: RegExp][] = [
+      [
+        () => createContainer(here, { kind: 'integration', name: 'stripe', schema }, now),
+        /there is another integration "stripe" here, under the id/,
+      ],
+      [
+        async () => {
+          await write(here, now, (writer) => writer.db.deleteFrom('containers').where('name', '=', 'stripe').execute())
+          await importInto(target, await exportOf(source, id))
+          await createObjects(there, products, [{ value: {}, externalId: 'p1' }], now)
+          await createObjects(here, products, [{ value: {}, externalId: 'p1' }], now)
+        },
+        /the product p1 is here already, under the id \w+/,
+      ],
+      [
+        () =>
+          write(here, now, (writer) =>
+            writer.db.updateTable('objects').set({ created_ms: 5 }).where('container_id', '=', posts.id).execute(),
+          ),
+        /has another createdAt here, which no import changes/,
+      ],
+    ]
+    for (const [prepare, message] of refusals) {
+      await prepare()
+      await exportOf(source, id, folder)
+      const dump = await dumpOf(target.service.store)
+      await assert.rejects(importInto(target, folder), message)
+      assert.equal(await dumpOf(target.service.store), dump)
+    }
+  })
+})
+
+onBothEngines('an import of a new group', (engine) => {
+  it('is refused before the first write where another group of the database has one of its ids', async () => {
+    const source = await harness(engine)
+    const target = await harness(engine)
+    const mine = await source.newGroup({ name: 'Mine' })
+    const posts = await mine.collection('Posts', schema)
+    await mine.add(posts, { value: { title: 'x' } })
+    const folder = await exportOf(source, mine.group.id)
+    await importInto(target, folder)
+    const { store } = target.service
+    const other = await target.newGroup({ name: 'Other' })
+    await other.store.database.write(async (db) => {
+      for (const table of ['containers', 'objects'] as const)
+        await db.updateTable(table).set({ group_id: other.group.id }).execute()
+    })
+    await store.control.write((db) => db.deleteFrom('groups').where('id', '=', mine.group.id).execute())
+    const dump = await dumpOf(store)
+    const message =
+      /line 2: the id \w+ is that of another group in this database; import into another one with --database\n {2}line 3:/
+    await assert.rejects(importInto(target, folder), message)
+    assert.equal(await dumpOf(store), dump)
+    await importInto(target, folder, { database: 'second' })
+    assert.equal((await listGroups(store)).length, 2)
+  })
+
+  it('goes on with what an interrupted one has left, and removes what one of another export has left', async () => {
+    const source = await harness(engine)
+    const group = await source.newGroup({ name: 'Shop' })
+    const posts = await group.collection('Posts', schema)
+    await group.add(posts, ...Array.from({ length: 1200 }, (_, rank) => ({ value: { title: `Post ${rank}`, rank } })))
+    const { id } = group.group
+    const folder = await exportOf(source, id)
+    const leaveHalf = async (target: Harness) => {
+      const checked = await checkExport(folder, { isEdited: false, onProgress: () => {} })
+      const content = await openContentOf(target.service.store, { id, database: 'main' })
+      let steps = 0
+      for await (const step of readSteps(checked)) {
+        await writeContent(content, authoring(target.clock.now), (writer) => addStep(writer, step))
+        if (++steps === 3) return
+      }
+    }
+    const whole = await harness(engine)
+    await importInto(whole, folder)
+    const expected = await shown(whole, id)
+
+    const resumed = await harness(engine)
+    await leaveHalf(resumed)
+    assert.deepEqual(await listGroups(resumed.service.store), [])
+    assert.deepEqual((await importInto(resumed, folder)).tally.objects, { added: 200, changed: 0, equal: 1000 })
+    assert.deepEqual(await shown(resumed, id), expected)
+
+    const renewed = await harness(engine)
+    await leaveHalf(renewed)
+    await write(group.store, source.clock.now, (writer) =>
+      writer.db.deleteFrom('objects').where('container_id', '=', posts.id).execute(),
+    )
+    rmSync(folder, { recursive: true })
+    await exportOf(source, id, folder)
+    assert.deepEqual((await importInto(renewed, folder)).counts.objects, 0)
+    assert.deepEqual(await shown(renewed, id), await shown(source, id))
+  })
+})

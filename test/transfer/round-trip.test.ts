@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { seedDemo } from '../../src/demo/seed.ts'
+import { changeObject } from '../../src/store/change-objects.ts'
+import { findCollection } from '../../src/store/containers.ts'
+import { eachObject } from '../../src/store/each-object.ts'
+import { findGroupById, type GroupStore, listGroups, openContentOf, updateGroup } from '../../src/store/groups.ts'
+import { listVersions } from '../../src/store/versions.ts'
+import { authoring, write } from '../helpers/authoring.ts'
+import { createHarness, type Harness, harness, onBothEngines } from '../helpers/harness.ts'
+import { deliveryOf, dumpOf, exportOf, importInto, newPath, readExport } from './exports.ts'
+
+const options = { env: { PUBLIC_URL: 'https://content.example' } }
+const monthsMs = 90 * 24 * 3600 * 1000
+
+const contentOf = async ({ service }: Harness, groupId: string): Promise<GroupStore> =>
+  openContentOf(service.store, await findGroupById(service.store, groupId))
+
+/** Gives the first post of the demo a history, and answers its id. */
+async function editPost(content: GroupStore, blogId: string, nowMs: number): Promise<string> {
+  const [post] = await Array.fromAsync(eachObject(content, blogId))
+  const blog = await findCollection(content, blogId)
+  assert.ok(post && blog)
+  let current = post
+  for (const title of ['Second title', 'Third title']) {
+    const value = { ...post.value, title }
+    current = await write(content, nowMs, (writer) => changeObject(writer, blog, current, { value }, 'updated'))
+  }
+  return post.id
+}
+
+/** The demo as it was made, as it arrived on the other engine, and as it came back from there. */
+let made: Harness
+let moved: Harness
+let returned: Harness
+let groupId: string
+let postId: string
+const folder = newPath()
+
+before(async () => {
+  made = await createHarness('sqlite', options)
+  moved = await createHarness('postgres', options)
+  returned = await createHarness('sqlite', options)
+  const { service, clock } = made
+  const demo = await seedDemo({ ...service, clock: () => clock.now })
+  groupId = demo.groupId
+  const group = await findGroupById(service.store, groupId)
+  await updateGroup(service.store, group, { versionsKept: 7 }, authoring(clock.now))
+  for (const { clock: each } of [made, moved, returned]) each.now += 60_000
+  postId = await editPost(await contentOf(made, groupId), demo.collections.Blog ?? '', clock.now)
+  await exportOf(made, groupId, folder)
+  await importInto(moved, folder)
+  await importInto(returned, await exportOf(moved, groupId))
+})
+
+after(async () => {
+  for (const opened of [made, moved, returned]) await opened.close()
+})
+
+describe('the demo', () => {
+  const journeys = [
+    ['from SQLite to PostgreSQL', () => moved],
+    ['from PostgreSQL to SQLite', () => returned],
+  ] as const
+  for (const [journey, target] of journeys) {
+    it(`answers every request byte for byte the same after an export and an import ${journey}`, async (context) => {
+      const expected = await deliveryOf(made, groupId)
+      const given = await deliveryOf(target(), groupId)
+      assert.deepEqual([...given.keys()], [...expected.keys()])
+      for (const [address, answer] of expected) {
+        assert.match(answer, /^200 /, address)
+        assert.equal(given.get(address), answer, address)
+      }
+      const previews = [...expected.keys()].filter((name) => name.startsWith('preview'))
+      assert.ok(previews.length >= 2, 'what is hidden is compared too')
+      context.diagnostic(`${expected.size} answers are the same, ${previews.length} previews among them`)
+    })
+
+    it(`keeps its versions, files and settings ${journey}`, async () => {
+      const versions = await listVersions(await contentOf(made, groupId), postId)
+      assert.equal(versions.length, 3)
+      assert.deepEqual(await listVersions(await contentOf(target(), groupId), postId), versions)
+      const [group] = await listGroups(target().service.store)
+      const [original] = await listGroups(made.service.store)
+      assert.deepEqual({ ...group, createdMs: 0 }, { ...original, createdMs: 0 })
+      assert.equal(group?.versionsKept, 7)
+      const pathsOf = async ({ service: { storage } }: Harness) =>
+        (await Array.fromAsync(storage.list('media', groupId))).map((key) => join(storage.folderOf('media'), key))
+      const files = await pathsOf(target())
+      assert.equal(files.length, 28)
+      for (const [position, path] of (await pathsOf(made)).entries())
+        assert.ok((await readFile(path)).equals(await readFile(files[position] ?? '')), path)
+    })
+  }
+
+  it('is the same file again when it is exported from where it was imported', async () => {
+    assert.deepEqual(readExport(await exportOf(returned, groupId)), readExport(folder))
+  })
+
+  it('is exported without any key, token, preview link, user or record of who did what', async () => {
+    assert.deepEqual([...new Set(readExport(folder).map(({ type }) => type))].sort(), [
+      'collection',
+      'end',
+      'integration',
+      'media',
+      'object',
+      'site',
+      'sluice-export',
+      'version',
+    ])
+    const text = await readFile(join(folder, 'group.ndjson'), 'utf8')
+    assert.deepEqual(text.match(/slc_\w+|secret\w*":|hash":|Demo administrator/g), null)
+  })
+})
+
+onBothEngines('an import', (engine) => {
+  it('for the second time changes nothing: no row, no version, no record, no revision', async () => {
+    const target = await harness(engine)
+    await importInto(target, folder)
+    const dump = await dumpOf(target.service.store)
+    target.clock.now += monthsMs // what was scheduled has fallen due
+    const report = await importInto(target, folder)
+    assert.equal(report.isNew, false)
+    assert.deepEqual(report.tally.objects, { added: 0, changed: 0, equal: 44 })
+    assert.deepEqual(report.tally.media, { added: 0, changed: 0, equal: 28 })
+    assert.equal(await dumpOf(target.service.store), dump)
+  })
+
+  it('changes nothing where it came from', async () => {
+    const source = engine === 'sqlite' ? made : moved
+    const dump = await dumpOf(source.service.store)
+    await importInto(source, folder)
+    assert.equal(await dumpOf(source.service.store), dump)
+  })
+
+  it('as a dry run writes nothing, makes no database, and tells what an import then does', async () => {
+    const target = await harness(engine)
+    const { service, config } = target
+    const place = { database: 'elsewhere', bucketName: 'pictures' }
+    const dry = await importInto(target, folder, { ...place, isDryRun: true })
+    assert.deepEqual(await listGroups(service.store), [])
+    assert.equal(existsSync(service.storage.folderOf('pictures')), false)
+    assert.equal(existsSync(join(config.dataDir, 'databases', 'elsewhere.sqlite')), false)
+    assert.deepEqual(await importInto(target, folder, place), dry)
+    const [group] = await listGroups(service.store)
+    assert.deepEqual([group?.database, group?.bucketName], ['elsewhere', 'pictures'])
+    await assert.rejects(
+      importInto(target, folder, { database: 'main' }),
+      /exists already, in the database "elsewhere"/,
+    )
+  })
+})
