@@ -45,7 +45,7 @@ function overview(): string {
 
 ${listOf(alone)}
 
-What the management API does, at the terminal:
+By what they are about:
 
 ${lines.join('\n')}
 

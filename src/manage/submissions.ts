@@ -17,7 +17,7 @@ const filters = {
   collectionId: Type.Optional(collectionId),
   review: Type.Optional(Type.Enum([...reviewStates], { description: 'Only submissions in this state.' })),
 }
-/** More than this belongs in pages. */
+/** A file that was cut short would look whole: more than this is refused. */
 const maxExported = 50_000
 
 function reviewVerb(word: 'approve' | 'reject', review: ReviewState, summary: string): Verb {
@@ -77,7 +77,11 @@ export const submissionVerbs = [
         content,
         () => takeCollection(content, input.collectionId),
         async (collection) => {
-          const { submissions } = await listSubmissions(content, { ...input, limit: maxExported, skip: 0 })
+          const { submissions, totalCount } = await listSubmissions(content, { ...input, limit: maxExported, skip: 0 })
+          if (totalCount > maxExported) {
+            const most = `more than the ${maxExported} that one file takes`
+            throw conflict(`There are ${totalCount} submissions, ${most}. Take them in pages, by "submission list".`)
+          }
           const fields = [...collection.schema.keys()]
           const lines = submissions.map(({ object }) => {
             const { _id, review, createdAt, objectValue } = showObject(collection.id, object, nowMs)

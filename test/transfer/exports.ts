@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,11 +17,11 @@ import type { OnProgress } from '../../src/transfer/progress.ts'
 import { createApiKey, createPreviewToken } from '../helpers/authoring.ts'
 import type { Harness } from '../helpers/harness.ts'
 
-/** A path that nothing is at yet, and that is gone after the test. */
+/** A path that nothing is at yet; what comes there, or beside it, is gone after the test. */
 export function newPath(): string {
-  const path = join(tmpdir(), `sluice-export-${randomBytes(6).toString('hex')}`)
-  after(() => rm(path, { recursive: true, force: true }))
-  return path
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-export-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  return join(folder, 'shop')
 }
 
 const author = { id: null, name: 'test', address: '' }
