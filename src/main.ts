@@ -1,6 +1,7 @@
 import { runCommand } from './cli/index.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
+import { fail } from './envelope.ts'
 import { AppError } from './errors.ts'
 import { createLogger } from './logging.ts'
 import { openConfiguredStore } from './service.ts'
@@ -12,7 +13,9 @@ function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : ''
   if (error instanceof AppError && error.details) return `${error.message}\n\n${JSON.stringify(error.details, null, 2)}`
-  if (error instanceof AppError || code.startsWith('ERR_PARSE_ARGS')) return error.message
+  if (error instanceof AppError) return error.message
+  if (code.startsWith('ERR_PARSE_ARGS'))
+    return `${error.message.split('. To specify')[0]}. The same with --help shows what there is.`
   if (code === 'ENOENT') return `${error.message}. Is the path right?`
   if (code === 'EADDRINUSE')
     return `${error.message}. Stop what listens there, or set PORT (or MANAGE_PORT) to another port.`
@@ -41,6 +44,9 @@ async function main(): Promise<void> {
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`${explain(error)}\n`)
+  const isForPrograms = process.argv.includes('--json') && error instanceof AppError
+  process.stderr.write(
+    `${isForPrograms ? JSON.stringify(fail(error.code, error.message, error.details)) : explain(error)}\n`,
+  )
   process.exit(1)
 }

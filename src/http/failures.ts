@@ -63,8 +63,9 @@ function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply
   const [path = '/'] = request.url.split('?')
   const allowed = methods.filter((method) => app.findRoute({ method, url: path }) !== null)
   if (allowed.length === 0) {
-    const document = path.startsWith('/manage') ? '/manage/openapi.json' : '/openapi.json'
-    throw new AppError('NotFound', `There is no such endpoint. GET ${document} lists all of them.`)
+    const documents = ['/openapi.json', '/manage/openapi.json'].filter((url) => app.findRoute({ method: 'GET', url }))
+    const lists = documents.length > 1 ? 'list' : 'lists'
+    throw new AppError('NotFound', `There is no such endpoint. GET ${documents.join(' and ')} ${lists} all of them.`)
   }
   reply.header('Allow', allowed.join(', '))
   throw new AppError('MethodNotAllowed', `This endpoint takes ${allowed.join(', ')}.`)

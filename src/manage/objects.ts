@@ -19,7 +19,7 @@ const objectValue = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Field → value, as the collection’s schema says.',
 })
 const publishDate = Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
-  description: 'From when on it is visible; null: always. Default: null.',
+  description: 'From when on it is visible; null: always.',
 })
 const version = Type.Integer({ description: 'The version you started from; a stale one is refused with 409.' })
 export const state = {

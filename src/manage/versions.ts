@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { maxLimit } from '../content/list-query.ts'
-import { notFound } from '../errors.ts'
+import { problemsOf } from '../content/validate.ts'
+import { invalid, notFound } from '../errors.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
 import { changedFields, changeObject } from '../store/change-objects.ts'
 import type { GroupStore } from '../store/groups.ts'
@@ -93,6 +94,13 @@ export const versionVerbs = [
         checkObjectVersion(container.id, object, input, ctx.nowMs)
         const { value, publishMs, archived } = await takeVersion(writer.group, object.id, input.toVersion)
         const wanted = { value, publishMs, archived }
+        const problems = problemsOf(container.schema, value)
+        if (problems.length > 0) {
+          const reason = `the schema was changed since: ${problems.join('; ')}`
+          throw invalid(
+            `Version ${input.toVersion} cannot be restored, because ${reason}. Take what you need from it by "object diff".`,
+          )
+        }
         const restored = await changeObject(writer, container, object, wanted, `restored version ${input.toVersion}`)
         return showObject(container.id, restored, ctx.nowMs)
       }),

@@ -69,7 +69,7 @@ function refuseHarm(report: SchemaChangeReport, allowLoss: boolean): void {
   }
   if (lost.count > 0 && !allowLoss) {
     throw conflict(
-      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To go on all the same, send allowLoss: true; nothing was changed.`,
+      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To go on all the same, allow the loss (allowLoss, or --allow-loss at the terminal); nothing was changed.`,
       { report },
     )
   }

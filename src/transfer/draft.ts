@@ -91,15 +91,22 @@ export function fitDraft(schema: Schema, draft: Draft): Draft {
   // A heading that finds no field as a title goes back to where it stood.
   const titleIsLost = derived.includes('title') && fieldOf('title') === undefined
 
+  const lost: string[] = []
   const fitted = Object.entries(draft.value).flatMap(([name, value]): [string, unknown][] => {
     const field = fieldOf(name)
-    if (field === undefined) return derived.includes(name) ? [] : [[name, value]]
+    if (field === undefined && derived.includes(name)) {
+      // A slug or a title can be done without; what somebody wrote cannot.
+      if (name === 'body' && value !== '') lost.push('the collection has no field "body" for the text')
+      return []
+    }
+    if (field === undefined) return [[name, value]]
     const whole = name === 'body' && titleIsLost ? (bodyWithTitle ?? value) : value
     return [[names.get(name) ?? name, fitValue(field, whole, listSeparator)]]
   })
   const emptied = fitted.filter(([, value]) => value === undefined).map(([name]) => name)
   return {
     ...known,
+    problems: [...known.problems, ...lost],
     value: Object.fromEntries(fitted.filter(([, value]) => value !== undefined)),
     ...(emptied.length > 0 && { emptied }),
   }

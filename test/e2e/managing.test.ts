@@ -38,12 +38,12 @@ onBothEngines('the guide to managing content', (engine) => {
 
     const output = await runScript(scriptOfGuide(), { TOKEN: token, BASE_URL: server.baseUrl })
     const answers = output
-      .split(/(?<=\})(?=\{"success")/)
+      .split(/(?<=\})\s*(?=\{"success")/)
       .map((text) => JSON.parse(text))
       .slice(-3)
     assert.ok(answers.every(({ success }) => success))
     const [site, list, preview] = answers.map(({ data }) => data)
-    assert.equal(site.name, 'Corner Bakery')
+    assert.equal(site.name, 'Harbour Bakery')
     assert.equal(site.tier, 'pro')
     assert.equal(site.primary, '#7c3aed')
     assert.equal(list.totalCount, 2)

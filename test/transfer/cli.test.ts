@@ -35,8 +35,10 @@ describe('sluice export group and import group', () => {
     writeExport(folder, readExport(folder).slice(0, -1))
     const refused = await runCli(['import', 'group', folder, '--json'], place.env)
     assert.equal(refused.code, 1)
+    const { code, error } = JSON.parse(refused.output)
+    assert.equal(code, 'ValidationError')
     assert.match(
-      refused.output,
+      error,
       /^The export in .+ cannot be imported\. Nothing was changed\. There is one problem:\n {2}the end: the last line is missing/,
     )
   })
