@@ -1,8 +1,5 @@
-import { invalid } from '../errors.ts'
 import { isDomainName, isOrigin, isWebLink } from './addresses.ts'
 import { isEmailAddress } from './email.ts'
-import { isKeyOfGroup } from './media-keys.ts'
-import { replaceMedia } from './media-values.ts'
 import type { PrivateSiteSettings } from './model.ts'
 import { limitProblem, problemsAnywhere } from './open-settings.ts'
 import { pages } from './pages.ts'
@@ -111,11 +108,4 @@ export function problemsOfSite(groupId: string, site: SiteDraft): string[] {
 /** Refuses a site that a group cannot have, naming what is wrong with it, all at once. */
 export function checkSite(groupId: string, site: SiteDraft): void {
   refuse(problemsOfSite(groupId, site))
-}
-
-/** Open settings may hold anything, but no file of another group. */
-export function checkSiteSettings(groupId: string, settings: unknown): void {
-  replaceMedia(settings, ({ key }) => {
-    if (!isKeyOfGroup(groupId, key)) throw invalid(`The media key "${key}" is not one of this group.`)
-  })
 }

@@ -1,5 +1,6 @@
 import type { GroupStore } from './groups.ts'
 import type { Store } from './open.ts'
+import type { RecordedChange } from './tables.ts'
 
 /** One line of the record: of the group's content, or of its keys, members and itself. */
 export interface AuditEntry {
@@ -36,18 +37,7 @@ function conditionsOf(groupId: string | null, { subjectId, actorId }: AuditQuery
   }
 }
 
-interface Recorded {
-  at_ms: number
-  type: string
-  verb: string
-  subject_id: string
-  actor_id: string | null
-  actor_name: string
-  address: string
-  note: string
-}
-
-const toEntry = (row: Recorded & { seq?: number; version?: number | null }): AuditEntry => ({
+const toEntry = (row: RecordedChange & { seq?: number; version?: number | null }): AuditEntry => ({
   seq: row.seq ?? null,
   atMs: row.at_ms,
   type: row.type,

@@ -2,7 +2,7 @@ import type { StoredObject } from '../content/model.ts'
 import type { GroupStore } from './groups.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
 import type { ObjectVersionRow } from './tables.ts'
-import type { ObjectVersion } from './versions.ts'
+import { type ObjectVersion, toVersion } from './versions.ts'
 
 const rowsPerRead = 500
 
@@ -27,16 +27,6 @@ async function readObjects({ groupId, database }: GroupStore, containerId: strin
     .execute()
   return rows.map((row): WholeObject => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
 }
-
-const toVersion = (row: ObjectVersionRow): ObjectVersion => ({
-  version: row.version,
-  value: JSON.parse(row.value),
-  publishMs: row.publish_ms,
-  archived: row.archived !== 0,
-  changedMs: row.changed_ms,
-  changedBy: row.changed_by,
-  change: row.change,
-})
 
 /** The former versions of some objects, in the order of ids and versions, a few at a time: one object may have thousands. */
 async function* eachVersion({ groupId, database }: GroupStore, objectIds: string[]): AsyncGenerator<ObjectVersionRow> {

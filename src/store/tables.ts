@@ -68,7 +68,7 @@ export interface AdminTokenRow {
 }
 
 /** Who did what, when and from where. Written in the transaction of the change itself. */
-interface RecordedChange {
+export interface RecordedChange {
   at_ms: number
   type: string
   verb: string

@@ -57,7 +57,7 @@ function selectVersions({ groupId, database }: GroupStore, objectId: string) {
   return database.read.selectFrom(current.unionAll(former).as('versions')).selectAll()
 }
 
-function toVersion(row: Omit<ObjectVersionRow, 'object_id' | 'group_id'>): ObjectVersion {
+export function toVersion(row: Omit<ObjectVersionRow, 'object_id' | 'group_id'>): ObjectVersion {
   return {
     version: row.version,
     value: JSON.parse(row.value),

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import {
-  checkSite,
-  checkSiteSettings,
-  collectionIdsIn,
-  problemsOfSite,
-  type SiteDraft,
-} from '../../src/content/site-settings.ts'
+import { checkSite, collectionIdsIn, problemsOfSite, type SiteDraft } from '../../src/content/site-settings.ts'
 import { demoSite } from '../../src/demo/content.ts'
 import { AppError } from '../../src/errors.ts'
 
@@ -415,15 +409,5 @@ describe('collectionIdsIn', () => {
     for (const pages of [undefined, null, 5, {}, [null], [{ collections: 'x' }], [{ collections: [null, {}, 'x'] }]]) {
       assert.deepEqual(collectionIdsIn({ pages }), [])
     }
-  })
-})
-
-describe('checkSiteSettings', () => {
-  it('refuses a file of another group, however deep, and nothing else', () => {
-    checkSiteSettings(groupId, { tier: 'x', deep: [{ down: image() }] })
-    assert.throws(
-      () => checkSiteSettings(groupId, { deep: [{ down: image('other/a.png') }] }),
-      /is not one of this group/,
-    )
   })
 })
