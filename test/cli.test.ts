@@ -3,30 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import type { CommandContext } from '../src/cli/command.ts'
-import { runCommand } from '../src/cli/index.ts'
 import { verbs } from '../src/manage/index.ts'
-import { harness, onBothEngines, type TestEngine } from './helpers/harness.ts'
-
-/** Commands against the harness's own store, with what they print. */
-async function terminal(engine: TestEngine) {
-  const created = await harness(engine)
-  const { service, config, clock } = created
-  const run = async (...argv: string[]): Promise<string> => {
-    const printed: string[] = []
-    const context: CommandContext = {
-      config,
-      clock: () => clock.now,
-      logger: service.logger,
-      store: async () => service.store,
-      print: (text) => void printed.push(text),
-    }
-    await runCommand(argv, context)
-    return printed.join('\n')
-  }
-  const json = async (...argv: string[]) => JSON.parse(await run(...argv, '--json'))
-  return { ...created, run, json }
-}
+import { onBothEngines } from './helpers/harness.ts'
+import { terminal } from './helpers/terminal.ts'
 
 onBothEngines('the command line', (engine) => {
   it('explains itself: an overview, help for each command, and a hint for a mistyped one', async () => {

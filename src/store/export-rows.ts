@@ -1,10 +1,9 @@
 import type { StoredObject } from '../content/model.ts'
+import { objectsPerRead, selectObjectsAfter } from './each-object.ts'
 import type { GroupStore } from './groups.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
 import type { ObjectVersionRow } from './tables.ts'
 import { type ObjectVersion, toVersion } from './versions.ts'
-
-const rowsPerRead = 500
 
 /** An object with who made its latest version, and how. */
 export interface WholeObject extends StoredObject {
@@ -15,17 +14,11 @@ export interface WholeObject extends StoredObject {
 /** An object as it is, or one of the former versions of the object before it. */
 export type ExportedRow = { kind: 'object'; object: WholeObject } | { kind: 'version'; version: ObjectVersion }
 
-async function readObjects({ groupId, database }: GroupStore, containerId: string, after: string) {
-  const rows = await database.read
-    .selectFrom('objects')
+async function readObjects(group: GroupStore, containerId: string, after: string): Promise<WholeObject[]> {
+  const rows = await selectObjectsAfter(group, containerId, after)
     .select([...objectColumns, 'changed_by', 'change'])
-    .where('group_id', '=', groupId)
-    .where('container_id', '=', containerId)
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(rowsPerRead)
     .execute()
-  return rows.map((row): WholeObject => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
+  return rows.map((row) => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
 }
 
 /** The former versions of some objects, in the order of ids and versions, a few at a time: one object may have thousands. */
@@ -45,11 +38,11 @@ async function* eachVersion({ groupId, database }: GroupStore, objectIds: string
       )
       .orderBy('object_id')
       .orderBy('version')
-      .limit(rowsPerRead)
+      .limit(objectsPerRead)
       .execute()
     yield* rows
     const end = rows.at(-1)
-    if (!end || rows.length < rowsPerRead) return
+    if (!end || rows.length < objectsPerRead) return
     last = end
   }
 }
@@ -67,7 +60,7 @@ export async function* eachExportedRow(group: GroupStore, containerId: string): 
         yield { kind: 'version', version: toVersion(next.value) }
     }
     const end = objects.at(-1)
-    if (!end || objects.length < rowsPerRead) return
+    if (!end || objects.length < objectsPerRead) return
     last = end.id
   }
 }

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import type { CommandContext } from '../../src/cli/command.ts'
-import { runCommand } from '../../src/cli/index.ts'
 import { draftPublishMs, unsetPublishMs } from '../../src/content/model.ts'
 import { countObjects, listContainers } from '../../src/store/containers.ts'
 import { eachObject } from '../../src/store/each-object.ts'
 import { readRevision } from '../../src/store/revisions.ts'
 import { listVersions } from '../../src/store/versions.ts'
-import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { terminal } from '../helpers/terminal.ts'
 import { dumpOf } from './exports.ts'
 import { folderOf } from './files.ts'
 
@@ -23,25 +22,11 @@ const schema = {
 
 /** The command line on a group of its own. */
 async function shop(engine: TestEngine) {
-  const created = await harness(engine)
-  const { service, config, clock } = created
+  const created = await terminal(engine)
   const group = await created.newGroup({ name: 'Shop' })
-  const run = async (...argv: string[]): Promise<string> => {
-    const printed: string[] = []
-    const context: CommandContext = {
-      config,
-      clock: () => clock.now,
-      logger: service.logger,
-      store: async () => service.store,
-      print: (text) => void printed.push(text),
-    }
-    await runCommand(argv, context)
-    return printed.join('\n')
-  }
-  const json = async (...argv: string[]) => JSON.parse(await run(...argv, '--json'))
-  const dump = () => dumpOf(service.store)
+  const dump = () => dumpOf(created.service.store)
   const objectsIn = (collectionId: string) => Array.fromAsync(eachObject(group.store, collectionId))
-  return { ...created, group, run, json, dump, objectsIn }
+  return { ...created, group, dump, objectsIn }
 }
 
 const pages = (t: TestContext): string =>
