@@ -35,6 +35,17 @@ const parts: Record<string, Part> = {
     files: ['test/transfer/memory.test.ts', 'test/transfer/import-kills.test.ts'],
     env: { TRANSFER_OBJECTS: '100000', IMPORT_KILLS: '20', IMPORT_KILLS_OBJECTS: '5000' },
   },
+  jobs: {
+    about: '25 kill -9 of processes that work on jobs, on each engine',
+    files: ['test/jobs/processes.test.ts'],
+    env: { KILL_ROUNDS: '25' },
+  },
+  media: {
+    about:
+      'a file of 1 GB in and out of a folder and an S3 store, and 20 kill -9 among uploads and jobs on each engine',
+    files: ['test/e2e/media-big-files.test.ts', 'test/media/kills.test.ts'],
+    env: { MEDIA_MEGABYTES: '1000', MEDIA_KILLS: '20' },
+  },
 }
 
 const wanted = process.argv.slice(2)

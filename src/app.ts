@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
@@ -10,26 +10,26 @@ import { handleConnectionError, handleFailures, handleFrameworkError } from './h
 import { registerDocs } from './http/openapi.ts'
 import { compileQuery } from './http/query.ts'
 import { registerManageRoutes } from './manage/routes.ts'
+import type { ManageDeps } from './manage/verb.ts'
 import { registerMediaRoute } from './media/route.ts'
-import type { LocalMediaSigner } from './media/signer.ts'
-import type { MediaStorage } from './media/storage.ts'
 import { registerTenantRoutes } from './tenant/index.ts'
 
 const bodyLimitBytes = 256 * 1024
 const headerLimitBytes = 16 * 1024
 const headersTimeoutMs = 10_000
-const requestTimeoutMs = 30_000
+/** A file may take its time to arrive … */
+const uploadTimeoutMs = 3_600_000
+/** … any other body may not. */
+const bodyTimeoutMs = 30_000
 /** Longer than a load balancer keeps its idle connections (usually 60 s), so that it is never us who close first. */
 const keepAliveTimeoutMs = 72_000
 
 /** A connection on which nothing moves any more, such as a client that has stopped to read, is given up. */
 const silenceTimeoutMs = 90_000
 
-export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDeps {
+export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDeps, ManageDeps {
   config: Config
   logger: Logger
-  signer: LocalMediaSigner
-  storage: MediaStorage
 }
 
 const healthPaths = ['/healthz', '/readyz']
@@ -50,8 +50,42 @@ function limitConcurrency(app: FastifyInstance, most: number): void {
       throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
     }
   })
+  // Who sends a file has come in by now, and holds one of the places for uploads instead.
+  app.addHook('preParsing', async (request) => {
+    if (request.routeOptions.config.takesFile) release(request)
+  })
   // The work is done when the answer is: a client that is slow to read it holds a socket, not a place.
   app.addHook('onSend', async (request) => release(request))
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    bodyTimeoutMs: number
+  }
+}
+
+/** Gives up on a body that does not arrive, as Node does with headers; also when the answer did not wait for it. */
+function limitBodyTime(app: FastifyInstance): void {
+  app.decorate('bodyTimeoutMs', bodyTimeoutMs)
+  const tooLate = Object.assign(new Error('A body came too late.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  function begin({ raw }: FastifyRequest, reply: FastifyReply): void {
+    const { headers, socket } = raw
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+    if (!hasBody || raw.complete !== false) return // what comes through app.inject has nothing to wait for
+    const giveUp = (): void => {
+      if (raw.complete || socket.destroyed) return
+      if (reply.raw.headersSent) socket.destroy()
+      else handleConnectionError(tooLate, socket)
+    }
+    const timer = setTimeout(giveUp, app.bodyTimeoutMs).unref()
+    for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
+  }
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.routeOptions.config.takesFile) begin(request, reply)
+  })
+  app.addHook('onSend', async (request, reply) => {
+    if (request.routeOptions.config.takesFile) begin(request, reply)
+  })
 }
 
 /** One line a request: the route, never the URL, whose query string may hold a token. */
@@ -94,7 +128,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
     genReqId: () => randomBytes(12).toString('hex'),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     bodyLimit: bodyLimitBytes,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: uploadTimeoutMs,
     connectionTimeout: silenceTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
@@ -117,6 +151,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
     reply.headers({ 'X-Request-Id': request.id, ...answerHeaders })
   })
   limitConcurrency(app, config.maxConcurrentRequests)
+  limitBodyTime(app)
   logRequests(app)
   handleFailures(app, (request, reply) => limitAnonymous(deps, request, reply))
 
@@ -124,7 +159,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   if (offered !== 'management') {
     registerDocs(app)
     registerTenantRoutes(app, deps)
-    registerMediaRoute(app, deps)
+    if (deps.media.local) registerMediaRoute(app, deps.media.local, deps.clock)
   }
   if (offered !== 'delivery') registerManageRoutes(app, deps)
   return app

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { invalid } from './errors.ts'
+import { parseMediaPlace } from './media/place.ts'
 import type { RateLimit } from './rate-limiter.ts'
 import { isTier, type Tier, tiers } from './tiers.ts'
 
@@ -102,6 +103,44 @@ function rateLimits(text: string): RateLimits {
   return limits as RateLimits
 }
 
+const byteUnits: Record<string, number> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 }
+
+function parseBytes(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,6})(KB|MB|GB)$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * (byteUnits[unit] ?? 1)
+}
+
+function bytesByTier(text: string): Record<Tier, number> {
+  const entries = text.split(',').map((entry): [string, number | undefined] => {
+    const [tier = '', size = ''] = entry.split('=')
+    return [tier, parseBytes(size)]
+  })
+  const sizes = Object.fromEntries(entries)
+  if (entries.length !== tiers.length || !tiers.every((tier) => sizes[tier])) {
+    throw new Error(`must be a size for each tier, such as ${tiers.map((tier) => `${tier}=25MB`).join(',')}`)
+  }
+  return sizes as Record<Tier, number>
+}
+
+/** The first one signs; addresses that any of them has signed are served. */
+function signingKeys(text: string): Buffer[] {
+  const keys = text.split(',').filter((key) => key !== '')
+  if (keys.length > 2 || !keys.every((key) => /^[0-9a-fA-F]{64}$/.test(key)))
+    throw new Error('must be one or two keys of 64 hex digits (openssl rand -hex 32) with a comma between them')
+  return keys.map((key) => Buffer.from(key, 'hex'))
+}
+
+/** An address in which `{bucket}` stands for the name of the bucket. */
+function cdnUrl(text: string): string | undefined {
+  if (text === '') return undefined
+  const example = text.replaceAll('{bucket}', 'bucket')
+  if (/[{}]/.test(example) || !httpUrl(example)?.startsWith('https:'))
+    throw new Error('must be an https address such as https://cdn.example.com or https://cdn.example.com/{bucket}')
+  return text.replace(/\/$/, '')
+}
+
+const textOrNone = (text: string): string | undefined => text || undefined
+
 function setting<Value>(name: string, fallback: string, about: string, parse: (text: string) => Value): Setting<Value> {
   return { name, default: fallback, about, parse }
 }
@@ -140,6 +179,57 @@ export const settings = {
     'Longest life of a signed media URL; every URL handed out lives at least half of it.',
     wholeNumber(60, 604_800),
   ),
+  mediaPlace: setting(
+    'MEDIA_URL',
+    '',
+    'Where files are kept: a folder, or `s3://ENDPOINT?region=…&pathStyle=true&tls=false`, in which each group’s bucket must exist. Default: `DATA_DIR/media`.',
+    parseMediaPlace,
+  ),
+  mediaAccessKeyId: setting('MEDIA_ACCESS_KEY_ID', '', 'Who we are at the S3 store.', textOrNone),
+  mediaSecretAccessKey: setting('MEDIA_SECRET_ACCESS_KEY', '', 'And how we prove it.', textOrNone),
+  mediaPublicUrl: setting(
+    'MEDIA_PUBLIC_URL',
+    '',
+    'Address under which visitors reach files that we serve ourselves, such as a host of its own. Default: `PUBLIC_URL`.',
+    httpUrl,
+  ),
+  mediaSigningKeys: setting(
+    'MEDIA_SIGNING_KEYS',
+    '',
+    'One or two keys of 64 hex digits: the first signs our own media URLs, both are accepted, so a key can be changed while the old URLs live. Default: one made from the master key.',
+    signingKeys,
+  ),
+  mediaCdnUrl: setting(
+    'MEDIA_CDN_URL',
+    '',
+    'Address of a CloudFront distribution before the S3 store; `{bucket}` stands for the bucket’s name.',
+    cdnUrl,
+  ),
+  mediaCdnKeyId: setting('MEDIA_CDN_KEY_ID', '', 'Id of the public key in the distribution’s key group.', textOrNone),
+  mediaCdnPrivateKey: setting(
+    'MEDIA_CDN_PRIVATE_KEY',
+    '',
+    'Its private key, RSA 2048 or ECDSA P-256, as PEM or as the path of a PEM file.',
+    textOrNone,
+  ),
+  mediaMaxBytes: setting(
+    'MEDIA_MAX_BYTES',
+    'free=25MB,basic=100MB,pro=500MB,proplus=2GB',
+    'Largest file that a group of each tier can upload.',
+    bytesByTier,
+  ),
+  mediaMaxPixels: setting(
+    'MEDIA_MAX_PIXELS',
+    '100000000',
+    'Most pixels of a picture (width × height); larger ones are refused.',
+    wholeNumber(1, 1_000_000_000),
+  ),
+  jobWorkers: setting(
+    'JOB_WORKERS',
+    '1',
+    'Jobs of each kind that this process works on at once; 0 to leave them to other processes.',
+    wholeNumber(0, 64),
+  ),
   rateLimits: setting(
     'RATE_LIMITS',
     'anonymous=20/100,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',
@@ -167,7 +257,7 @@ export const settings = {
   maxConcurrentRequests: setting(
     'MAX_CONCURRENT_REQUESTS',
     '1000',
-    'Requests in work at once; one more is answered 503.',
+    'Requests in work at once; one more is answered 503. Uploads have places of their own: 8 for each user, 64 in all.',
     wholeNumber(1, 1_000_000),
   ),
   trustProxy: setting(

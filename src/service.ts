@@ -4,10 +4,11 @@ import { buildApp } from './app.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { ServedTenant } from './http/admission.ts'
+import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger } from './logging.ts'
-import { deriveKey, loadMasterKey } from './master-key.ts'
-import { createLocalSigner } from './media/signer.ts'
-import { createLocalStorage, type MediaStorage } from './media/storage.ts'
+import { canDerive } from './media/files/derive.ts'
+import { mediaHandlers } from './media/handlers.ts'
+import { createMedia, type Media, tidyMedia } from './media/media.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { isAdminToken } from './secrets.ts'
 import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
@@ -24,7 +25,8 @@ export interface Service {
   /** The management API, where it has a port of its own. */
   manageApp: FastifyInstance | undefined
   store: Store
-  storage: MediaStorage
+  worker: Worker
+  media: Media
   logger: Logger
   /** Starts to listen and answers the addresses under which clients reach the two APIs. */
   listen(): Promise<{ baseUrl: string; manageUrl: string | undefined }>
@@ -49,12 +51,14 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const store = await openConfiguredStore(config, clock, logger)
-  const storage = createLocalStorage(config.dataDir)
-  const signer = createLocalSigner({
-    key: deriveKey(loadMasterKey(config.dataDir, config.masterKey), 'media signing'),
-    baseUrl: () => baseUrl,
-    ttlSeconds: config.signedUrlTtlSeconds,
+  const media = createMedia(config, () => baseUrl, clock)
+  const { storage, inbox, currentFiles } = media
+  const worker = createWorker({
+    store,
+    handlers: mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
     clock,
+    logger,
+    workers: config.jobWorkers,
   })
   const lastUses = createLastUses(store, (error) => logger.warn({ err: error }, 'last uses of keys were not written'))
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
@@ -70,7 +74,8 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const authorize = createAuthorizer({ findHolder: findTenant, clock })
   const authorizeManager = createAuthorizer({ findHolder: findManager, isWellFormed: isAdminToken, clock })
   const takeToken = createRateLimiter(clock)
-  const deps = { config, logger, store, storage, signer, authorize, authorizeManager, takeToken, clock }
+  const admission = { authorize, authorizeManager, takeToken }
+  const deps = { config, logger, store, media, currentFiles, ...admission, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
@@ -78,11 +83,14 @@ export async function createService(config: Config, options: ServiceOptions = {}
     app,
     manageApp,
     store,
-    storage,
+    media,
+    worker,
     logger,
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
       baseUrl = config.publicUrl ?? address
+      await tidyMedia(media, clock()).catch((error) => logger.warn({ err: error }, 'left-overs of uploads stay'))
+      worker.start()
       if (managePort === undefined) return { baseUrl, manageUrl: baseUrl }
       if (managePort === 'off') return { baseUrl, manageUrl: undefined }
       return {
@@ -91,7 +99,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
       }
     },
     async close() {
-      await Promise.all([app.close(), manageApp?.close()])
+      await Promise.all([app.close(), manageApp?.close(), worker.stop()])
       await lastUses.close()
       await store.close()
     },

@@ -14,6 +14,8 @@ function messageOf(env: Record<string, string>): string {
   return assert.fail(`accepted: ${JSON.stringify(env)}`)
 }
 
+const mb = 1024 ** 2
+
 describe('readConfig', () => {
   it('has a default for every setting', () => {
     assert.deepEqual(readConfig({}), {
@@ -24,6 +26,17 @@ describe('readConfig', () => {
       databaseUrl: undefined,
       masterKey: undefined,
       signedUrlTtlSeconds: 86_400,
+      mediaPlace: { kind: 'folder', path: undefined },
+      mediaAccessKeyId: undefined,
+      mediaSecretAccessKey: undefined,
+      mediaPublicUrl: undefined,
+      mediaSigningKeys: [],
+      mediaCdnUrl: undefined,
+      mediaCdnKeyId: undefined,
+      mediaCdnPrivateKey: undefined,
+      mediaMaxBytes: { free: 25 * mb, basic: 100 * mb, pro: 500 * mb, proplus: 2048 * mb },
+      mediaMaxPixels: 100_000_000,
+      jobWorkers: 1,
       rateLimits: {
         anonymous: { perSecond: 20, burst: 100 },
         free: { perSecond: 50, burst: 100 },
@@ -69,6 +82,17 @@ describe('readConfig', () => {
       MAX_CONCURRENT_REQUESTS: '1',
       TRUST_PROXY: '10.0.0.0/8,::1,192.168.1.1,fd00::/8,::ffff:10.0.0.1',
       LOG_LEVEL: 'silent',
+      MEDIA_URL: 's3://minio:9000?region=eu-west-1&pathStyle=true&tls=false',
+      MEDIA_ACCESS_KEY_ID: 'id',
+      MEDIA_SECRET_ACCESS_KEY: 'secret',
+      MEDIA_PUBLIC_URL: 'https://files.example.com/',
+      MEDIA_SIGNING_KEYS: `${'aB'.repeat(32)},${'01'.repeat(32)}`,
+      MEDIA_CDN_URL: 'https://{bucket}.cdn.example.com/',
+      MEDIA_CDN_KEY_ID: 'K1',
+      MEDIA_CDN_PRIVATE_KEY: '/keys/cdn.pem',
+      MEDIA_MAX_BYTES: 'free=1KB,basic=2MB,pro=3MB,proplus=4GB',
+      MEDIA_MAX_PIXELS: '1000',
+      JOB_WORKERS: '0',
     })
     assert.equal(config.port, 0)
     assert.equal(config.host, '0.0.0.0')
@@ -84,6 +108,18 @@ describe('readConfig', () => {
     assert.equal(config.maxConcurrentRequests, 1)
     assert.deepEqual(config.trustProxy, ['10.0.0.0/8', '::1', '192.168.1.1', 'fd00::/8', '::ffff:10.0.0.1'])
     assert.equal(config.logLevel, 'silent')
+    assert.deepEqual(
+      config.mediaPlace,
+      { kind: 's3', endpoint: new URL('http://minio:9000'), region: 'eu-west-1', pathStyle: true }, // biome-ignore format: short
+    )
+    assert.deepEqual([config.mediaAccessKeyId, config.mediaSecretAccessKey], ['id', 'secret'])
+    assert.equal(config.mediaPublicUrl, 'https://files.example.com')
+    assert.deepEqual(config.mediaSigningKeys, [Buffer.alloc(32, 0xab), Buffer.alloc(32, 1)])
+    assert.equal(config.mediaCdnUrl, 'https://{bucket}.cdn.example.com')
+    assert.deepEqual([config.mediaCdnKeyId, config.mediaCdnPrivateKey], ['K1', '/keys/cdn.pem'])
+    assert.deepEqual(config.mediaMaxBytes, { free: 1024, basic: 2 * mb, pro: 3 * mb, proplus: 4096 * mb })
+    assert.equal(config.mediaMaxPixels, 1000)
+    assert.equal(config.jobWorkers, 0)
     Fastify({ trustProxy: config.trustProxy }) // throws on an address that it cannot read
   })
 
@@ -120,6 +156,13 @@ describe('readConfig', () => {
       'true', 'loopback', '*', 'proxy.example', '10.0.0.0/8, ::1', '999.0.0.1', '10.0.0', '10.0.0.0/33', '10.0.0.0/0', '::1/129',
       '10.0.0.0/', ':::', '.', '10.0.0.1/8/8', 'fe80::1%eth0',
     ],
+    MEDIA_URL: ['s3://', 's3://a/bucket', 's3://k:s@a', 's3://a?x=1', 's3://a?tls=yes', 's3://a?region=', 'https://a', 'file://host/x'],
+    MEDIA_PUBLIC_URL: ['files.example.com', 'https://u:p@a.example', 'https://a.example?x=1'],
+    MEDIA_SIGNING_KEYS: ['a', 'a'.repeat(63), `${'a'.repeat(64)},b`, Array(3).fill('a'.repeat(64)).join(',')],
+    MEDIA_CDN_URL: ['cdn.example.com', 'http://cdn.example.com', 'https://cdn.example.com?x=1', 'https://{host}.example.com'],
+    MEDIA_MAX_BYTES: ['25MB', 'free=25MB', 'free=1MB,basic=1MB,pro=1MB,gold=1MB', 'free=0MB,basic=1MB,pro=1MB,proplus=1MB', 'free=1,basic=1MB,pro=1MB,proplus=1MB', 'free=1MB,basic=1MB,pro=1MB,proplus=1MB,free=1MB'],
+    MEDIA_MAX_PIXELS: ['0', '-1', 'many', '1000000001'],
+    JOB_WORKERS: ['-1', '65', 'on'],
     LOG_LEVEL: ['INFO', 'verbose', 'constructor', '0'],
   } // biome-ignore format: one line reads better
   for (const [name, values] of Object.entries(bad)) {

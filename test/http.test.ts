@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib'
 import pg from 'pg'
 import { internalErrorMessage } from '../src/errors.ts'
 import { createHarness, type Harness } from './helpers/harness.ts'
+import { readUntilClosed } from './helpers/uploads.ts'
 
 const bodyLimitBytes = 256 * 1024
 const answerTimeoutMs = 10_000
@@ -270,7 +271,8 @@ describe('a request that does not arrive in time', () => {
     prepare: (app) => {
       app.post('/echo', async () => ({ ok: true }))
       // The real limits are looked at below; nobody wants to wait for them.
-      Object.assign(app.server, { headersTimeout: 150, requestTimeout: 300, connectionsCheckingInterval: 30 })
+      Object.assign(app.server, { headersTimeout: 150, connectionsCheckingInterval: 30 })
+      app.bodyTimeoutMs = 300
     },
   })
 
@@ -280,10 +282,9 @@ describe('a request that does not arrive in time', () => {
 
   it('because its headers trickle in for ever is 408', async () => {
     const socket = connect(running.port, '127.0.0.1')
-    socket.on('error', () => {}) // the last drop may meet a closed door
     socket.write('GET /healthz HTTP/1.1\r\n')
     const drops = setInterval(() => socket.write('X-Drop: 1\r\n'), 40)
-    const answer = parseAnswer(await buffer(socket).finally(() => clearInterval(drops)))
+    const answer = parseAnswer(Buffer.from(await readUntilClosed(socket).finally(() => clearInterval(drops))))
     assertFailure(answer, 408, 'RequestTimeout')
   })
 
@@ -292,13 +293,53 @@ describe('a request that does not arrive in time', () => {
     assertFailure(await send(running.port, head), 408, 'RequestTimeout')
   })
 
-  it('holds in production too: 10 s for headers, 30 s for a request, 72 s between two', async () => {
+  for (const [path, status] of [
+    ['/nope', 404],
+    ['/healthz', 405],
+    ['/manage/groups', 401],
+  ] as const) {
+    it(`because its body trickles in behind an answer of ${status} is cut off, without another answer`, async () => {
+      const socket = connect(running.port, '127.0.0.1')
+      const started = performance.now()
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n`,
+      )
+      const drops = setInterval(() => socket.write(' '), 20)
+      const text = await readUntilClosed(socket).finally(() => clearInterval(drops))
+      assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), [`HTTP/1.1 ${status}`])
+      const ms = performance.now() - started
+      assert.ok(ms >= 290 && ms < 5000, `cut off after ${ms} ms`)
+    })
+  }
+
+  it('because its body trickles in behind an address that cannot be read is cut off', async () => {
+    const socket = connect(running.port, '127.0.0.1')
+    socket.write('POST /%zz HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n')
+    const drops = setInterval(() => socket.write(' '), 20)
+    assertFailure(
+      parseAnswer(Buffer.from(await readUntilClosed(socket).finally(() => clearInterval(drops)))),
+      400,
+      'ValidationError',
+    )
+  })
+
+  it('is not one whose body has arrived, however long the connection is kept', async () => {
+    const socket = connect(running.port, '127.0.0.1')
+    const kept = post('/echo', 'application/json', '{}').toString().replace('Connection: close\r\n', '')
+    socket.write(kept)
+    await sleep(500)
+    socket.write(kept + get('/healthz'))
+    const text = (await buffer(socket)).toString()
+    assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200'])
+  })
+
+  it('holds in production too: 10 s for headers, 30 s for a body, an hour for a file, 72 s between two', async () => {
     const { app, close } = await createHarness('sqlite')
     const { headersTimeout, requestTimeout, keepAliveTimeout } = app.server
     await close()
     assert.deepEqual(
-      { headersTimeout, requestTimeout, keepAliveTimeout },
-      { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 },
+      { headersTimeout, bodyTimeoutMs: app.bodyTimeoutMs, requestTimeout, keepAliveTimeout },
+      { headersTimeout: 10_000, bodyTimeoutMs: 30_000, requestTimeout: 3_600_000, keepAliveTimeout: 72_000 },
     )
   })
 })

@@ -1,5 +1,13 @@
 export { createClient, type SluiceClient } from './client.ts'
 export { SluiceError } from './errors.ts'
+export {
+  type ImageAttributes,
+  type ImageOptions,
+  type ImageProps,
+  imageAttributes,
+  imageProps,
+  pictureHtml,
+} from './images.ts'
 export type { ClientOptions, Fetch } from './options.ts'
 export type {
   AllOptions,

@@ -20,14 +20,37 @@ export interface Failure {
 
 export type Envelope<Data> = Success<Data> | Failure
 
-/** A file, as delivered. `source` is a signed address that stops working at `expiresAt`: do not keep it for long. */
+/** A file, as delivered. */
 export interface MediaValue {
   name: string
   key: string
   /** `image`, `video` or `file`. */
   type: string
-  currentFile: { source: string; expiresAt: string }
+  currentFile: CurrentFile
   [more: string]: unknown
+}
+
+/**
+ * Where a file is now. Every address here is signed and stops working at `expiresAt`: do not keep it for long.
+ * What stands behind `expiresAt` is there for pictures that the service could measure or make smaller;
+ * `imageAttributes` turns it into an `<img>`.
+ */
+export interface CurrentFile {
+  /** The file as it was uploaded. */
+  source: string
+  /** ISO 8601. */
+  expiresAt: string
+  /** Smaller forms as WebP, as the attribute of `<img>` takes them: `URL 320w, URL 640w, URL 1280w`. */
+  srcset?: string
+  /** The same as AVIF, for a `<source type="image/avif">`: smaller still, but not for every browser. */
+  avifSrcset?: string
+  /** In pixels, upright as one sees it. With `height` it lets a browser keep the place free. */
+  width?: number
+  height?: number
+  /** The dominant colour, `#rrggbb`: what to paint until the picture is there. */
+  color?: string
+  /** A tiny blurred picture as a `data:` address: needs no request, and expires never. */
+  placeholder?: string
 }
 
 /**

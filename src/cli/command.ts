@@ -27,6 +27,8 @@ export interface Command {
   summary: string
   /** `<name>`s that must be given. */
   args: string[]
+  /** Whether the last of them can be given several times. */
+  repeatsLast?: boolean
   options: ParseArgsOptionsConfig
   /** Explains each option, and shows the command in use. */
   help: string

@@ -1,4 +1,4 @@
-import { createLocalStorage } from '../media/storage.ts'
+import { openStorage } from '../media/open.ts'
 import { findGroup } from '../store/groups.ts'
 import { exportGroup } from '../transfer/export-group.ts'
 import { type Command, printResult, toTable } from './command.ts'
@@ -17,7 +17,7 @@ must not exist yet, or be empty, or be an earlier export of the same group, whic
   async run(context, input) {
     const [which = '', folder = ''] = input.args
     const store = await context.store()
-    const storage = createLocalStorage(context.config.dataDir)
+    const storage = openStorage(context.config)
     const group = await findGroup(store, which)
     const counts = await withProgress(!input.options.json, (onProgress) =>
       exportGroup({ store, storage, nowMs: context.clock(), onProgress }, group, folder),

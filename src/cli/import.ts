@@ -1,4 +1,4 @@
-import { createLocalStorage } from '../media/storage.ts'
+import { openStorage } from '../media/open.ts'
 import { findGroup } from '../store/groups.ts'
 import { type DraftImport, type DraftReport, importDrafts } from '../transfer/import-drafts.ts'
 import { type ImportReport, importGroup } from '../transfer/import-group.ts'
@@ -75,9 +75,10 @@ Options:
     const [folder = ''] = input.args
     const isDryRun = input.options['dry-run'] === true
     const store = await context.store()
-    const storage = createLocalStorage(context.config.dataDir)
+    const storage = openStorage(context.config)
+    const addressLifeMs = context.config.signedUrlTtlSeconds * 1000
     const report = await withProgress(!input.options.json, (onProgress) =>
-      importGroup({ store, storage, nowMs: context.clock(), author: authorOf(), onProgress }, folder, {
+      importGroup({ store, storage, nowMs: context.clock(), author: authorOf(), addressLifeMs, onProgress }, folder, {
         database: textOption(input, 'database'),
         bucketName: textOption(input, 'bucket-name'),
         isEdited: input.options.edited === true,

@@ -9,6 +9,7 @@ import { importCommands } from './import.ts'
 import { migrateCommand } from './migrate.ts'
 import { seedCommand } from './seed.ts'
 import { serveCommand } from './serve.ts'
+import { toUploadCommand } from './upload-command.ts'
 import { toCommand } from './verb-command.ts'
 
 const commands: readonly Command[] = [
@@ -18,10 +19,11 @@ const commands: readonly Command[] = [
   doctorCommand,
   exportGroupCommand,
   ...importCommands,
-  ...verbs.map(toCommand),
+  ...verbs.map((verb) => (verb.takesFile ? toUploadCommand(verb) : toCommand(verb))),
 ]
 
-const usageOf = ({ name, args }: Command): string => ['sluice', name, ...args.map((arg) => `<${arg}>`)].join(' ')
+const usageOf = ({ name, args, repeatsLast }: Command): string =>
+  ['sluice', name, ...args.map((arg) => `<${arg}>`)].join(' ') + (repeatsLast ? ' …' : '')
 
 function listOf(shown: readonly Command[]): string {
   const width = Math.max(...shown.map((command) => usageOf(command).length))
@@ -88,7 +90,8 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
     allowNegative: true, // --no-moderation
   })
   if (values.help) return context.print(helpOf(command))
-  if (positionals.length !== command.args.length)
+  const { length: wanted } = command.args
+  if (command.repeatsLast ? positionals.length < wanted : positionals.length !== wanted)
     throw invalid(`Usage: ${usageOf(command)}\nMore: sluice ${command.name} --help`)
   await command.run(context, { args: positionals, options: values as CommandInput['options'] })
 }

@@ -1,6 +1,6 @@
-import { createLocalStorage } from '../media/storage.ts'
 import { type Command, printResult } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
+import { mediaOf } from './verb-command.ts'
 
 export const seedCommand: Command = {
   name: 'seed',
@@ -14,7 +14,7 @@ Writes what is needed to try it to DATA_DIR/demo.json.`,
     const { dataDir, publicUrl, host, port, managePort } = context.config
     const seeded = await seedDemo({
       store: await context.store(),
-      storage: createLocalStorage(dataDir),
+      media: mediaOf(context),
       clock: context.clock,
     })
     const demo = await writeDemoFile(dataDir, { baseUrl: publicUrl ?? `http://${host}:${port}`, ...seeded })

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { invalid } from '../errors.ts'
 import { type Actor, runVerb, type Verb } from '../manage/verb.ts'
-import { createLocalStorage } from '../media/storage.ts'
+import { createMedia, type Media } from '../media/media.ts'
 import { findCollectionByName } from '../store/containers.ts'
 import { findGroup, openContentOf } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
@@ -20,6 +20,12 @@ export function terminalActor(): Actor {
     roleIn: () => 'owner',
     tokenExpiresMs: null,
   }
+}
+
+/** The addresses of files are those that the server hands out. */
+export function mediaOf({ config, clock }: CommandContext): Media {
+  const { publicUrl, host, port } = config
+  return createMedia(config, () => publicUrl ?? `http://${host}:${port}`, clock)
 }
 
 const propertiesOf = (verb: Verb): [string, InputSchema][] =>
@@ -57,7 +63,7 @@ function helpOf(verb: Verb): string {
 }
 
 /** People type names where the API takes ids. */
-async function resolveNames(store: Store, input: Record<string, unknown>): Promise<void> {
+export async function resolveNames(store: Store, input: Record<string, unknown>): Promise<void> {
   if (typeof input.userId === 'string') input.userId = (await findUserByEmail(store, input.userId))?.id ?? input.userId
   if (typeof input.groupId !== 'string') return
   const group = await findGroup(store, input.groupId)
@@ -67,7 +73,7 @@ async function resolveNames(store: Store, input: Record<string, unknown>): Promi
   if (named) input.collectionId = named.id
 }
 
-function inputOf(verb: Verb, { args, options }: CommandInput): Record<string, unknown> {
+export function inputOf(verb: Verb, { args, options }: CommandInput): Record<string, unknown> {
   const input: Record<string, unknown> = {}
   const properties = new Map(propertiesOf(verb))
   for (const [position, name] of argumentsOf(verb).entries()) {
@@ -87,12 +93,15 @@ function inputOf(verb: Verb, { args, options }: CommandInput): Record<string, un
 
 const secretNames = ['key', 'token']
 
+/** A file has a key as well, which is no secret. */
+const isSecret = (value: unknown): boolean => typeof value === 'string' && value.startsWith('slc_')
+
 function inWords(verb: Verb, data: unknown): string {
   if (typeof data === 'string') return data.trimEnd()
   if (isList(data)) return showList(data, verb.columns)
   const record = data as Record<string, unknown>
   if (record.done === true) return 'Done.'
-  const secret = secretNames.find((name) => typeof record[name] === 'string' && verb.isCreation)
+  const secret = secretNames.find((name) => isSecret(record[name]) && verb.isCreation)
   if (secret === undefined) return showRecord(record)
   const { [secret]: value, ...rest } = record
   return `${value}\n\nThis ${secret} is shown only now. Keep it where nobody else can read it.\n\n${showRecord(rest)}`
@@ -112,7 +121,7 @@ export function toCommand(verb: Verb): Command {
       const input = inputOf(verb, given)
       const store = await context.store()
       await resolveNames(store, input)
-      const deps = { store, storage: createLocalStorage(context.config.dataDir), clock: context.clock }
+      const deps = { store, media: mediaOf(context), clock: context.clock }
       const data = await runVerb(deps, terminalActor(), verb, input)
       const next = verb.next(data)
       printResult(context, given, data, inWords(verb, data) + (next && `\n\nNext: ${next}`))

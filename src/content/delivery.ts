@@ -1,19 +1,35 @@
 import type { CollectionObject, IntegrationObject, MediaValue, SiteDetails, ValueBase } from '../../client/src/wire.ts'
-import { isMediaValue, replaceMedia } from './media-values.ts'
+import { replaceMediaInHtml } from './html-media.ts'
+import { isMediaValue, type MediaReference, mapMedia, mapTexts } from './media-values.ts'
 import { type Container, type StoredObject, type StoredSite, unsetPublishMs } from './model.ts'
 import { toIso } from './moments.ts'
-import { type Field, isMedia, isVariantMap, leafOf, type Schema } from './schema.ts'
+import { type Field, isMedia, isVariantMap, leafOf, mayHoldHtml, type Schema } from './schema.ts'
 
-/** Makes the address of one file. Throws when it cannot: an unsigned address is never delivered. */
-export type SignMedia = (key: string) => MediaValue['currentFile']
+export type CurrentFile = MediaValue['currentFile']
+
+/** Gives the addresses of one file; undefined of one that is not the group's own. Throws when it cannot. */
+export type SignMedia = (key: string) => CurrentFile | undefined
+
+/** An unsigned address is never delivered, nor none at all. */
+function signed({ key }: MediaReference, sign: SignMedia): CurrentFile {
+  const file = sign(key)
+  if (!file) throw new Error(`The media key ${JSON.stringify(key)} is not one of the group.`)
+  return file
+}
 
 /** Signs every media value in a structure of any shape: single, in a list, in a variant map, deep inside settings. */
 function signAll(value: unknown, sign: SignMedia): unknown {
-  return replaceMedia(value, (media) => ({ ...media, currentFile: sign(media.key) }))
+  return mapMedia(value, (media) => ({ ...media, currentFile: signed(media, sign) }))
+}
+
+/** Texts in a list or a variant map too. */
+function signTexts(value: unknown, sign: SignMedia): unknown {
+  return mapTexts(value, (html) => replaceMediaInHtml(html, (key) => sign(key)?.source))
 }
 
 function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
-  return isMedia(leafOf(field)) ? signAll(value, sign) : value
+  if (isMedia(leafOf(field))) return signAll(value, sign)
+  return mayHoldHtml(field) ? signTexts(value, sign) : value
 }
 
 /** Only what the schema names and does not keep private leaves the service. */

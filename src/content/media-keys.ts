@@ -1,5 +1,4 @@
-import { scalarsIn } from './index-keys.ts'
-import { isMedia, isRecord, leafOf, type Schema } from './schema.ts'
+import { slugify } from './slug.ts'
 
 /** What every S3-compatible store accepts, and what is one plain folder name. */
 export const bucketNamePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
@@ -7,6 +6,7 @@ export const bucketNamePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const maxKeyLength = 500
 /** File systems take names of 255 bytes; some room is left for the endings of drafts and derivatives. */
 const maxPartBytes = 200
+const maxStemLength = 80
 /** Letters of any script, digits and a few signs: nothing that a path, a URL or a shell reads as an instruction. */
 const segmentPattern = /^[\p{L}\p{N}_+@()=,'!~ -][\p{L}\p{M}\p{N}_.+@()=,'!~ -]*$/u
 
@@ -21,15 +21,20 @@ export function isKeyOfGroup(groupId: string, key: string): boolean {
   return isMediaKey(key) && key.startsWith(`${groupId}/`)
 }
 
+/** The id in such a key: of a file, and of all that was made of it. */
+export const fileIdIn = (key: string): string | undefined =>
+  /^[0-9a-f]{24}\/\d{4}\/\d{2}\/([0-9a-f]{24})-/.exec(key)?.[1]
+
 /** A key as a part of a URL. */
 export function encodeMediaKey(key: string): string {
   return key.split('/').map(encodeURIComponent).join('/')
 }
 
-/** The keys of all files that an object shows. */
-export function mediaKeysIn(schema: Schema, objectValue: Record<string, unknown>): string[] {
-  return [...schema]
-    .filter(([, field]) => isMedia(leafOf(field)))
-    .flatMap(([name, field]) => scalarsIn(field, objectValue[name]))
-    .flatMap((media) => (isRecord(media) && typeof media.key === 'string' ? [media.key] : []))
+/** A name for a file, which cannot be mistaken for anything else: when it came, which one it is, what it is called. */
+export function newMediaKey(groupId: string, nowMs: number, id: string, name: string, extension: string): string {
+  const [year = '', month = ''] = new Date(nowMs).toISOString().split('-')
+  const stem = slugify(name.replace(/\.[^.]*$/, ''))
+    .slice(0, maxStemLength)
+    .replace(/[-_.]+$/, '')
+  return `${groupId}/${year}/${month}/${id}-${stem || 'file'}.${extension}`
 }

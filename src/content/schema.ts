@@ -72,6 +72,12 @@ export function isMedia(field: Field): field is MediaField {
   return (mediaTypes as readonly string[]).includes(field.type)
 }
 
+/** Whether its texts may be HTML, in which files are referred to. */
+export function mayHoldHtml(field: Field): boolean {
+  const { type } = leafOf(field)
+  return type === 'text' || type === 'longText'
+}
+
 export function isFilterable(field: Field): boolean {
   return !field.private && (field.filterable ?? true) && indexable.has(leafOf(field).type)
 }

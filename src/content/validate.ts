@@ -1,7 +1,8 @@
 import { invalid } from '../errors.ts'
 import { isDecimalText } from './decimal.ts'
 import { scalarsIn } from './index-keys.ts'
-import { isKeyOfGroup, isMediaKey, mediaKeysIn } from './media-keys.ts'
+import { isKeyOfGroup, isMediaKey } from './media-keys.ts'
+import { mediaKeysIn } from './media-uses.ts'
 import { isDate, isTime, parseDateTime } from './moments.ts'
 import {
   type Field,

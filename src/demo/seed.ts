@@ -1,14 +1,23 @@
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { Clock } from '../clock.ts'
 import { parseSchema } from '../content/schema.ts'
-import type { MediaStorage } from '../media/storage.ts'
+import { addMedia } from '../media/library.ts'
+import type { Media } from '../media/media.ts'
 import { createAdminToken } from '../store/admin-tokens.ts'
 import { createApiKey } from '../store/api-keys.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
 import { insertContainer } from '../store/containers.ts'
-import { createGroup, type Group, listGroups, openContentOf, versionsKeptByDefault } from '../store/groups.ts'
+import {
+  createGroup,
+  type Group,
+  type GroupStore,
+  listGroups,
+  openContentOf,
+  versionsKeptByDefault,
+} from '../store/groups.ts'
 import { insertObjects } from '../store/objects.ts'
 import type { Store } from '../store/open.ts'
 import { createPreviewToken, previewLifeSeconds } from '../store/preview-tokens.ts'
@@ -37,17 +46,22 @@ export interface Demo {
 
 export interface SeedDeps {
   store: Store
-  storage: MediaStorage
+  media: Media
   clock: Clock
 }
 
-function mediaOf({ id }: Group): MediaOf {
-  return (name) => ({ name, key: `${id}/demo/${name}.png`, type: 'image' })
-}
-
-async function storePictures(storage: MediaStorage, group: Group): Promise<void> {
-  for (const name of pictureNames)
-    await storage.write(group.bucketName, mediaOf(group)(name).key, drawPicture(name as PictureName))
+/** Uploads the pictures, and tells how content names each of them. */
+async function storePictures(media: Media, group: Group, content: GroupStore, authoring: Authoring): Promise<MediaOf> {
+  const library = { group: content, bucketName: group.bucketName, storage: media.storage, authoring }
+  const keys = new Map<PictureName, string>()
+  for (const name of pictureNames) {
+    const upload = { name: `${name}.png`, content: Readable.from([drawPicture(name)]) }
+    const stored = await media.inbox.receive(upload, media.maxBytes[group.tier], (received) =>
+      addMedia(library, received, upload.name),
+    )
+    keys.set(name, stored.key)
+  }
+  return (name) => ({ name, key: keys.get(name) ?? '', type: 'image' })
 }
 
 const toNewObject =
@@ -98,16 +112,16 @@ async function makeAdministrator(store: Store, nowMs: number): Promise<string> {
 }
 
 /** Makes a group with a whole bakery in it: site, content, products, pictures, a key, a token and a preview of a draft. */
-export async function seedDemo({ store, storage, clock }: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
+export async function seedDemo({ store, media, clock }: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const nowMs = clock()
   const authoring = authoringAt(nowMs)
   const group = await createGroup(store, { name: demoGroupName, tier: 'pro' }, authoring)
-  const media = mediaOf(group)
-  await storePictures(storage, group)
-  const content = await writeContent(await openContentOf(store, group), authoring, async (writer) => {
-    const { collections, draftId } = await seedCollections(writer, media)
-    const priceIds = await seedProducts(writer, media)
-    const site = await insertSite(writer, demoSite(collections as Record<CollectionName, string>, media))
+  const groupStore = await openContentOf(store, group)
+  const pictures = await storePictures(media, group, groupStore, authoring)
+  const content = await writeContent(groupStore, authoring, async (writer) => {
+    const { collections, draftId } = await seedCollections(writer, pictures)
+    const priceIds = await seedProducts(writer, pictures)
+    const site = await insertSite(writer, demoSite(collections as Record<CollectionName, string>, pictures))
     const { token } = await createPreviewToken(writer, { objectId: draftId, lifeSeconds: previewLifeSeconds.most })
     return { siteId: site.id, collections, previewToken: token, priceIds }
   })

@@ -29,6 +29,8 @@ export interface Check {
 export interface Machine {
   nodeVersion: string
   diskSpace(path: string): Promise<{ freeBytes: number; totalBytes: number }>
+  /** Whether smaller pictures can be made here. */
+  canDerive(): Promise<boolean>
 }
 
 export interface CheckedGroup {

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
+import { canDerive } from '../media/files/derive.ts'
 import type { Author } from '../store/changes.ts'
 import { currentOf, type FoundDatabases, findDatabases } from '../store/check-open.ts'
 import { findGroup, type Group, listGroups, openContentOf } from '../store/groups.ts'
@@ -24,6 +25,7 @@ export const thisMachine: Machine = {
     const { bavail, blocks, bsize } = await statfs(path)
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   },
+  canDerive,
 }
 
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {

@@ -8,19 +8,23 @@ import { deletionsCheck } from './deletions.ts'
 import { demoCheck } from './demo.ts'
 import { diskSpaceCheck } from './disk-space.ts'
 import { fileModesCheck } from './file-modes.ts'
+import { inboxCheck } from './inbox.ts'
 import { integrityCheck } from './integrity.ts'
+import { jobsCheck } from './jobs.ts'
 import { leftOversCheck } from './left-overs.ts'
 import { mediaFilesCheck } from './media-files.ts'
 import { mediaFoldersCheck } from './media-folders.ts'
+import { mediaStoreCheck } from './media-store.ts'
 import { nodeVersionCheck } from './node-version.ts'
 import { objectIndexCheck } from './object-index.ts'
+import { picturesCheck } from './pictures.ts'
 import { schemaVersionsCheck } from './schema-versions.ts'
 import { settingsCheck } from './settings.ts'
 import { sitePagesCheck } from './site-pages.ts'
 import { tokensCheck } from './tokens.ts'
 import { valuesCheck } from './values.ts'
 
-/** In the order in which an operator would look: the machine, the databases, who may come in, the content. */
+/** In the order in which an operator would look: the machine, the databases, who may come in, the content, the files, the work. */
 export const checks: readonly Check[] = [
   nodeVersionCheck,
   settingsCheck,
@@ -40,6 +44,10 @@ export const checks: readonly Check[] = [
   objectIndexCheck,
   valuesCheck,
   sitePagesCheck,
+  mediaStoreCheck,
   mediaFilesCheck,
   mediaFoldersCheck,
+  picturesCheck,
+  inboxCheck,
+  jobsCheck,
 ]

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { localMediaFolder } from '../media/open.ts'
 import type { Check } from './check.ts'
 import { isFolder } from './files.ts'
 import { withGroupIds } from './left-overs.ts'
@@ -8,14 +9,15 @@ import { createTally, shellWord } from './words.ts'
 async function foldersIn(path: string): Promise<string[]> {
   if (!(await isFolder(path))) return []
   const entries = await readdir(path, { withFileTypes: true })
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
 }
 
-/** Each group has a folder in its bucket, and nobody else has one there. */
+/** Each group has a folder in its bucket, and nobody else has one there. Buckets of a store elsewhere may hold more. */
 export const mediaFoldersCheck: Check = {
   name: 'Media folders',
   async run(ctx) {
-    const media = join(ctx.config.dataDir, 'media')
+    if (ctx.config.mediaPlace.kind !== 'folder') return []
+    const media = localMediaFolder(ctx.config)
     const { result: folders, groupIds } = await withGroupIds(await ctx.store(), async () => {
       const buckets = await foldersIn(media)
       const inBuckets = buckets.map(async (bucket) =>

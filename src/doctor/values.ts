@@ -1,4 +1,5 @@
-import { isKeyOfGroup, mediaKeysIn } from '../content/media-keys.ts'
+import { isKeyOfGroup } from '../content/media-keys.ts'
+import { mediaKeysIn } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
 import { problemsOfSite } from '../content/site-settings.ts'
 import { problemsOf } from '../content/validate.ts'

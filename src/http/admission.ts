@@ -80,19 +80,26 @@ function tokenOf(header: string | undefined): string {
   return /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
 }
 
+/** Whom the token of a request lets in at this moment. What takes long asks again. */
+export async function identifyManager(
+  deps: ManageAdmissionDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<TokenHolder> {
+  const token = tokenOf(request.headers.authorization)
+  const manager = await deps.authorizeManager(token)
+  if (manager) return manager
+  limitAnonymous(deps, request, reply)
+  reply.header('WWW-Authenticate', 'Bearer')
+  const message =
+    token === '' ? 'Send an admin token as "Authorization: Bearer <token>".' : 'The admin token is not valid.'
+  throw new AppError('Unauthorized', message)
+}
+
 /** The door of the management API. */
 export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): void {
   app.addHook('onRequest', async (request, reply) => {
-    const { authorization } = request.headers
-    const token = tokenOf(authorization)
-    const manager = await deps.authorizeManager(token)
-    if (!manager) {
-      limitAnonymous(deps, request, reply)
-      reply.header('WWW-Authenticate', 'Bearer')
-      const message =
-        token === '' ? 'Send an admin token as "Authorization: Bearer <token>".' : 'The admin token is not valid.'
-      throw new AppError('Unauthorized', message)
-    }
+    const manager = await identifyManager(deps, request, reply)
     limitRate(deps, reply, `user ${manager.userId}`, 'manage', deps.config.manageRateLimit)
     request.manager = manager
   })

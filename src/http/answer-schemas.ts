@@ -13,6 +13,21 @@ const media = Type.Object(
     currentFile: Type.Object({
       source: Type.String({ format: 'uri', description: 'Signed address; stops working at expiresAt.' }),
       expiresAt: timestamp,
+      srcset: Type.Optional(
+        Type.String({
+          description: 'Pictures only: smaller forms as WebP, as the HTML attribute takes them. Signed like source.',
+          examples: ['https://content.example.com/… 320w, https://content.example.com/… 640w'],
+        }),
+      ),
+      avifSrcset: Type.Optional(Type.String({ description: 'The same as AVIF, for a <source type="image/avif">.' })),
+      width: Type.Optional(Type.Integer({ minimum: 1, description: 'In pixels, upright as one sees the picture.' })),
+      height: Type.Optional(Type.Integer({ minimum: 1 })),
+      color: Type.Optional(
+        Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'The dominant colour.', examples: ['#a63f2a'] }),
+      ),
+      placeholder: Type.Optional(
+        Type.String({ description: 'A tiny blurred picture as a data: address, to show until the picture is there.' }),
+      ),
     }),
   },
   { additionalProperties: true },
@@ -67,6 +82,9 @@ const exampleMedia = {
     source:
       'https://content.example.com/media/media/66f0c0ffee0123456789abcd/cover.png?expires=1790000000&signature=Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgc2lnbmF0dXJl',
     expiresAt: '2026-09-21T13:33:20.000Z',
+    width: 1200,
+    height: 800,
+    color: '#a63f2a',
   },
 }
 

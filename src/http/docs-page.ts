@@ -1,6 +1,7 @@
 /** The parts of an OpenAPI document that the page shows. */
 interface Schema {
   type?: string | string[]
+  format?: string
   description?: string
   minimum?: number
   maximum?: number
@@ -55,10 +56,14 @@ const paragraphs = (text = ''): string =>
     .map((part) => `<p>${prose(part)}</p>`)
     .join('')
 
-function limits({ type, minimum, maximum, maxLength, default: fallback, enum: values }: Schema): string {
+const typeOf = ({ type, format }: Schema): string | undefined =>
+  format === 'binary' ? 'file' : Array.isArray(type) ? type.join(' or ') : type
+
+function limits(schema: Schema): string {
+  const { minimum, maximum, maxLength, default: fallback, enum: values } = schema
   const parts = [
     values?.join(', '),
-    Array.isArray(type) ? type.join(' or ') : type,
+    typeOf(schema),
     minimum !== undefined && maximum !== undefined ? `${minimum}–${maximum}` : undefined,
     maxLength === undefined ? undefined : `up to ${maxLength} characters`,
     fallback === undefined ? undefined : `default ${fallback}`,
@@ -123,19 +128,24 @@ function bodyParameters({ requestBody }: Operation): Parameter[] {
   }))
 }
 
+/** The options by which curl sends what a body must hold. */
+function bodyOptions(operation: Operation): string[] {
+  const body = bodyParameters(operation).filter(({ required }) => required)
+  if (body.length === 0) return []
+  if (operation.requestBody?.content['multipart/form-data']) return body.map(({ name }) => `-F ${name}=@…`)
+  return [`-H 'Content-Type: application/json'`, `-d '{${body.map(({ name }) => `"${name}": …`).join(', ')}}'`]
+}
+
 /** A request to copy, with every parameter that must be there. */
 function exampleRequest(path: string, method: string, operation: Operation, authorization: string): string {
   const { parameters = [] } = operation
   const query = parameters
     .filter((parameter) => parameter.required && parameter.in !== 'path')
     .map(({ name, example }) => `${name}=${example ?? '…'}`)
-  const body = bodyParameters(operation).filter(({ required }) => required)
   const url = [path.replace(/\{(\w+)\}/g, '$$$1'), ...(query.length > 0 ? [query.join('&')] : [])].join('?')
   const parts = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} -H "Authorization: ${authorization}"`,
-    ...(body.length > 0
-      ? [`-H 'Content-Type: application/json'`, `-d '{${body.map(({ name }) => `"${name}": …`).join(', ')}}'`]
-      : []),
+    ...bodyOptions(operation),
     `"$BASE_URL${url}"`,
   ]
   return `<pre>${escapeHtml(parts.join(' \\\n  '))}</pre>`

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { SignMedia } from '../content/delivery.ts'
 import { ok } from '../envelope.ts'
 import type { ErrorCode } from '../errors.ts'
-import { type MediaSigner, signFor } from '../media/signer.ts'
+import type { CurrentFiles } from '../media/current-files.ts'
 import { type GroupStore, openGroup, type Tenant } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
 import { sendContent } from './answer.ts'
@@ -16,7 +16,7 @@ const handlerTimeoutMs = 25_000
 /** What the endpoints work with. */
 export interface EndpointDeps {
   store: Store
-  signer: MediaSigner
+  currentFiles: CurrentFiles
   clock: Clock
 }
 
@@ -24,7 +24,8 @@ export interface EndpointDeps {
 export interface Call<Query> {
   tenant: Tenant
   group: GroupStore
-  sign: SignMedia
+  /** Makes ready the files that are to be delivered. */
+  signing(keys: readonly string[]): Promise<SignMedia>
   query: Query
   nowMs: number
 }
@@ -48,17 +49,18 @@ export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'ur
 
 export function defineEndpoint<Query extends TObject>(definition: EndpointDefinition<Query>): Endpoint {
   const { summary, description, query, answer, failures, isContent, handle } = definition
-  return ({ store, signer, clock }) => ({
+  return ({ store, currentFiles, clock }) => ({
     schema: { summary, description, querystring: query, response: { 200: answer, ...failureAnswers(failures) } },
     handlerTimeout: handlerTimeoutMs,
     exposeHeadRoute: isContent,
     async handler(request, reply) {
       const { tenant } = request
       if (!tenant) throw new Error('An endpoint was reached without admission.')
+      const group = await openGroup(store, tenant)
       const data = await handle({
         tenant,
-        group: await openGroup(store, tenant),
-        sign: signFor(signer, tenant),
+        group,
+        signing: (keys) => currentFiles.prepare(group, tenant.bucketName, keys),
         query: request.query as Static<Query>, // as the route's schema has read it
         nowMs: clock(),
       })

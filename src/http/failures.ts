@@ -90,9 +90,9 @@ export function handleFailures(
   })
 }
 
-/** For what Fastify meets before a request has a route. */
+/** For what Fastify meets before a request has a route. No hook sees it, so nobody would wait for its body. */
 export function handleFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'X-Request-Id': request.id, ...answerHeaders })
+  reply.headers({ 'X-Request-Id': request.id, ...answerHeaders, Connection: 'close' })
   sendFailure(error, request, reply)
 }
 

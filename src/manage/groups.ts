@@ -7,7 +7,7 @@ import { done, doneShape, groupShape, listOf, showGroup, wholeList } from './sha
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200, description: 'What people call it.' })
-const tier = Type.Enum([...tiers], { description: 'Sets the rate limit.' })
+const tier = Type.Enum([...tiers], { description: 'Sets the rate limit and the largest file.' })
 
 export const groupVerbs = [
   defineServiceVerb({
@@ -116,14 +116,15 @@ export const groupVerbs = [
     input: { confirm: Type.String({ description: 'The name of the group, so that nobody deletes the wrong one.' }) },
     answer: doneShape,
     async run({ ctx, input }) {
-      const { store, storage, group, content, authoring } = ctx
+      const { store, media, group, content, authoring } = ctx
       if (input.confirm !== group.name)
         throw invalid('confirm must be the name of the group, exactly as it is written.')
       const deletingMs = group.deletingMs ?? authoring.nowMs
       const closed = await updateGroup(store, group, { frozen: true, deletingMs }, authoring)
       await deleteContent(content, authoring.nowMs, () => {})
-      await storage.removeFolder(group.bucketName, group.id)
+      await media.storage.removeFolder(group.bucketName, group.id)
       await deleteGroupRow(store, closed, authoring)
+      await media.storage.removeFolder(group.bucketName, group.id) // and what was on its way there
       return done
     },
   }),

@@ -1,6 +1,8 @@
 import { collectionVerbs } from './collections.ts'
 import { groupVerbs } from './groups.ts'
+import { jobVerbs } from './jobs.ts'
 import { keyVerbs } from './keys.ts'
+import { mediaVerbs } from './media.ts'
 import { memberVerbs } from './members.ts'
 import { objectVerbs } from './objects.ts'
 import { previewVerbs } from './previews.ts'
@@ -19,6 +21,7 @@ export const verbs: readonly Verb[] = [
   ...memberVerbs,
   ...keyVerbs,
   ...siteVerbs,
+  ...mediaVerbs,
   ...collectionVerbs,
   ...objectVerbs,
   ...versionVerbs,
@@ -26,4 +29,5 @@ export const verbs: readonly Verb[] = [
   ...productVerbs,
   ...submissionVerbs,
   ...recordVerbs,
+  ...jobVerbs,
 ]

@@ -155,9 +155,9 @@ async function actInContainer(
     const planned = targets.map(({ object, change }) => ({ before: object, wanted: change }))
     return changeObjects(writer, container, planned, words[action])
   }
-  // A copy is looked at before it is shown.
+  // A copy is looked at before it is shown; it shows what the original shows.
   const copies = targets.map(({ object }) => ({ value: object.value, publishMs: draftPublishMs }))
-  return insertObjects(writer, container, copies)
+  return insertObjects({ ...writer, allowsMissingMedia: true }, container, copies)
 }
 
 async function actOnSome(

@@ -9,7 +9,16 @@ import { listObjectsInState } from '../store/list-objects.ts'
 import { insertObjects, type NewObject } from '../store/objects.ts'
 import { checkInput } from './check-input.ts'
 import { collectionId, takeCollection } from './collections.ts'
-import { type ActedOn, actOnObjects, type ObjectAction, objectActions, stateOf, takeObject } from './object-actions.ts'
+import {
+  type ActedOn,
+  actOnObjects,
+  type ObjectAction,
+  type ObjectItem,
+  objectActions,
+  stateOf,
+  takeObject,
+} from './object-actions.ts'
+import { withReferences } from './references.ts'
 import { done, doneShape, id, listOf, objectShape, showObject, wholeList } from './shapes.ts'
 import { defineGroupVerb, type Verb } from './verb.ts'
 
@@ -48,12 +57,12 @@ function actionVerb(
     answer: isDelete ? doneShape : objectShape,
     ...definition,
     input: { objectId, ...definition.input },
-    run: ({ ctx, input }) =>
-      ctx.write(async (writer) => {
-        const show = ({ containerId, object }: ActedOn) => showObject(containerId, object, ctx.nowMs)
-        const [shown = done] = await actOnObjects<unknown>(writer, action, [input as { objectId: string }], show)
-        return shown
-      }),
+    async run({ ctx, input }) {
+      const items = await withReferences(ctx, [input as ObjectItem])
+      const show = ({ containerId, object }: ActedOn) => showObject(containerId, object, ctx.nowMs)
+      const [shown = done] = await ctx.write((writer) => actOnObjects<unknown>(writer, action, items, show))
+      return shown
+    },
   })
 }
 
@@ -69,13 +78,15 @@ export const objectVerbs: Verb[] = [
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects',
     input: { collectionId, objectValue, ...state },
     answer: objectShape,
-    run: ({ ctx, input }) =>
-      ctx.write(async (writer) => {
+    async run({ ctx, input }) {
+      const [item = input] = await withReferences(ctx, [input])
+      return ctx.write(async (writer) => {
         const collection = await takeCollection(writer.group, input.collectionId)
-        const [object] = await insertObjects(writer, collection, [toNewObject(input)])
+        const [object] = await insertObjects(writer, collection, [toNewObject(item)])
         if (!object) throw new Error('Nothing was stored.')
         return showObject(collection.id, object, ctx.nowMs)
-      }),
+      })
+    },
   }),
   defineGroupVerb({
     name: 'object list',
@@ -194,15 +205,17 @@ export const objectVerbs: Verb[] = [
     },
     answer: listOf(objectShape),
     columns: ['_id', 'status', 'objectValue'],
-    run: ({ ctx, input }) =>
-      ctx.write(async (writer) => {
+    async run({ ctx, input }) {
+      const items = await withReferences(ctx, input.items)
+      return ctx.write(async (writer) => {
         const collection = await takeCollection(writer.group, input.collectionId)
-        const wanted = input.items.map((item, position) => namingItem(position, () => toNewObject(item)))
+        const wanted = items.map((item, position) => namingItem(position, () => toNewObject(item)))
         for (const [position, { value }] of wanted.entries())
           namingItem(position, () => checkObjectValue(collection.schema, ctx.group.id, value))
         const objects = await insertObjects(writer, collection, wanted)
         return wholeList(objects.map((object) => showObject(collection.id, object, ctx.nowMs)))
-      }),
+      })
+    },
   }),
   defineGroupVerb({
     name: 'object bulk',
@@ -222,9 +235,10 @@ export const objectVerbs: Verb[] = [
     },
     answer: listOf(Type.Omit(objectShape, ['objectValue'])),
     columns: ['_id', 'status', 'publishDate', 'version'],
-    run: ({ ctx, input }) =>
-      ctx.write(async (writer) => {
-        const { action, items } = input
+    async run({ ctx, input }) {
+      const { action } = input
+      const items = await withReferences(ctx, input.items)
+      return ctx.write(async (writer) => {
         const single = objectVerbs.find(({ name }) => name === `object ${action}`) as Verb
         for (const [position, item] of items.entries())
           namingItem(position, () => checkInput(single.input, { groupId: ctx.group.id, ...item }))
@@ -234,7 +248,8 @@ export const objectVerbs: Verb[] = [
           return state
         }
         return { items: await actOnObjects(writer, action, items, show, namingItem), totalCount: items.length }
-      }),
+      })
+    },
   }),
 ]
 

@@ -8,7 +8,7 @@ import { sendDocsPage } from '../http/openapi.ts'
 import { verbs } from './index.ts'
 import type { Verb } from './verb.ts'
 
-const about = `Makes and changes what the delivery API serves: groups, keys, people, sites, collections, objects, previews.
+const about = `Makes and changes what the delivery API serves: groups, keys, people, sites, collections, objects, files, previews.
 
 Send an admin token as \`Authorization: Bearer <token>\`. The first one comes from the command line: \`npx sluice user create "Ada" --administrator\`, then \`npx sluice token create <user id>\`.
 
@@ -35,7 +35,28 @@ function parametersOf(verb: Verb): object[] {
     }))
 }
 
+const fileBody = {
+  required: true,
+  content: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        properties: {
+          file: {
+            type: 'string',
+            format: 'binary',
+            contentMediaType: 'application/octet-stream',
+            description: 'One file, of any type, with its name.',
+          },
+        },
+        required: ['file'],
+      },
+    },
+  },
+}
+
 function bodyOf(verb: Verb): object | undefined {
+  if (verb.takesFile) return fileBody
   if (!verb.hasBody) return undefined
   const pathNames = verb.inPath
   const properties = Object.fromEntries(
@@ -50,6 +71,7 @@ function bodyOf(verb: Verb): object | undefined {
 }
 
 const managingFailures: ErrorCode[] = ['Forbidden', 'NotFound', 'Conflict']
+const uploadFailures: ErrorCode[] = [...managingFailures, 'PayloadTooLarge']
 
 function responsesOf(verb: Verb): object {
   const schema = verb.contentType
@@ -59,7 +81,8 @@ function responsesOf(verb: Verb): object {
     description: 'Success',
     content: { [verb.contentType?.split(';')[0] ?? 'application/json']: { schema } },
   }
-  const bad = Object.entries(failureAnswers(managingFailures, { isDelivery: false })).map(([status, answer]) => {
+  const failures = verb.takesFile ? uploadFailures : managingFailures
+  const bad = Object.entries(failureAnswers(failures, { isDelivery: false })).map(([status, answer]) => {
     const { description = '' } = answer as { description?: string }
     return [status, { description, content: { 'application/json': { schema: answer } } }]
   })

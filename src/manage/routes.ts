@@ -1,17 +1,24 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { ok } from '../envelope.ts'
 import { invalid } from '../errors.ts'
-import { admitManagers, type ManageAdmissionDeps } from '../http/admission.ts'
+import { admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
 import { verbs } from './index.ts'
+import { leaveBodiesUnread, letGoOfBody, openUpload, uploadTimeoutMs } from './multipart.ts'
 import { registerManageDocs } from './openapi.ts'
+import { createUploadPlaces, type UploadPlaces } from './upload-places.ts'
 import { type Actor, type ManageDeps, runVerb, type Verb } from './verb.ts'
 
 const bodyLimitBytes = 8 * 1024 * 1024
 const readTimeoutMs = 25_000
 /** A change of many objects may take long; it ends before the connection is given up for silence. */
 const writeTimeoutMs = 85_000
+
+function timeoutOf({ takesFile, method }: Verb): number {
+  if (takesFile) return uploadTimeoutMs
+  return method === 'GET' ? readTimeoutMs : writeTimeoutMs
+}
 
 /** Who asks, for a verb. */
 function actorOf({ userId, name, administrator, roleIn, expiresMs }: TokenHolder, address: string): Actor {
@@ -56,34 +63,54 @@ export function inputOf(
     queryInput({}, [], request.query as RawQuery)
     return { ...bodyInput(request.body, inPath), ...path }
   }
-  if (request.body !== undefined) throw invalid('This takes no body; its parameters stand in the query string.')
+  if (request.body !== undefined && !verb.takesFile)
+    throw invalid('This takes no body; its parameters stand in the query string.')
   const { properties, required = [] } = verb.input
   const inQuery = Object.fromEntries(Object.entries(properties).filter(([name]) => !inPath.includes(name)))
   return { ...queryInput(inQuery, required, request.query as RawQuery), ...path }
 }
 
+type RouteDeps = ManageDeps & ManageAdmissionDeps
+
+function routeOf(deps: RouteDeps, inUploadPlace: UploadPlaces, verb: Verb): RouteOptions {
+  async function run(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { manager, ip } = request
+    if (!manager) throw new Error('A verb was reached without admission.')
+    const again = async () => actorOf(await identifyManager(deps, request, reply), ip)
+    const actor = { ...actorOf(manager, ip), again }
+    const input = inputOf(verb, request)
+    if (!verb.takesFile) return runVerb(deps, actor, verb, input)
+    return inUploadPlace(manager.userId, () =>
+      runVerb(deps, actor, verb, input, () => openUpload(request)).finally(() => letGoOfBody(request)),
+    )
+  }
+
+  return {
+    method: verb.method,
+    url: verb.path,
+    schema: { hide: true },
+    bodyLimit: bodyLimitBytes,
+    handlerTimeout: timeoutOf(verb),
+    config: { takesFile: verb.takesFile },
+    exposeHeadRoute: false,
+    async handler(request, reply) {
+      const data = await run(request, reply)
+      if (verb.contentType) return reply.type(verb.contentType).header('Content-Disposition', 'attachment').send(data)
+      return reply.code(verb.isCreation ? 201 : 200).send(ok(data))
+    },
+  }
+}
+
 /** Each verb is a route: the table of verbs is the table of routes. */
-export function registerManageRoutes(app: FastifyInstance, deps: ManageDeps & ManageAdmissionDeps): void {
+export function registerManageRoutes(app: FastifyInstance, deps: RouteDeps): void {
   registerManageDocs(app)
+  const inUploadPlace = createUploadPlaces()
   app.register(async (scope) => {
     admitManagers(scope, deps)
-    for (const verb of verbs) {
-      scope.route({
-        method: verb.method,
-        url: verb.path,
-        schema: { hide: true },
-        bodyLimit: bodyLimitBytes,
-        handlerTimeout: verb.method === 'GET' ? readTimeoutMs : writeTimeoutMs,
-        exposeHeadRoute: false,
-        async handler(request, reply) {
-          const { manager } = request
-          if (!manager) throw new Error('A verb was reached without admission.')
-          const data = await runVerb(deps, actorOf(manager, request.ip), verb, inputOf(verb, request))
-          if (verb.contentType)
-            return reply.type(verb.contentType).header('Content-Disposition', 'attachment').send(data)
-          return reply.code(verb.isCreation ? 201 : 200).send(ok(data))
-        },
-      })
-    }
+    scope.register(async (uploads) => {
+      leaveBodiesUnread(uploads)
+      for (const verb of verbs) if (verb.takesFile) uploads.route(routeOf(deps, inUploadPlace, verb))
+    })
+    for (const verb of verbs) if (!verb.takesFile) scope.route(routeOf(deps, inUploadPlace, verb))
   })
 }

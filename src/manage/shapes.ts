@@ -22,10 +22,10 @@ import { tiers } from '../tiers.ts'
 const exampleId = '66f0c0ffee0123456789abcd'
 export const id = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, description, examples: [exampleId] })
-const ownId = Type.String({ examples: [exampleId] })
-const moment = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })
+export const ownId = Type.String({ examples: [exampleId] })
+export const moment = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })
 export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms))
+export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms))
 const openObject = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description })
 
 export const listOf = <Item extends TSchema>(item: Item) =>

@@ -1,7 +1,8 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
-import { AppError } from '../errors.ts'
-import type { MediaStorage } from '../media/storage.ts'
+import { AppError, invalid } from '../errors.ts'
+import type { Media } from '../media/media.ts'
+import type { Upload } from '../media/receive.ts'
 import { type GroupRole, reaches } from '../roles.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
 import {
@@ -26,11 +27,13 @@ export interface Actor {
   roleIn(groupId: string): GroupRole | undefined
   /** When the token that they came with ends; null where it does not, or where there is none. */
   tokenExpiresMs: number | null
+  /** Who they are by now: a token may be revoked at any time. Who is at the terminal stays who they are. */
+  again?(): Promise<Actor>
 }
 
 export interface ManageDeps {
   store: Store
-  storage: MediaStorage
+  media: Media
   clock: Clock
 }
 
@@ -39,12 +42,16 @@ export interface ServiceContext extends Omit<ManageDeps, 'clock'> {
   actor: Actor
   nowMs: number
   authoring: Authoring
+  /** The file that comes with the call. It is asked for when everything else is known to be right. */
+  upload(): Promise<Upload>
 }
 
 /** … and inside a group that the actor may manage. */
 export interface GroupContext extends ServiceContext {
   group: Group
   content: GroupStore
+  /** Asks once more whether the actor may do this here. For what takes long, before anything comes of it. */
+  confirm(): Promise<void>
   /** Changes the group's content in one transaction. */
   write<Result>(work: (writer: ContentWriter) => Promise<Result>): Promise<Result>
 }
@@ -73,6 +80,8 @@ export interface Verb {
   /** Which parts a person wants to see in a table. */
   columns: readonly string[]
   inGroup: boolean
+  /** Whether a file comes with it, as `multipart/form-data`; the rest of the input then stands in the query string. */
+  takesFile: boolean
   /** Whether something new has come to be: HTTP says 201. */
   isCreation: boolean
   /** What a person at the terminal wants to do after it. */
@@ -92,6 +101,7 @@ interface VerbDefinition<Properties extends TProperties, Context> {
   answer: TSchema
   args?: readonly string[]
   columns?: readonly string[]
+  takesFile?: boolean
   isCreation?: boolean
   next?(data: { _id: string }): string
   contentType?: string
@@ -102,15 +112,15 @@ type CommonParts = Omit<Verb, 'input' | 'inGroup' | 'run'>
 
 function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' | 'input'>): CommonParts {
   const { route, name, summary, description = '', needs, answer, args = [], columns = [], contentType } = definition
-  const { isCreation = false, next } = definition
+  const { isCreation = false, takesFile = false, next } = definition
   const [method = '', path = ''] = route.split(' ')
-  const parts = { name, summary, description, needs, answer, args, columns, isCreation, contentType }
+  const parts = { name, summary, description, needs, answer, args, columns, isCreation, takesFile, contentType }
   return {
     ...parts,
     method: method as Verb['method'],
     path,
     inPath: [...path.matchAll(/:(\w+)/g)].map(([, part = '']) => part),
-    hasBody: method !== 'GET' && method !== 'DELETE',
+    hasBody: method !== 'GET' && method !== 'DELETE' && !takesFile,
     next: (data) => next?.(data as { _id: string }) ?? '',
   }
 }
@@ -177,14 +187,27 @@ async function enterGroup(service: ServiceContext, groupId: string, needs: Neede
     authoring: inside,
     group,
     content,
+    async confirm() {
+      await enterGroup({ ...service, actor: (await actor.again?.()) ?? actor }, groupId, needs)
+    },
     write: (work) => writeContent(content, inside, work),
   }
 }
 
 export const recordName = ({ name }: Pick<Verb, 'name'>): string => name.replaceAll(' ', '.')
 
+async function noUpload(): Promise<never> {
+  throw invalid('A file must be sent along.')
+}
+
 /** The one way in: the verb checks the role, then the input, then does it. */
-export async function runVerb(deps: ManageDeps, actor: Actor, verb: Verb, input: unknown): Promise<unknown> {
+export async function runVerb(
+  deps: ManageDeps,
+  actor: Actor,
+  verb: Verb,
+  input: unknown,
+  upload: () => Promise<Upload> = noUpload,
+): Promise<unknown> {
   const nowMs = deps.clock()
   const { id: actorId, name, address } = actor
   const authoring: Authoring = {
@@ -193,5 +216,5 @@ export async function runVerb(deps: ManageDeps, actor: Actor, verb: Verb, input:
     nowMs,
     versionsKept: 0,
   }
-  return verb.run({ store: deps.store, storage: deps.storage, actor, nowMs, authoring }, input)
+  return verb.run({ store: deps.store, media: deps.media, actor, nowMs, authoring, upload }, input)
 }

@@ -1,20 +1,13 @@
 import send from '@fastify/send'
 import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../clock.ts'
 import { bucketNamePattern, encodeMediaKey } from '../content/media-keys.ts'
 import { AppError, notFound } from '../errors.ts'
-import type { LocalMediaSigner } from './signer.ts'
-import type { MediaStorage } from './storage.ts'
-
-/** What a browser may show inside our own origin. Everything else is handed over as a download. */
-const inlineTypes =
-  /^(image\/(png|jpeg|gif|webp|avif)|video\/(mp4|webm)|audio\/(mpeg|ogg|wav)|application\/pdf|text\/plain)\b/
+import { contentTypeOf, dispositionOf } from './content-types.ts'
+import type { LocalMedia } from './open.ts'
 
 /** `GET /media/<bucket>/<key>?expires=…&signature=…`: the signature is the permission, no API key is asked for. */
-export function registerMediaRoute(
-  app: FastifyInstance,
-  deps: { signer: LocalMediaSigner; storage: MediaStorage },
-): void {
-  const { signer, storage } = deps
+export function registerMediaRoute(app: FastifyInstance, { signer, storage }: LocalMedia, clock: Clock): void {
   app.get<{ Params: { bucket: string; '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
     '/media/:bucket/*',
     { schema: { hide: true } },
@@ -23,7 +16,7 @@ export function registerMediaRoute(
       const { expires, signature } = request.query
       const secondsLeft =
         bucketNamePattern.test(bucket) && typeof expires === 'string' && typeof signature === 'string'
-          ? signer.verify(bucket, key, expires, signature)
+          ? signer.verify(bucket, key, expires, signature, clock())
           : undefined
       if (secondsLeft === undefined) {
         throw new AppError('Forbidden', 'This media address is not valid, or no longer. Ask the API for a fresh one.')
@@ -50,11 +43,8 @@ export function registerMediaRoute(
         .headers(file.headers)
         .header('Cache-Control', `private, max-age=${Math.floor(secondsLeft)}, immutable`)
       if (file.statusCode === 304) return reply.send() // a cache would take over a type given here
-      const type = file.headers['Content-Type'] ?? 'application/octet-stream'
-      return reply
-        .header('Content-Type', type)
-        .header('Content-Disposition', inlineTypes.test(type) ? 'inline' : 'attachment')
-        .send(file.stream)
+      const type = contentTypeOf(key)
+      return reply.header('Content-Type', type).header('Content-Disposition', dispositionOf(type)).send(file.stream)
     },
   )
 }

@@ -1,66 +1,37 @@
-import { randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
-import { isMediaKey } from '../content/media-keys.ts'
 
-/** Files of a bucket in a local folder. */
+/** A file as it lies in its bucket. */
+export interface StoredFile {
+  key: string
+  bytes: number
+  modifiedMs: number
+}
+
+/** Where the files of a bucket are kept: a folder of this machine, or a store that speaks S3. */
 export interface MediaStorage {
-  folderOf(bucketName: string): string
+  /** Afterwards the file is there as a whole and will stay, or it is not there at all. */
   write(bucketName: string, key: string, content: Buffer | Readable): Promise<void>
-  /** A file that is not there is an error of the stream. */
+  /** A file that is not there is an error of the stream, with the code `ENOENT`. */
   read(bucketName: string, key: string): Readable
-  /** The keys of all files that begin with the folder's name, in their order. */
-  list(bucketName: string, folder: string): AsyncIterable<string>
+  /** All files whose key begins with the folder's name, in the order of their keys. */
+  list(bucketName: string, folder: string): AsyncIterable<StoredFile>
+  /** What is not there any more is not missed. */
+  remove(bucketName: string, keys: readonly string[]): Promise<void>
   /** Everything whose key begins with the folder's name. */
   removeFolder(bucketName: string, folder: string): Promise<void>
 }
 
-/** Drafts and whatever else cannot be a key are passed over; links are not followed. */
-async function* listKeys(root: string, folder: string): AsyncGenerator<string> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
+/** Whether a file can be read, without reading it. */
+export async function isStored(storage: MediaStorage, bucketName: string, key: string): Promise<boolean> {
+  const stream = storage.read(bucketName, key)
+  try {
+    await once(stream, 'readable')
+    return true
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
     throw error
-  })
-  const names = entries
-    .filter((entry) => entry.isDirectory() || entry.isFile())
-    // With its slash, a folder takes the place that its files have among all keys.
-    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
-    .sort()
-  for (const name of names) {
-    const key = `${folder}/${name}`
-    if (!isMediaKey(key.replace(/\/$/, ''))) continue
-    if (name.endsWith('/')) yield* listKeys(root, key.slice(0, -1))
-    else yield key
-  }
-}
-
-export function createLocalStorage(dataDir: string): MediaStorage {
-  const folderOf = (bucketName: string): string => join(dataDir, 'media', bucketName)
-  const pathOf = (bucketName: string, key: string): string => {
-    if (!isMediaKey(key)) throw new Error(`The media key ${JSON.stringify(key)} cannot be stored.`)
-    return join(folderOf(bucketName), key)
-  }
-  return {
-    folderOf,
-    async removeFolder(bucketName, folder) {
-      if (!isMediaKey(folder)) throw new Error(`The media folder ${JSON.stringify(folder)} cannot be removed.`)
-      await rm(join(folderOf(bucketName), folder), { recursive: true, force: true })
-    },
-    read: (bucketName, key) => createReadStream(pathOf(bucketName, key)),
-    list: (bucketName, folder) => listKeys(folderOf(bucketName), folder),
-    async write(bucketName, key, content) {
-      const path = pathOf(bucketName, key)
-      await mkdir(dirname(path), { recursive: true })
-      // A reader sees the whole file or none. Each writer has a draft of its own, under a name that no key can have.
-      const draft = join(dirname(path), `.${randomBytes(9).toString('base64url')}.part`)
-      try {
-        await writeFile(draft, content)
-        await rename(draft, path)
-      } finally {
-        await rm(draft, { force: true })
-      }
-    },
+  } finally {
+    stream.destroy()
   }
 }

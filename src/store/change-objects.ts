@@ -1,8 +1,10 @@
+import { mediaUsesIn } from '../content/media-uses.ts'
 import { type Container, isVisible, type ReviewState, type StoredObject } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import type { ContentWriter } from './changes.ts'
 import { inBatches } from './in-batches.ts'
+import { refuseMissingMedia } from './media-uses.ts'
 import { fieldRowsOf } from './objects.ts'
 import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 import { keepVersions } from './versions.ts'
@@ -149,6 +151,11 @@ export async function changeObjects(
   })
   const changed = steps.filter(({ differences }) => differences.length > 0)
   for (const { after } of changed) checkObjectValue(container.schema, group.groupId, after.value)
+  await refuseMissingMedia(
+    writer,
+    changed.flatMap(({ before }) => mediaUsesIn(former.schema, before.value)),
+    changed.flatMap(({ after }) => mediaUsesIn(container.schema, after.value)),
+  )
   await keepVersions(
     writer,
     changed.map(({ before }) => before.id),

@@ -26,6 +26,8 @@ export interface Authoring {
   nowMs: number
   /** How many former versions of an object to keep. */
   versionsKept: number
+  /** An import takes over content as it is, also where a file of it is gone. */
+  allowsMissingMedia?: boolean
 }
 
 export const contentChangeTypes = [
@@ -34,6 +36,8 @@ export const contentChangeTypes = [
   'integration.created', 'integration.updated', 'integration.deleted',
   'site.created', 'site.updated', 'site.deleted',
   'preview.created', 'preview.revoked',
+  'media.created', 'media.updated', 'media.deleted',
+  'job.retried', 'job.cancelled',
 ] as const // biome-ignore format: one line for each subject reads better
 
 export type ContentChangeType = (typeof contentChangeTypes)[number]
@@ -57,6 +61,8 @@ export interface ContentWriter extends Authoring {
   record(change: ContentChange): void
   /** Says that an answer of the delivery API may now be another one. */
   touch(): void
+  /** Says that what is delivered of a file may now be something else. */
+  touchMedia(): void
 }
 
 type Numbered = Pick<ChangeRow, 'type' | 'subject_id' | 'container_id' | 'version' | 'note' | 'at_ms' | 'verb'>
@@ -162,6 +168,7 @@ export function writeContent<Result>(
     const due = await sweepDue(db, groupId, since, nowMs)
     const changes: Numbered[] = []
     let touched = false
+    let mediaTouched = false
     const result = await work({
       ...authoring,
       noticedMs,
@@ -180,6 +187,10 @@ export function writeContent<Result>(
       touch: () => {
         touched = true
       },
+      touchMedia: () => {
+        touched = true
+        mediaTouched = true
+      },
     })
     const rows = [
       ...due.map((change) => ({ ...change, author: scheduleAuthor })),
@@ -193,6 +204,7 @@ export function writeContent<Result>(
         revision: state.revision + (touched ? 1 : 0),
         last_seq: state.last_seq + rows.length,
         swept_ms: noticedMs,
+        media_revision: state.media_revision + (mediaTouched ? 1 : 0),
       })
       .where('group_id', '=', groupId)
       .execute()

@@ -2,7 +2,8 @@ import type { Database } from './database.ts'
 import type { ContentTables } from './tables.ts'
 
 const tables = [
-  'objects', 'object_versions', 'preview_tokens', 'containers', 'sites', 'changes', 'group_revisions',
+  'objects', 'object_versions', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs',
+  'group_revisions',
 ] as const // biome-ignore format: one line reads better
 
 export type RowCounts = Partial<Record<(typeof tables)[number], number>>
@@ -14,6 +15,7 @@ export async function countRowsByGroup({ read }: Database<ContentTables>): Promi
     const rows = await read
       .selectFrom(table)
       .select(['group_id', ({ fn }) => fn.countAll<number>().as('count')])
+      .$if(table === 'group_revisions', (query) => query.where('closed' as never, '=', 0 as never)) // of a deleted group
       .groupBy('group_id')
       .execute()
     for (const { group_id, count } of rows) counts.set(group_id, { ...counts.get(group_id), [table]: Number(count) })
@@ -28,7 +30,7 @@ export function removalStatement({ engine, schemaName }: Database<ContentTables>
   const value = `'${groupId.replaceAll("'", "''")}'`
   return (
     rule +
-    ['objects', 'preview_tokens', 'containers', 'sites', 'changes', 'group_revisions']
+    ['objects', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs', 'group_revisions']
       .map((table) => `delete from ${place}${table} where group_id = ${value}`)
       .join('; ')
   )

@@ -204,7 +204,18 @@ export async function deleteGroupRow(store: Store, group: Group, authoring: Auth
 }
 
 const rowsPerDelete = 1000
-const contentTables = ['objects', 'preview_tokens', 'sites', 'changes', 'containers', 'group_revisions'] as const
+
+/** A group that was deleted can come back by an import. */
+export async function reopenContent({ groupId, database }: GroupStore): Promise<void> {
+  await database.write((db) =>
+    db.deleteFrom('group_revisions').where('group_id', '=', groupId).where('closed', '=', 1).execute(),
+  )
+}
+
+/** All but the mark that says that it is closed: who still writes, hours later, must find it. */
+const contentTables = [
+  'objects', 'preview_tokens', 'sites', 'changes', 'containers', 'media', 'media_files', 'jobs',
+] as const // biome-ignore format: one line reads better
 
 /** Removes all content of a group, a part at a time, so that nobody waits long and an interruption loses nothing. */
 export async function deleteContent(group: GroupStore, nowMs: number, onProgress: (deleted: number) => void) {

@@ -2,7 +2,7 @@ import type { GroupStore } from './groups.ts'
 
 /** What an import asks before it writes. */
 
-export type ImportedTable = 'sites' | 'containers' | 'objects'
+export type ImportedTable = 'sites' | 'containers' | 'objects' | 'media' | 'media_files'
 
 /** Ids are unique in a database: those that another group has cannot be this group's. */
 export async function findIdsOfOthers(
@@ -40,6 +40,7 @@ export interface ContentCounts {
   sites: number
   containers: number
   objects: number
+  libraryItems: number
 }
 
 export async function countContent({ groupId, database }: GroupStore): Promise<ContentCounts> {
@@ -51,7 +52,12 @@ export async function countContent({ groupId, database }: GroupStore): Promise<C
       .executeTakeFirstOrThrow()
     return Number(total)
   }
-  return { sites: await count('sites'), containers: await count('containers'), objects: await count('objects') }
+  return {
+    sites: await count('sites'),
+    containers: await count('containers'),
+    objects: await count('objects'),
+    libraryItems: await count('media'),
+  }
 }
 
 /** How many of these rows are there, each column of them the same. */

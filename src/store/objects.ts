@@ -1,5 +1,6 @@
 import { filterKeyOfText, indexRowsOf } from '../content/index-keys.ts'
 import type { Filter } from '../content/list-query.ts'
+import { mediaKeysIn, mediaUsesIn } from '../content/media-uses.ts'
 import { type Container, isVisible, type ReviewState, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { checkObjectValue } from '../content/validate.ts'
@@ -7,6 +8,7 @@ import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
+import { mediaField, refuseMissingMedia } from './media-uses.ts'
 import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 
 /** A product's account is filtered like a field; the sign keeps it apart from any field a schema can name. */
@@ -77,10 +79,12 @@ export function fieldRowsOf(container: Container, object: StoredObject): ObjectF
     archived: object.archived ? 1 : 0,
     publish_ms: object.publishMs,
   }
-  const account = { field: accountHandleField, filterKey: filterKeyOfText(object.accountHandle), sortKey: null }
-  return [...indexRowsOf(container.schema, object.value), ...(container.kind === 'integration' ? [account] : [])].map(
-    ({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }),
-  )
+  const unsorted = (field: string, text: string) => ({ field, filterKey: filterKeyOfText(text), sortKey: null })
+  return [
+    ...indexRowsOf(container.schema, object.value),
+    ...(container.kind === 'integration' ? [unsorted(accountHandleField, object.accountHandle)] : []),
+    ...mediaKeysIn(container.schema, object.value).map((key) => unsorted(mediaField, key)),
+  ].map(({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }))
 }
 
 /** Objects and their index belong together: nothing else inserts into either table. */
@@ -102,11 +106,10 @@ export async function insertObjects(
   container: Container,
   inputs: readonly NewObject[],
 ): Promise<StoredObject[]> {
-  const objects = await insertRows(
-    writer,
-    container,
-    inputs.map((input) => toRow(writer, container, input)),
-  )
+  const rows = inputs.map((input) => toRow(writer, container, input))
+  const shown = inputs.flatMap(({ value }) => mediaUsesIn(container.schema, value))
+  await refuseMissingMedia(writer, [], shown)
+  const objects = await insertRows(writer, container, rows)
   for (const object of objects) {
     const change = { subjectId: object.id, containerId: container.id, version: object.version }
     writer.record({ type: 'content.created', ...change })

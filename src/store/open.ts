@@ -60,7 +60,8 @@ async function postgresOpener(url: string, { onConnectionError, onQuery }: Store
   }
 }
 
-async function namesInUse(control: Database<ControlTables>): Promise<string[]> {
+/** The content databases in which groups live. */
+export async function namesInUse(control: Database<ControlTables>): Promise<string[]> {
   const rows = await control.read.selectFrom('groups').select('database_name').distinct().execute()
   return rows.map((row) => row.database_name)
 }

@@ -1,8 +1,10 @@
+import { mediaUsesAnywhere } from '../content/media-uses.ts'
 import type { StoredSite } from '../content/model.ts'
 import { checkSite } from '../content/site-settings.ts'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
+import { refuseMissingMedia } from './media-uses.ts'
 
 export type NewSite = Pick<StoredSite, 'name' | 'domainName' | 'settings'> & {
   privateSettings?: StoredSite['privateSettings']
@@ -17,6 +19,7 @@ export async function insertSite(writer: ContentWriter, input: NewSite): Promise
   const { name, domainName, settings, privateSettings = {} } = input
   const id = makeId()
   checkSite(group.groupId, { name, domainName, settings, privateSettings })
+  await refuseMissingMedia(writer, [], mediaUsesAnywhere(settings))
   await db
     .insertInto('sites')
     .values({
@@ -47,6 +50,7 @@ export async function updateSite(
   const differences = parts.filter((part) => JSON.stringify(before[part]) !== JSON.stringify(after[part]))
   if (differences.length === 0) return before
   checkSite(group.groupId, after)
+  await refuseMissingMedia(writer, mediaUsesAnywhere(before.settings), mediaUsesAnywhere(after.settings))
   await db
     .updateTable('sites')
     .set({

@@ -185,6 +185,63 @@ export interface GroupRevisionRow {
   swept_ms: Generated<number>
   /** Set when the group's content begins to be deleted: who waited to write is turned away. */
   closed: Generated<number>
+  /** Counted up when what is delivered of a file changes. */
+  media_revision: Generated<number>
+}
+
+/** Bytes that are stored: once for each group, whatever they are called. */
+export interface MediaFileRow {
+  id: string
+  group_id: string
+  /** Where it lies in the bucket. */
+  key: string
+  /** Of the bytes as they were sent. */
+  sha256: string
+  bytes: number
+  content_type: string
+  /** Of pictures; as one sees them, the right way up. */
+  width: number | null
+  height: number | null
+  color: string | null
+  /** A tiny blurred picture as a data address. */
+  placeholder: string | null
+  /** JSON: the smaller pictures that were made of it. */
+  derivatives: string
+  /** Why there are none. */
+  problem: string | null
+  created_ms: number
+}
+
+/** What content points to by its key: a file that can be replaced. */
+export interface MediaRow {
+  id: string
+  group_id: string
+  key: string
+  name: string
+  search_name: string
+  type: string
+  file_id: string
+  version: number
+  created_ms: number
+  updated_ms: number
+}
+
+/** Work to be done later, written in the transaction that causes it. */
+export interface JobRow {
+  id: string
+  group_id: string
+  kind: string
+  payload: string
+  state: string
+  /** When somebody is to take it up: a waiting one at its time, a running one when its worker is taken to be dead. */
+  due_ms: number | null
+  /** How often it was begun. */
+  attempts: number
+  /** Who has it in work. */
+  worker: string | null
+  problem: string | null
+  created_ms: number
+  finished_ms: number | null
 }
 
 /** The group's record of changes, which is also its feed of events: numbered without gaps in the order of commits. */
@@ -205,4 +262,7 @@ export interface ContentTables {
   group_revisions: GroupRevisionRow
   object_versions: ObjectVersionRow
   changes: ChangeRow
+  media_files: MediaFileRow
+  media: MediaRow
+  jobs: JobRow
 }

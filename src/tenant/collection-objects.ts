@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { CollectionList } from '../../client/src/wire.ts'
 import { deliverCollectionObject } from '../content/delivery.ts'
 import { parseListQuery } from '../content/list-query.ts'
+import { mediaKeysOfAll } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
@@ -31,13 +32,14 @@ export const collectionObjects = defineEndpoint({
   answer: collectionListAnswer,
   failures: ['NotFound'],
   isContent: true,
-  async handle({ group, sign, query, nowMs }): Promise<CollectionList> {
+  async handle({ group, signing, query, nowMs }): Promise<CollectionList> {
     const list = await readByContainer(
       group,
       () => findCollection(group, query.collectionId),
       async (collection) => {
         const listQuery = parseListQuery(collection.schema, query)
         const { objects, totalCount } = await listVisibleObjects(group, collection, listQuery, nowMs)
+        const sign = await signing(mediaKeysOfAll(collection.schema, objects))
         return { items: objects.map((object) => deliverCollectionObject(collection, object, sign)), totalCount }
       },
     )

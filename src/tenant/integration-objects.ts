@@ -3,6 +3,7 @@ import type { IntegrationList } from '../../client/src/wire.ts'
 import { deliverIntegrationObject } from '../content/delivery.ts'
 import { groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { parseListQuery } from '../content/list-query.ts'
+import { mediaKeysOfAll } from '../content/media-uses.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
@@ -40,7 +41,7 @@ export const integrationObjects = defineEndpoint({
   answer: integrationListAnswer,
   failures: [],
   isContent: true,
-  async handle({ group, sign, query, nowMs }): Promise<IntegrationList> {
+  async handle({ group, signing, query, nowMs }): Promise<IntegrationList> {
     const list = await readByContainer(
       group,
       () => findIntegration(group, query.type),
@@ -50,6 +51,7 @@ export const integrationObjects = defineEndpoint({
         if (groupBy.filter) listQuery.filters.push(groupBy.filter)
         if (query.accountHandle !== undefined) listQuery.filters.push(accountFilter(query.accountHandle))
         const { objects, totalCount } = await listVisibleObjects(group, integration, listQuery, nowMs)
+        const sign = await signing(mediaKeysOfAll(integration.schema, objects))
         const items = objects.map((object) => deliverIntegrationObject(integration, object, sign))
         if (groupBy.field === undefined) return { items, totalCount }
         const counts = await countByValue(group, integration, listQuery, groupBy.field, maxGroups + 1, nowMs)

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Previewed } from '../../client/src/wire.ts'
 import { deliverCollectionObject, deliverIntegrationObject } from '../content/delivery.ts'
+import { mediaKeysIn } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
 import { previewAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
@@ -19,7 +20,7 @@ export const preview = defineEndpoint({
   answer: previewAnswer,
   failures: ['NotFound', 'PreviewExpired'],
   isContent: false, // a token is shown to nobody else, and its uses may be counted
-  async handle({ group, sign, query, nowMs }): Promise<Previewed> {
+  async handle({ group, signing, query, nowMs }): Promise<Previewed> {
     const objectId = await usePreviewToken(group, query.token, nowMs)
     const place = await findObject(group, objectId)
     const previewed = await readByContainer(
@@ -27,8 +28,10 @@ export const preview = defineEndpoint({
       async () => place && findContainerById(group, place.containerId),
       async (container) => {
         const found = await findObject(group, objectId) // as of this schema
+        if (!found) return undefined
+        const sign = await signing(mediaKeysIn(container.schema, found.object.value))
         const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-        return found && deliver(container, found.object, sign)
+        return deliver(container, found.object, sign)
       },
     )
     if (!previewed) throw notFound('The previewed object does not exist any more.')

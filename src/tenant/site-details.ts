@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { deliverSite } from '../content/delivery.ts'
+import { mediaUsesAnywhere } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
 import { siteDetailsAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
@@ -14,9 +15,10 @@ export const siteDetails = defineEndpoint({
   answer: siteDetailsAnswer,
   failures: ['NotFound'],
   isContent: true,
-  async handle({ tenant, group, sign, query }) {
+  async handle({ tenant, group, signing, query }) {
     const site = await findSite(group, query.siteId)
     if (!site) throw notFound('There is no site with this siteId.')
-    return deliverSite(site, tenant.tier, sign)
+    const keys = mediaUsesAnywhere(site.settings).map(({ key }) => key)
+    return deliverSite(site, tenant.tier, await signing(keys))
   },
 })

@@ -14,6 +14,7 @@ import {
 } from '../store/import-rows.ts'
 import { findObjects } from '../store/objects.ts'
 import { findSite, updateSite } from '../store/sites.ts'
+import { addItems, mergeItems } from './apply-library.ts'
 import type { ImportStep, ObjectsStep } from './import-steps.ts'
 import { hasSameSchema, underSchema } from './schemas.ts'
 
@@ -44,6 +45,8 @@ export const addStep: ApplyStep = async (writer, step) => {
       step.objects.filter(({ id }) => !here.has(id)),
     )
     await insertImportedVersions(writer, step.versions)
+  } else if (step.kind === 'library') {
+    await addItems(writer, step.items)
   }
 }
 
@@ -55,8 +58,11 @@ interface MergedContainer {
   imported: Set<string> | undefined
 }
 
-/** Makes what is here what the export says. What was here becomes a version; what is only here stays. */
-export function createMerger(): ApplyStep {
+/**
+ * Makes what is here what the export says. What was here becomes a version; what is only here stays. Addresses of files
+ * that are replaced may be asked for as long as they live.
+ */
+export function createMerger(addressLifeMs: number): ApplyStep {
   let container: MergedContainer | undefined
   /** The latest object, where it was not here before: its former versions may come in the next step. */
   let lastAdded: string | undefined
@@ -126,5 +132,6 @@ export function createMerger(): ApplyStep {
     else if (step.kind === 'container') container = await mergeContainer(writer, step.container)
     else if (step.kind === 'objects' && container) await mergeObjects(writer, step, container)
     else if (step.kind === 'containerEnd' && container) await mergeOthers(writer, container)
+    else if (step.kind === 'library') await mergeItems(writer, step.items, addressLifeMs)
   }
 }

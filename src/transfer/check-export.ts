@@ -4,7 +4,15 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalid } from '../errors.ts'
 import { createLineChecker } from './check-lines.ts'
-import { type Counts, type EndLine, type ExportLine, exportFormat, type HeadLine, linesFile } from './export-format.ts'
+import {
+  type Counts,
+  type EndLine,
+  type ExportLine,
+  exportFormat,
+  formatWithoutLibrary,
+  type HeadLine,
+  linesFile,
+} from './export-format.ts'
 import { readForm } from './line-forms.ts'
 import { type Line, readLines } from './line-reader.ts'
 import { createProblemList, type ProblemList } from './problem-list.ts'
@@ -39,9 +47,9 @@ function readHead(file: string, { bytes }: Line): HeadLine {
   const problems = createProblemList()
   const line = parseLine(problems, 'line 1', bytes)
   const format = /^\{"type":"sluice-export","format":(\d+)/.exec(bytes.toString('latin1', 0, 100))?.[1]
-  if (format !== undefined && Number(format) !== exportFormat) {
+  if (format !== undefined && ![formatWithoutLibrary, exportFormat].includes(Number(format))) {
     throw invalid(
-      `${file} has the format ${format}, and this Sluice reads ${exportFormat}. Use the Sluice that wrote it, or a newer one.`,
+      `${file} has the format ${format}, and this Sluice reads ${formatWithoutLibrary} and ${exportFormat}. Use the Sluice that wrote it, or a newer one.`,
     )
   }
   problems.refuse(`${file} is not an export of Sluice.`)
@@ -54,8 +62,8 @@ function checkEnd(problems: ProblemList, number: number, end: EndLine, counts: C
   const place = `line ${number}`
   if (end.lines !== number) problems.add(place, `the export had ${end.lines} lines, and there are ${number}`)
   const parts = Object.keys(counts) as (keyof Counts)[]
-  for (const part of parts.filter((name) => end[name] !== counts[name]))
-    problems.add(place, `the export had ${end[part]} ${part}, and there are ${counts[part]}`)
+  for (const part of parts.filter((name) => (end[name] ?? 0) !== counts[name]))
+    problems.add(place, `the export had ${end[part] ?? 0} ${part}, and there are ${counts[part]}`)
   if (end.sha256 !== sha256)
     problems.add(place, 'the file is not as it was exported. If you changed it on purpose, add --edited')
 }

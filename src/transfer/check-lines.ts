@@ -1,6 +1,7 @@
 import { parseSchema, type Schema } from '../content/schema.ts'
 import { checkSite } from '../content/site-settings.ts'
 import { checkObjectValue } from '../content/validate.ts'
+import { createLibraryChecker } from './check-library.ts'
 import { mediaProblem } from './check-media.ts'
 import {
   type ContainerLine,
@@ -25,8 +26,9 @@ const mayFollow: Readonly<Record<LineType, readonly LineType[]>> = {
   integration: anyContent,
   object: [...containers, 'object', 'version'],
   version: ['object', 'version'],
-  media: [...anyContent, 'media'],
-  end: [...anyContent, 'media'],
+  libraryItem: [...anyContent, 'libraryItem'],
+  media: [...anyContent, 'libraryItem', 'media'],
+  end: [...anyContent, 'libraryItem', 'media'],
 }
 
 interface CheckedContainer {
@@ -38,10 +40,12 @@ interface CheckedContainer {
 }
 
 /** Checks the lines of an export after its head, each in the light of those before it. */
-export function createLineChecker(folder: string, { groupId }: HeadLine, problems: ProblemList) {
+export function createLineChecker(folder: string, head: HeadLine, problems: ProblemList) {
+  const { groupId } = head
   const counts = noCounts()
   const ids = new Set<string>()
   const names = new Set<string>()
+  const problemsOfItem = createLibraryChecker(head)
   let previous: LineType = 'sluice-export'
   let container: CheckedContainer = { schema: undefined, lastId: '', products: new Set() }
   let object = { version: 0, lastVersion: 0 }
@@ -95,6 +99,7 @@ export function createLineChecker(folder: string, { groupId }: HeadLine, problem
     else if (line.type === 'collection' || line.type === 'integration') checkContainer(place, line)
     else if (line.type === 'object') checkObject(place, line)
     else if (line.type === 'version') checkVersion(place, line)
+    else if (line.type === 'libraryItem') for (const problem of problemsOfItem(line)) problems.add(place, problem)
     else if (line.type === 'media') await checkMedia(place, line)
   }
 

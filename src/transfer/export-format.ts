@@ -1,23 +1,16 @@
-import {
-  type Container,
-  type ContainerSettings,
-  type ReviewState,
-  type StoredSite,
-  unsetPublishMs,
-} from '../content/model.ts'
-import { toIso } from '../content/moments.ts'
-import type { Field } from '../content/schema.ts'
-import type { ListedContainer } from '../store/containers.ts'
-import type { WholeObject } from '../store/export-rows.ts'
-import type { Group } from '../store/groups.ts'
-import type { ObjectVersion } from '../store/versions.ts'
+import type { Container, ContainerSettings, ReviewState, StoredSite } from '../content/model.ts'
+import type { Field, MediaType } from '../content/schema.ts'
+import type { Derivative } from '../store/media-files.ts'
 
 /**
  * A group as a folder: `group.ndjson` with one JSON object on each line, and its files below `media/`. The lines stand in
  * this order: the head; sites; containers, each followed by its objects in the order of their ids, each object followed by
- * its former versions; files; the end. Ids are kept, because answers and media keys contain them. Nothing secret is in it.
+ * its former versions; the items of the media library; files; the end. Ids are kept, because answers and media keys contain
+ * them. Nothing secret is in it.
  */
-export const exportFormat = 1
+export const exportFormat = 2
+/** What versions before 0.3 wrote: there was no library, and content pointed to files themselves. */
+export const formatWithoutLibrary = 1
 export const linesFile = 'group.ndjson'
 export const mediaFolder = 'media'
 
@@ -81,6 +74,33 @@ export interface VersionLine {
   change: string
 }
 
+/** What content points to by its key, with all that is known of the file behind it. Several may have the same file. */
+export interface LibraryItemLine {
+  type: 'libraryItem'
+  id: string
+  key: string
+  name: string
+  mediaType: MediaType
+  version: number
+  createdAt: string
+  updatedAt: string
+  file: {
+    id: string
+    key: string
+    sha256: string
+    bytes: number
+    contentType: string
+    width: number | null
+    height: number | null
+    color: string | null
+    placeholder: string | null
+    derivatives: Derivative[]
+    problem: string | null
+    createdAt: string
+  }
+}
+
+/** A file as it lies below `media/`. */
 export interface MediaLine {
   type: 'media'
   key: string
@@ -95,18 +115,29 @@ export interface Counts {
   integrations: number
   objects: number
   versions: number
+  libraryItems: number
   media: number
 }
 
-export interface EndLine extends Counts {
+export interface EndLine extends Omit<Counts, 'libraryItems'> {
   type: 'end'
+  /** Not in the format without a library. */
+  libraryItems?: number
   /** Of the whole file, this line included. */
   lines: number
   /** Of all bytes before this line. */
   sha256: string
 }
 
-export type ExportLine = HeadLine | SiteLine | ContainerLine | ObjectLine | VersionLine | MediaLine | EndLine
+export type ExportLine =
+  | HeadLine
+  | SiteLine
+  | ContainerLine
+  | ObjectLine
+  | VersionLine
+  | LibraryItemLine
+  | MediaLine
+  | EndLine
 export type LineType = ExportLine['type']
 
 export const noCounts = (): Counts => ({
@@ -115,6 +146,7 @@ export const noCounts = (): Counts => ({
   integrations: 0,
   objects: 0,
   versions: 0,
+  libraryItems: 0,
   media: 0,
 })
 
@@ -124,6 +156,7 @@ const countNames: Partial<Record<LineType, keyof Counts>> = {
   integration: 'integrations',
   object: 'objects',
   version: 'versions',
+  libraryItem: 'libraryItems',
   media: 'media',
 }
 
@@ -131,65 +164,3 @@ export function countLine(counts: Counts, type: LineType): void {
   const name = countNames[type]
   if (name !== undefined) counts[name] += 1
 }
-
-const publishDateOf = (publishMs: number): string | null => (publishMs === unsetPublishMs ? null : toIso(publishMs))
-
-export const headLine = (group: Group, nowMs: number): HeadLine => ({
-  type: 'sluice-export',
-  format: exportFormat,
-  groupId: group.id,
-  name: group.name,
-  tier: group.tier,
-  versionsKept: group.versionsKept,
-  exportedAt: toIso(nowMs),
-})
-
-export const siteLine = (site: StoredSite): SiteLine => ({
-  type: 'site',
-  id: site.id,
-  name: site.name,
-  domainName: site.domainName,
-  settings: site.settings,
-  privateSettings: site.privateSettings,
-  version: site.version,
-  createdAt: toIso(site.createdMs),
-  updatedAt: toIso(site.updatedMs),
-})
-
-export const containerLine = (container: ListedContainer): ContainerLine => ({
-  type: container.kind,
-  id: container.id,
-  name: container.name,
-  schema: Object.fromEntries(container.schema),
-  settings: container.settings,
-  version: container.version,
-  createdAt: toIso(container.createdMs),
-  updatedAt: toIso(container.updatedMs),
-})
-
-export const objectLine = (object: WholeObject): ObjectLine => ({
-  type: 'object',
-  id: object.id,
-  objectValue: object.value,
-  publishDate: publishDateOf(object.publishMs),
-  archived: object.archived,
-  createdAt: toIso(object.createdMs),
-  updatedAt: toIso(object.updatedMs),
-  externalId: object.externalId,
-  accountHandle: object.accountHandle,
-  version: object.version,
-  changedBy: object.changedBy,
-  change: object.change,
-  review: object.review,
-})
-
-export const versionLine = (version: ObjectVersion): VersionLine => ({
-  type: 'version',
-  version: version.version,
-  objectValue: version.value,
-  publishDate: publishDateOf(version.publishMs),
-  archived: version.archived,
-  changedAt: toIso(version.changedMs),
-  changedBy: version.changedBy,
-  change: version.change,
-})

@@ -8,20 +8,12 @@ import type { MediaStorage } from '../media/storage.ts'
 import { countObjects, listContainers } from '../store/containers.ts'
 import { eachExportedRow } from '../store/export-rows.ts'
 import { type Group, type GroupStore, openContentOf } from '../store/groups.ts'
+import { eachItem } from '../store/media.ts'
 import type { Store } from '../store/open.ts'
 import { listSites } from '../store/sites.ts'
 import { fillFolder } from './export-folder.ts'
-import {
-  type Counts,
-  containerLine,
-  headLine,
-  linesFile,
-  type MediaLine,
-  mediaFolder,
-  objectLine,
-  siteLine,
-  versionLine,
-} from './export-format.ts'
+import { type Counts, linesFile, type MediaLine, mediaFolder } from './export-format.ts'
+import { containerLine, headLine, libraryItemLine, objectLine, siteLine, versionLine } from './export-lines.ts'
 import { createLineWriter, type LineWriter } from './line-writer.ts'
 import type { OnProgress } from './progress.ts'
 
@@ -43,6 +35,10 @@ async function writeContent(lines: LineWriter, group: GroupStore, onProgress: On
       onProgress({ stage: 'Writing objects', done: lines.counts.objects, total })
     }
   }
+}
+
+async function writeLibrary(lines: LineWriter, group: GroupStore): Promise<void> {
+  for await (const item of eachItem(group)) await lines.write(libraryItemLine(item))
 }
 
 /** Copies one file and tells what was copied; undefined for one that was deleted meanwhile. */
@@ -80,7 +76,7 @@ async function writeMedia(
   folder: string,
   { storage, onProgress }: ExportDeps,
 ): Promise<void> {
-  for await (const key of storage.list(group.bucketName, group.id)) {
+  for await (const { key } of storage.list(group.bucketName, group.id)) {
     const copied = await copyFile(storage, group, key, folder)
     if (copied) await lines.write(copied)
     onProgress({ stage: 'Copying files', done: lines.counts.media, total: 0 })
@@ -98,9 +94,11 @@ export async function exportGroup(deps: ExportDeps, group: Group, folder: string
     const lines = await createLineWriter(join(draft, linesFile))
     try {
       await lines.write(headLine(group, deps.nowMs))
-      await database.snapshot((read) =>
-        writeContent(lines, { groupId, database: { ...database, read } }, deps.onProgress),
-      )
+      await database.snapshot(async (read) => {
+        const content = { groupId, database: { ...database, read } }
+        await writeContent(lines, content, deps.onProgress)
+        await writeLibrary(lines, content)
+      })
       await writeMedia(lines, group, draft, deps)
       await lines.finish()
     } finally {

@@ -1,3 +1,4 @@
+import { mediaUsesIn } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
 import { parseSchema } from '../content/schema.ts'
 import { checkObjectValue, isStorableText } from '../content/validate.ts'
@@ -7,12 +8,13 @@ import { changeObjects } from '../store/change-objects.ts'
 import { type Author, type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
 import { findCollection, findCollectionByName, insertContainer } from '../store/containers.ts'
 import { type Group, type GroupStore, openContentOf } from '../store/groups.ts'
+import { problemsOfMedia } from '../store/media-uses.ts'
 import { insertObjects } from '../store/objects.ts'
 import type { Store } from '../store/open.ts'
 import type { Draft } from './draft.ts'
 import { inferSchema } from './infer-schema.ts'
 import { chooseKey, type DraftChange, type KeyField, matchDrafts } from './match-drafts.ts'
-import { createProblemList } from './problem-list.ts'
+import { createProblemList, type ProblemList } from './problem-list.ts'
 import type { OnProgress } from './progress.ts'
 import { judgeObject, type TallyCounts, type Verdict } from './tally.ts'
 
@@ -66,6 +68,22 @@ async function findOrInfer(content: GroupStore, wanted: DraftImport): Promise<Co
 const verdictOf = ({ before, after }: DraftChange): Verdict =>
   before ? judgeObject(before, { ...before, ...after }) : 'added'
 
+/** Adds what stands in the way of one change. */
+async function checkChange(
+  content: GroupStore,
+  { schema }: Container,
+  { source, before, after, problems: ofDraft }: DraftChange,
+  problems: ProblemList,
+): Promise<void> {
+  const known = problems.count
+  for (const problem of ofDraft) problems.add(source, problem)
+  if (ofDraft.length === 0) problems.attempt(source, () => checkObjectValue(schema, content.groupId, after.value))
+  if (problems.count > known) return
+  const shownBefore = before ? mediaUsesIn(schema, before.value) : []
+  for (const problem of await problemsOfMedia(content, shownBefore, mediaUsesIn(schema, after.value)))
+    problems.add(source, problem)
+}
+
 /** Compares all drafts with what is here, and refuses them where any of them cannot be stored. Only reads. */
 async function planDrafts(
   content: GroupStore,
@@ -79,9 +97,7 @@ async function planDrafts(
   let done = 0
   for await (const changes of matchDrafts(content, container, key, wanted.read())) {
     for (const change of changes) {
-      for (const problem of change.problems) problems.add(change.source, problem)
-      if (change.problems.length === 0)
-        problems.attempt(change.source, () => checkObjectValue(container.schema, content.groupId, change.after.value))
+      await checkChange(content, container, change, problems)
       counts[verdictOf(change)] += 1
     }
     done += changes.length

@@ -1,5 +1,6 @@
 import { bucketNamePattern } from '../content/media-keys.ts'
 import { conflict, invalid } from '../errors.ts'
+import { deriveForgotten } from '../media/forgotten.ts'
 import type { MediaStorage } from '../media/storage.ts'
 import { type Author, type Authoring, writeContent } from '../store/changes.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type GroupStore,
   listGroups,
   openGroup,
+  reopenContent,
 } from '../store/groups.ts'
 import { databaseNamePattern, type Store } from '../store/open.ts'
 import { addStep, createMerger } from './apply-import.ts'
@@ -18,6 +20,7 @@ import { type CheckedExport, checkExport } from './check-export.ts'
 import type { Counts, HeadLine } from './export-format.ts'
 import { copyMedia } from './import-media.ts'
 import { readSteps } from './import-steps.ts'
+import { keepFiles } from './keep-files.ts'
 import { type ImportPlan, planImport } from './plan-import.ts'
 import type { OnProgress } from './progress.ts'
 import { changesContent } from './tally.ts'
@@ -27,6 +30,8 @@ export interface ImportDeps {
   storage: MediaStorage
   nowMs: number
   author: Author
+  /** So long an address of a file that was handed out may still be asked for. */
+  addressLifeMs: number
   onProgress: OnProgress
 }
 
@@ -59,10 +64,11 @@ function findTarget(groups: readonly Group[], { groupId }: HeadLine, options: Im
   const { database = group?.database ?? defaultDatabase, bucketName = group?.bucketName ?? defaultBucket } = options
   if (!databaseNamePattern.test(database) || database === 'control')
     throw invalid('--database takes a lower-case letter, then up to 39 lower-case letters, digits or _; not "control".')
-  if (!bucketNamePattern.test(bucketName)) throw invalid('--bucket takes 3 to 63 lower-case letters, digits, - or .')
+  if (!bucketNamePattern.test(bucketName))
+    throw invalid('--bucket-name takes 3 to 63 lower-case letters, digits, - or .')
   if (group && (group.database !== database || group.bucketName !== bucketName))
     throw invalid(
-      `The group "${group.name}" exists already, in the database "${group.database}" and the bucket "${group.bucketName}". Leave --database and --bucket out.`,
+      `The group "${group.name}" exists already, in the database "${group.database}" and the bucket "${group.bucketName}". Leave --database and --bucket-name out.`,
     )
   if (group && group.deletingMs !== null) throw conflict('This group is being deleted. Delete it again to finish.')
   return { group, database, bucketName }
@@ -75,13 +81,13 @@ function settingsThatDiffer(group: Group | undefined, head: HeadLine): string[] 
 
 /** Everything in one transaction: who reads the group sees it as it was or as it will be. */
 async function changeGroup(
-  { onProgress }: ImportDeps,
+  { onProgress, addressLifeMs }: ImportDeps,
   checked: CheckedExport,
   content: GroupStore,
   authoring: Authoring,
 ): Promise<void> {
   await writeContent(content, authoring, async (writer) => {
-    const merge = createMerger()
+    const merge = createMerger(addressLifeMs)
     let done = 0
     for await (const step of readSteps(checked)) {
       onProgress({ stage: 'Writing', done, total: checked.counts.objects })
@@ -101,11 +107,11 @@ async function makeGroup(
   authoring: Authoring,
 ): Promise<void> {
   const { groupId: id, name, tier, versionsKept } = checked.head
-  const { sites, containers, objects } = plan.onlyHere
-  if (sites + containers + objects > 0)
+  if (Object.values(plan.onlyHere).some((count) => count > 0))
     await deleteContent(content, authoring.nowMs, (done) =>
       onProgress({ stage: 'Removing what is left of another import', done, total: 0 }),
     )
+  await reopenContent(content)
   let done = 0
   for await (const step of readSteps(checked)) {
     onProgress({ stage: 'Writing', done, total: checked.counts.objects })
@@ -137,10 +143,13 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
   const plan = await planImport(checked, { isNew: !group, content, bucketName }, storage, onProgress)
   if (content && !isDryRun) {
     const versionsKept = group?.versionsKept ?? head.versionsKept
-    const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept }
-    await copyMedia(checked, storage, bucketName, onProgress)
+    const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept, allowsMissingMedia: true }
+    if (group) await keepFiles(checked, content, authoring)
+    await copyMedia(checked, { storage, bucketName, content }, onProgress)
     if (!group) await makeGroup(deps, { checked, content, plan, target }, authoring)
     else if (changesContent(plan.tally)) await changeGroup(deps, checked, content, authoring)
+    // After the group is there: work of a group that is not is thrown away.
+    await deriveForgotten(content, authoring, { alsoGivenUp: false })
   }
   const keptSettings = settingsThatDiffer(group, head)
   return { groupId: head.groupId, name: group?.name ?? head.name, isNew: !group, counts, keptSettings, ...plan }

@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs'
 import type { MediaStorage } from '../media/storage.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { findKeysInUse } from '../store/media-files.ts'
 import type { CheckedExport } from './check-export.ts'
 import { digestOf, pathOfMedia } from './check-media.ts'
 import { readSteps } from './import-steps.ts'
@@ -13,11 +15,13 @@ export async function digestOfStored(storage: MediaStorage, bucketName: string, 
   })
 }
 
-/** Copies the files of an export that are not there yet, each as a whole or not at all. */
+/**
+ * Copies the files of an export that are not there yet, each as a whole or not at all. What the library here has under a
+ * key stays as it is: its addresses say that it never changes.
+ */
 export async function copyMedia(
   checked: CheckedExport,
-  storage: MediaStorage,
-  bucketName: string,
+  { storage, bucketName, content }: { storage: MediaStorage; bucketName: string; content: GroupStore },
   onProgress: OnProgress,
 ): Promise<void> {
   const { folder, head, counts } = checked
@@ -26,7 +30,9 @@ export async function copyMedia(
   for await (const step of readSteps(checked)) {
     if (step.kind !== 'media') continue
     const { key, sha256 } = step.media
-    if ((await digestOfStored(storage, bucketName, key)) !== sha256)
+    const stored = await digestOfStored(storage, bucketName, key)
+    const isKept = stored !== undefined && (await findKeysInUse(content, [key])).has(key)
+    if (stored !== sha256 && !isKept)
       await storage.write(bucketName, key, createReadStream(pathOfMedia(folder, head.groupId, key)))
     done += 1
     onProgress({ stage: 'Copying files', done, total: counts.media })

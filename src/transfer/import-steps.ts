@@ -4,10 +4,19 @@ import type { StoredSite } from '../content/model.ts'
 import { conflict } from '../errors.ts'
 import type { WholeObject } from '../store/export-rows.ts'
 import type { ImportedContainer, ImportedVersion } from '../store/import-rows.ts'
+import type { MediaItem } from '../store/media.ts'
 import type { CheckedExport } from './check-export.ts'
-import { type ExportLine, linesFile, type MediaLine, type ObjectLine, type VersionLine } from './export-format.ts'
-import { containerOf, objectOf, siteOf, versionOf } from './line-models.ts'
+import {
+  type ExportLine,
+  formatWithoutLibrary,
+  linesFile,
+  type MediaLine,
+  type ObjectLine,
+  type VersionLine,
+} from './export-format.ts'
+import { containerOf, mediaOf, objectOf, siteOf, versionOf } from './line-models.ts'
 import { readLines } from './line-reader.ts'
+import { makeLibrary } from './make-library.ts'
 
 /** A part of an import that fits in memory. */
 export type ImportStep =
@@ -16,6 +25,7 @@ export type ImportStep =
   | ObjectsStep
   /** All objects of the container have come by. */
   | { kind: 'containerEnd'; place: string; container: ImportedContainer }
+  | LibraryStep
   | { kind: 'media'; place: string; media: MediaLine }
 
 export interface ObjectsStep {
@@ -24,6 +34,12 @@ export interface ObjectsStep {
   objects: (WholeObject & { place: string })[]
   /** Of these objects, or of the last one of the step before. */
   versions: ImportedVersion[]
+}
+
+/** Items of the media library. */
+export interface LibraryStep {
+  kind: 'library'
+  items: { media: MediaItem; place: string }[]
 }
 
 const linesPerStep = 500
@@ -70,6 +86,13 @@ function addLine(open: OpenContainer, place: string, line: ObjectLine | VersionL
   }
 }
 
+/** Items are small: so many are never more than a step may be. */
+const itemsPerStep = 100
+
+function* takeItems(items: LibraryStep['items']): Generator<LibraryStep> {
+  if (items.length > 0) yield { kind: 'library', items: items.splice(0) }
+}
+
 function* takeStep(open: OpenContainer): Generator<ImportStep> {
   if (countLines(open.step) > 0) yield open.step
   open.step = emptyStep(open.step.container)
@@ -82,9 +105,9 @@ function* closeContainer(open: OpenContainer | undefined, place: string): Genera
   yield { kind: 'containerEnd', place, container: open.step.container }
 }
 
-/** All of an export in parts, in its order. */
-export async function* readSteps(checked: CheckedExport): AsyncGenerator<ImportStep> {
+async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportStep> {
   let open: OpenContainer | undefined
+  const items: LibraryStep['items'] = []
   for await (const { place, line, size } of readCheckedLines(checked)) {
     if (line.type === 'object' || line.type === 'version') {
       if (!open) continue // the check has refused such a file
@@ -94,6 +117,8 @@ export async function* readSteps(checked: CheckedExport): AsyncGenerator<ImportS
     }
     yield* closeContainer(open, place)
     open = undefined
+    if (line.type === 'libraryItem') items.push({ media: mediaOf(line), place })
+    if (line.type !== 'libraryItem' || items.length === itemsPerStep) yield* takeItems(items)
     if (line.type === 'site') yield { kind: 'site', place, site: siteOf(line) }
     else if (line.type === 'media') yield { kind: 'media', place, media: line }
     else if (line.type === 'collection' || line.type === 'integration') {
@@ -103,4 +128,11 @@ export async function* readSteps(checked: CheckedExport): AsyncGenerator<ImportS
     }
   }
   yield* closeContainer(open, 'the end')
+  yield* takeItems(items)
+}
+
+/** All of an export in parts, in its order. An old one gets the library that it would have today. */
+export function readSteps(checked: CheckedExport): AsyncGenerator<ImportStep> {
+  const steps = readWrittenSteps(checked)
+  return checked.head.format === formatWithoutLibrary ? makeLibrary(checked, steps) : steps
 }

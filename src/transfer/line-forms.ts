@@ -1,11 +1,11 @@
 import { type ContainerSettings, reviewStates, submissionTypes } from '../content/model.ts'
 import { parseDateTime } from '../content/moments.ts'
-import { isRecord } from '../content/schema.ts'
+import { isRecord, mediaTypes } from '../content/schema.ts'
 import { type Check, count, flag, listOf, memberPath, must, text, textThatMust } from '../content/shapes.ts'
 import { isStorableText } from '../content/validate.ts'
 import { idPattern } from '../ids.ts'
 import { isTier, tiers } from '../tiers.ts'
-import { type ExportLine, exportFormat, type LineType } from './export-format.ts'
+import { type ExportLine, exportFormat, formatWithoutLibrary, type LineType } from './export-format.ts'
 import { storageProblem } from './storable-json.ts'
 
 /** What each kind of line must look like. What its content must be, beyond that, is for `check-export.ts`. */
@@ -17,6 +17,10 @@ const maxIndexedBytes = 500
 /** Far below what an integer column takes. */
 const mostVersions = 1_000_000_000
 const mostVersionsKept = 10_000
+/** No side of a picture that can be looked at is longer. */
+const mostPixels = 1_000_000_000
+const maxPlaceholderLength = 10_000
+const mostDerivatives = 50
 
 const id = textThatMust('be an id of 24 hex digits', (value) => idPattern.test(value))
 const moment = textThatMust(
@@ -88,10 +92,42 @@ const container = membersOnly({
   ...dates,
 })
 
+const pixels = must(
+  `be a whole number from 1 to ${mostPixels}`,
+  (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= mostPixels,
+)
+const libraryFile = membersOnly({
+  id,
+  key: text,
+  sha256,
+  bytes: count,
+  contentType: textThatMust('be a content type such as image/png', (value) =>
+    /^[\w.+-]{1,60}\/[\w.+-]{1,100}$/.test(value),
+  ),
+  width: orNull(pixels),
+  height: orNull(pixels),
+  color: orNull(textThatMust('be a color such as #aa4400', (value) => /^#[0-9a-f]{6}$/.test(value))),
+  placeholder: orNull(
+    textThatMust(
+      'be a small picture as a data address',
+      (value) => value.length <= maxPlaceholderLength && /^data:image\/[a-z]+;base64,[\w+/=]+$/.test(value),
+    ),
+  ),
+  derivatives: listOf(
+    membersOnly({ width: pixels, format: oneOf(['webp', 'avif']), key: text, bytes: count }),
+    mostDerivatives,
+  ),
+  problem: orNull(word),
+  createdAt: moment,
+})
+
 const forms: Readonly<Record<LineType, Check>> = {
   'sluice-export': membersOnly({
     type: text,
-    format: must(`be ${exportFormat}`, (value) => value === exportFormat),
+    format: must(
+      `be ${formatWithoutLibrary} or ${exportFormat}`,
+      (value) => value === formatWithoutLibrary || value === exportFormat,
+    ),
     groupId: id,
     name,
     tier: textThatMust(`be one of ${tiers.join(', ')}`, isTier),
@@ -137,18 +173,32 @@ const forms: Readonly<Record<LineType, Check>> = {
     changedBy: word,
     change: word,
   }),
-  media: membersOnly({ type: text, key: text, bytes: count, sha256 }),
-  end: membersOnly({
+  libraryItem: membersOnly({
     type: text,
-    lines: count,
-    sites: count,
-    collections: count,
-    integrations: count,
-    objects: count,
-    versions: count,
-    media: count,
-    sha256,
+    id,
+    key: text,
+    name,
+    mediaType: oneOf(mediaTypes),
+    version,
+    ...dates,
+    file: libraryFile,
   }),
+  media: membersOnly({ type: text, key: text, bytes: count, sha256 }),
+  end: membersOnly(
+    {
+      type: text,
+      lines: count,
+      sites: count,
+      collections: count,
+      integrations: count,
+      objects: count,
+      versions: count,
+      libraryItems: count,
+      media: count,
+      sha256,
+    },
+    ['libraryItems'],
+  ),
 }
 
 /** A line that has the form of its type, or what is wrong with it. */

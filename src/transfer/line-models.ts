@@ -3,7 +3,9 @@ import { parseDateTime } from '../content/moments.ts'
 import { parseSchema } from '../content/schema.ts'
 import type { WholeObject } from '../store/export-rows.ts'
 import type { ImportedContainer, ImportedVersion } from '../store/import-rows.ts'
-import type { ContainerLine, ObjectLine, SiteLine, VersionLine } from './export-format.ts'
+import type { MediaItem } from '../store/media.ts'
+import type { Derivative } from '../store/media-files.ts'
+import type { ContainerLine, LibraryItemLine, ObjectLine, SiteLine, VersionLine } from './export-format.ts'
 
 /** Lines that were checked, as the content that they stand for. */
 
@@ -58,3 +60,18 @@ export const versionOf = (objectId: string, line: VersionLine): ImportedVersion 
   changedBy: line.changedBy,
   change: line.change,
 })
+
+const derivativeOf = ({ width, format, key, bytes }: Derivative): Derivative => ({ width, format, key, bytes })
+
+export const mediaOf = (line: LibraryItemLine): MediaItem => {
+  const { createdAt, derivatives, ...file } = line.file
+  return {
+    id: line.id,
+    key: line.key,
+    name: line.name,
+    type: line.mediaType,
+    version: line.version,
+    ...datesOf(line),
+    file: { ...file, derivatives: derivatives.map(derivativeOf), createdMs: toMs(createdAt) },
+  }
+}

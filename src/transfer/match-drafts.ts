@@ -5,11 +5,11 @@ import { parseDateTime } from '../content/moments.ts'
 import type { ScalarField, Schema } from '../content/schema.ts'
 import { scalarTypes } from '../content/schema.ts'
 import { invalid } from '../errors.ts'
+import { inChunks } from '../in-chunks.ts'
 import { eachObject } from '../store/each-object.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findObjects } from '../store/objects.ts'
 import { type Draft, fitDraft } from './draft.ts'
-import { inChunks } from './in-chunks.ts'
 
 /** What a draft makes of an object: of one that is here, or of a new one. */
 export interface DraftChange {

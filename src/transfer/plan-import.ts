@@ -12,6 +12,7 @@ import type { CheckedExport } from './check-export.ts'
 import { digestOfStored } from './import-media.ts'
 import { type ImportStep, readSteps } from './import-steps.ts'
 import { createChangePlanner } from './plan-changes.ts'
+import { countSameItems } from './plan-library.ts'
 import { createProblemList, type ProblemList } from './problem-list.ts'
 import type { OnProgress } from './progress.ts'
 import { emptyTally, type Tally, type TallyCounts } from './tally.ts'
@@ -31,30 +32,39 @@ export interface ImportPlan {
   onlyHere: ContentCounts
 }
 
-function idsIn(step: ImportStep): [table: ImportedTable, placed: { id: string; place: string }[]] {
-  if (step.kind === 'site') return ['sites', [{ id: step.site.id, place: step.place }]]
-  if (step.kind === 'container') return ['containers', [{ id: step.container.id, place: step.place }]]
-  return ['objects', step.kind === 'objects' ? step.objects : []]
+type PlacedIds = [table: ImportedTable, placed: { id: string; place: string }[]]
+
+function idsIn(step: ImportStep): PlacedIds[] {
+  if (step.kind === 'site') return [['sites', [{ id: step.site.id, place: step.place }]]]
+  if (step.kind === 'container') return [['containers', [{ id: step.container.id, place: step.place }]]]
+  if (step.kind === 'objects') return [['objects', step.objects]]
+  if (step.kind !== 'library') return []
+  return [
+    ['media', step.items.map(({ media, place }) => ({ id: media.id, place }))],
+    ['media_files', step.items.map(({ media, place }) => ({ id: media.file.id, place }))],
+  ]
 }
 
 async function refuseIdsOfOthers(group: GroupStore, step: ImportStep, problems: ProblemList): Promise<void> {
-  const [table, placed] = idsIn(step)
-  const ids = placed.map(({ id }) => id)
-  const taken = new Set(await findIdsOfOthers(group, table, ids))
-  for (const { id, place } of placed) {
-    if (!taken.has(id)) continue
-    const advice = 'import into another one with --database'
-    problems.add(place, `the id ${id} is that of another group in this database; ${advice}`)
+  for (const [table, placed] of idsIn(step)) {
+    const ids = placed.map(({ id }) => id)
+    const taken = new Set(await findIdsOfOthers(group, table, ids))
+    for (const { id, place } of placed) {
+      if (!taken.has(id)) continue
+      const advice = 'import into another one with --database'
+      problems.add(place, `the id ${id} is that of another group in this database; ${advice}`)
+    }
   }
 }
 
 /** In a group that does not exist there can be only what an interrupted import has left. */
 function createLeftoverPlanner(group: GroupStore | undefined, tally: Tally) {
-  const count = async (counts: TallyCounts, table: ImportedTable, rows: { id: string }[]): Promise<void> => {
-    const equal = group ? await countSameRows(group, table, rows) : 0
+  const add = (counts: TallyCounts, all: number, equal: number): void => {
     counts.equal += equal
-    counts.added += rows.length - equal
+    counts.added += all - equal
   }
+  const count = async (counts: TallyCounts, table: ImportedTable, rows: { id: string }[]): Promise<void> =>
+    add(counts, rows.length, group ? await countSameRows(group, table, rows) : 0)
   return async (step: ImportStep): Promise<void> => {
     const groupId = group?.groupId ?? ''
     if (step.kind === 'site') await count(tally.sites, 'sites', [siteRow(groupId, step.site)])
@@ -66,18 +76,21 @@ function createLeftoverPlanner(group: GroupStore | undefined, tally: Tally) {
         'objects',
         step.objects.map((object) => objectRow(groupId, step.container, object)),
       )
+    else if (step.kind === 'library')
+      add(tally.libraryItems, step.items.length, group ? await countSameItems(group, step.items) : 0)
   }
 }
 
 const isHere = ({ changed, equal }: TallyCounts): number => changed + equal
 
 async function countOnlyHere(group: GroupStore | undefined, tally: Tally): Promise<ContentCounts> {
-  if (!group) return { sites: 0, containers: 0, objects: 0 }
+  if (!group) return { sites: 0, containers: 0, objects: 0, libraryItems: 0 }
   const all = await countContent(group)
   return {
     sites: all.sites - isHere(tally.sites),
     containers: all.containers - isHere(tally.collections) - isHere(tally.integrations),
     objects: all.objects - isHere(tally.objects),
+    libraryItems: all.libraryItems - isHere(tally.libraryItems),
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Container, StoredObject, StoredSite } from '../content/model.ts'
 import { differencesOf } from '../store/change-objects.ts'
+import type { MediaItem } from '../store/media.ts'
+import { newsOf } from './apply-library.ts'
 import { hasSameSchema } from './schemas.ts'
 
 export type Verdict = 'added' | 'changed' | 'equal'
 export type TallyCounts = Record<Verdict, number>
 
 /** What an import does, counted by kind. */
-export type Tally = Record<'sites' | 'collections' | 'integrations' | 'objects' | 'media', TallyCounts>
+export type Tally = Record<'sites' | 'collections' | 'integrations' | 'objects' | 'libraryItems' | 'media', TallyCounts>
 
 const none = (): TallyCounts => ({ added: 0, changed: 0, equal: 0 })
 
@@ -15,6 +17,7 @@ export const emptyTally = (): Tally => ({
   collections: none(),
   integrations: none(),
   objects: none(),
+  libraryItems: none(),
   media: none(),
 })
 
@@ -40,4 +43,14 @@ export function judgeContainer(here: Container | undefined, wanted: Container): 
 export function judgeObject(here: StoredObject | undefined, wanted: StoredObject): Verdict {
   if (!here) return 'added'
   return differencesOf(here, wanted).length === 0 ? 'equal' : 'changed'
+}
+
+export function judgeItem(here: MediaItem | undefined, wanted: MediaItem): Verdict {
+  if (!here) return 'added'
+  const isEqual =
+    here.name === wanted.name &&
+    here.type === wanted.type &&
+    here.file.sha256 === wanted.file.sha256 &&
+    newsOf(here.file, wanted.file) === undefined
+  return isEqual ? 'equal' : 'changed'
 }

@@ -49,7 +49,7 @@ async function seeded(engine: 'sqlite' | 'postgres') {
 const controlTables = ['migrations', 'groups', 'api_keys', 'users', 'memberships', 'admin_tokens', 'changes'] as const
 const contentTables = [
   'migrations', 'sites', 'containers', 'objects', 'object_fields', 'preview_tokens', 'group_revisions',
-  'object_versions', 'changes',
+  'object_versions', 'changes', 'media', 'media_files', 'jobs',
 ] as const // biome-ignore format: a list
 
 /** All rows, and all files that are not of a database. */
@@ -79,7 +79,7 @@ onBothEngines('sluice doctor', (engine) => {
     const { output, failure, progress } = await runDoctor(on)
     assert.equal(failure, undefined)
     assert.match(output, /^ok Node version\nok Settings\n/)
-    assert.match(output, /\n\n20 checks are fine\.$/)
+    assert.match(output, /\n\n24 checks are fine\.$/)
     assert.match(progress.join('\n'), /Index of objects: Demo Bakery, Blog, \d+ read/)
     assert.equal(progress.at(-1), '')
     assert.equal(await dump(on.service.store, on.config.dataDir), before)
@@ -105,7 +105,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.match(repair.output, /\n! {2}Index of objects\n {3}! {2}The index of \d+ objects was .* made anew/)
     const after = await runDoctor(on)
     assert.equal(after.failure, undefined)
-    assert.match(after.output, /20 checks are fine\.$/)
+    assert.match(after.output, /24 checks are fine\.$/)
   })
 
   it('prints all of it as JSON', async () => {
@@ -114,7 +114,7 @@ onBothEngines('sluice doctor', (engine) => {
     const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
     assert.ok(failure instanceof AppError)
     const { summary, checks } = JSON.parse(output)
-    assert.deepEqual(summary, { fine: 19, attention: 0, wrong: 1, notChecked: 0 })
+    assert.deepEqual(summary, { fine: 23, attention: 0, wrong: 1, notChecked: 0 })
     const { status, findings } = checks.find(({ name }: { name: string }) => name === 'Index of objects')
     assert.equal(status, 'wrong')
     assert.deepEqual(Object.keys(findings[0]), ['level', 'what', 'examples', 'advice', 'commands'])

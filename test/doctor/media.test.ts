@@ -4,19 +4,20 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { changeObject } from '../../src/store/change-objects.ts'
 import { createSite, write } from '../helpers/authoring.ts'
+import { localFolder } from '../helpers/harness.ts'
 import { assertOnly, assertSound, findingsOf, patient } from './patient.ts'
 
-const hourMs = 3600 * 1000
+const dayMs = 24 * 3600 * 1000
 
 /** A group with a picture in an object, one in a site, and one in a former version. */
 async function gallery() {
   const created = await patient('sqlite')
   const group = await created.newGroup({ name: 'Gallery' })
   const { id, bucketName } = group.group
-  const folder = created.service.storage.folderOf(bucketName)
+  const folder = localFolder(created.service, bucketName)
   const media = (name: string) => ({ name, key: `${id}/pictures/${name}.png`, type: 'image' })
-  const put = async (name: string, ageMs = 2 * hourMs): Promise<string> => {
-    await created.service.storage.write(bucketName, media(name).key, Buffer.alloc(2000))
+  const put = async (name: string, ageMs = 2 * dayMs): Promise<string> => {
+    await created.service.media.storage.write(bucketName, media(name).key, Buffer.alloc(2000))
     const path = join(folder, media(name).key)
     const seconds = (Date.now() - ageMs) / 1000
     await utimes(path, seconds, seconds)
@@ -51,14 +52,14 @@ describe('the doctor looks at media', () => {
     const finding = assertOnly(await examine(), {
       check: 'Media files',
       level: 'wrong',
-      what: /^2 files that content of Gallery shows are missing/,
+      what: /^2 files that content of Gallery shows, or its library has, are missing/,
       advice: /Restore them from your backup/,
     })
     assert.deepEqual(finding.examples?.toSorted(), [paths.logo, paths.now].toSorted())
   })
 
   it('finds files that nothing shows, with their size, and leaves them there', async () => {
-    const { examine, put } = await gallery()
+    const { examine, put, group } = await gallery()
     const unused = []
     for (let n = 0; n < 7; n += 1) unused.push(await put(`unused-${n}`))
     await put('young', 0) // what will show it may be on its way
@@ -67,7 +68,8 @@ describe('the doctor looks at media', () => {
         check: 'Media files',
         level: 'attention',
         what: /^7 files of Gallery with 14\.0 kB are shown by nothing/,
-        advice: /Sluice never does/,
+        advice: /They only take room/,
+        commands: [`npx sluice media sweep ${group.group.id} --dry-run`],
       })
       assert.equal(finding.examples?.length, 5)
       for (const example of finding.examples) assert.ok(unused.some((path) => example === `${path}, 2.0 kB`))

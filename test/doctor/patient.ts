@@ -11,6 +11,7 @@ import { type Harness, harness, type TestEngine } from '../helpers/harness.ts'
 export const roomyMachine: Machine = {
   ...thisMachine,
   diskSpace: async () => ({ freeBytes: 500e9, totalBytes: 1000e9 }),
+  canDerive: async () => true,
 }
 
 export type Examination = Partial<Omit<DoctorOptions, 'progress'>>

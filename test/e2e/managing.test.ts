@@ -52,6 +52,9 @@ onBothEngines('the guide to managing content', (engine) => {
       ['Rye is back', 'We are open'],
     )
     assert.equal(list.items[1].objectValue.cover, null)
+    const picture = await fetch(list.items[0].objectValue.cover.currentFile.source)
+    assert.equal(picture.headers.get('content-type'), 'image/svg+xml')
+    assert.match(await picture.text(), /^<svg .*<\/svg>$/)
     assert.equal(site.pages[0].collections[0].collectionId, list.items[0].collectionObj.refID)
     assert.equal(preview.objectValue.title, 'Summer hours')
     assert.equal(preview.publishDate, '2099-06-01T04:00:00.000Z')

@@ -1,10 +1,13 @@
 import type { Container } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/schema.ts'
+import { makeId } from '../../src/ids.ts'
 import * as apiKeys from '../../src/store/api-keys.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../../src/store/changes.ts'
 import { insertContainer } from '../../src/store/containers.ts'
 import type { GroupStore, NewGroup } from '../../src/store/groups.ts'
 import * as groups from '../../src/store/groups.ts'
+import { insertMedia } from '../../src/store/media.ts'
+import { insertFile } from '../../src/store/media-files.ts'
 import { insertObjects, type NewObject } from '../../src/store/objects.ts'
 import type { Store } from '../../src/store/open.ts'
 import * as previews from '../../src/store/preview-tokens.ts'
@@ -16,6 +19,7 @@ export const authoring = (nowMs: number): Authoring => ({
   verb: 'test',
   nowMs,
   versionsKept: 50,
+  allowsMissingMedia: true,
 })
 
 export const write = <Result>(
@@ -56,3 +60,14 @@ export const revokeApiKey = async (store: Store, groupId: string, which: string,
 
 export const setFrozen = async (store: Store, groupId: string, frozen: boolean) =>
   groups.updateGroup(store, await groups.findGroupById(store, groupId), { frozen }, authoring(0))
+
+/** An item of the library under a key of one's choice, as if a picture had been uploaded. */
+export const createItem = (group: GroupStore, key: string, nowMs: number) =>
+  write(group, nowMs, async (writer) => {
+    const id = makeId()
+    const looks = { width: 1, height: 1, color: null, placeholder: null, derivatives: [], problem: null }
+    const file = { id, key, sha256: id, bytes: 1, contentType: 'image/png', ...looks, createdMs: nowMs }
+    await insertFile(writer, file)
+    const at = { version: 1, createdMs: nowMs, updatedMs: nowMs }
+    await insertMedia(writer, { id, key, name: key, type: 'image', file, ...at })
+  })

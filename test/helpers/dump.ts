@@ -22,6 +22,9 @@ const contentTables: Record<keyof ContentTables, true> = {
   group_revisions: true,
   object_versions: true,
   changes: true,
+  media_files: true,
+  media: true,
+  jobs: true,
 }
 
 /** Every row of every table, as lines of text. When a key was last used is left out: it is written at leisure. */

@@ -21,8 +21,8 @@ export interface Editing extends Managing {
   delivered(collectionId: string, query?: string): Promise<Data[]>
 }
 
-export async function editing(engine: TestEngine): Promise<Editing> {
-  const managed = await managing(engine)
+export async function editing(engine: TestEngine, options?: Parameters<typeof managing>[1]): Promise<Editing> {
+  const managed = await managing(engine, options)
   const group = await managed.newManagedGroup()
   const pathOf = (path: string): string => `/manage/groups/${group.groupId}${path}`
   return {

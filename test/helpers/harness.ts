@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,6 +43,12 @@ async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return { url: url.href, drop: () => run(`drop database ${name} with (force)`) }
+}
+
+/** Where the files of a bucket lie. */
+export function localFolder({ media: { local } }: Service, bucketName: string): string {
+  assert.ok(local, 'files are kept elsewhere')
+  return local.storage.folderOf(bucketName)
 }
 
 /** An empty place for a service: a folder, and with PostgreSQL a database. */
@@ -97,6 +104,7 @@ export async function createHarness(
     LOG_LEVEL: 'trace',
     RATE_LIMITS: 'anonymous=100000/100000,free=100000/100000,basic=100/200,pro=500/1000,proplus=2000/4000',
     PORT: '0',
+    JOB_WORKERS: '0', // a test runs jobs when it wants them done
     ...env,
   })
   const lines: string[] = []

@@ -40,6 +40,21 @@ const unlimited = { MANAGE_RATE_LIMIT: '1000000/1000000' }
 
 type Options = Parameters<typeof createHarness>[1]
 
+/** A form with files as it goes over the wire; anything else is sent as JSON. */
+export async function encode(body: object | undefined) {
+  if (!(body instanceof FormData)) return { payload: body, headers: {} }
+  const form = new Response(body)
+  const headers = { 'content-type': form.headers.get('content-type') ?? '' }
+  return { payload: Buffer.from(await form.arrayBuffer()), headers }
+}
+
+/** A form with one file, as `curl -F file=@…` sends it. */
+export function fileForm(name: string, content: string | Buffer): FormData {
+  const form = new FormData()
+  form.set('file', new File([new Uint8Array(Buffer.from(content))], name))
+  return form
+}
+
 /** A harness with an administrator, who calls the management API. */
 export async function createManaging(engine: TestEngine, options: Options = {}): Promise<Managing> {
   const created = await createHarness(engine, { ...options, env: { ...unlimited, ...options.env } })
@@ -67,13 +82,15 @@ export async function createManaging(engine: TestEngine, options: Options = {}):
 
   const { token: admin } = await newUser({ name: 'The administrator', administrator: true })
 
-  const call: Managing['call'] = (method, path, body, token = admin) =>
-    app.inject({
+  const call: Managing['call'] = async (method, path, body, token = admin) => {
+    const { payload, headers } = await encode(body)
+    return app.inject({
       method,
       url: path,
-      ...(body !== undefined && { payload: body }),
-      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      ...(payload !== undefined && { payload }),
+      headers: { ...headers, ...(token !== null && { authorization: `Bearer ${token}` }) },
     })
+  }
 
   const ask: Managing['ask'] = async (...request) => {
     const answer = await call(...request)

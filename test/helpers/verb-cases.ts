@@ -1,10 +1,12 @@
 import type { Container } from '../../src/content/model.ts'
+import { makeId } from '../../src/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import { createAdminToken } from '../../src/store/admin-tokens.ts'
+import { insertJob } from '../../src/store/jobs.ts'
 import type { NewObject } from '../../src/store/objects.ts'
-import { authoring, createApiKey, createPreviewToken, createSite } from './authoring.ts'
-import type { ManagedGroup, Managing, Method } from './manage.ts'
+import { authoring, createApiKey, createPreviewToken, createSite, write } from './authoring.ts'
+import { fileForm, type ManagedGroup, type Managing, type Method } from './manage.ts'
 
 export type Input = Record<string, unknown>
 
@@ -30,7 +32,8 @@ export async function setScene(created: Managing, mark = 'plain'): Promise<Scene
   const stripe = await group.integration('stripe', { name: { type: 'text' }, productType: { type: 'text' } })
   const scene = { created, group, posts, stripe, fresh }
   // Something of each kind that lists show.
-  for (const make of [newObject, newSubmission, newProduct, newSite, newPreview, newKey, newToken]) await make(scene)
+  for (const make of [newObject, newSubmission, newProduct, newSite, newPreview, newKey, newToken, newFile, newJob])
+    await make(scene)
   return scene
 }
 
@@ -61,6 +64,11 @@ async function newSite({ group, created, fresh }: Scene): Promise<string> {
   return (await createSite(group.store, site, created.clock.now)).id
 }
 
+async function newFile({ created, group, fresh }: Scene): Promise<string> {
+  const form = fileForm(`${fresh()}.txt`, `a text, ${makeId()}`)
+  return (await created.ask('POST', `/manage/groups/${group.groupId}/media`, form))._id
+}
+
 const newCollection = async ({ group, fresh }: Scene) =>
   (await group.collection(fresh(), { title: { type: 'text' } })).id
 
@@ -85,7 +93,13 @@ async function newToken({ created, group, fresh }: Scene): Promise<{ userId: str
   return { userId: user.id, tokenId: id }
 }
 
+/** Of a kind that nobody takes up. */
+const newJob = ({ created, group, fresh }: Scene) =>
+  write(group.store, created.clock.now, (writer) => insertJob(writer, { kind: 'none', payload: { mark: fresh() } }))
+
 const onObject = async (scene: Scene) => ({ objectId: await newObject(scene) })
+const onJob = async (scene: Scene) => ({ jobId: await newJob(scene) })
+const onFile = async (scene: Scene) => ({ mediaId: await newFile(scene) })
 const pagesOf = (collectionId: string) => [{ name: 'Home', slug: 'home', collections: [{ collectionId }] }]
 
 /** Input that each verb takes, with a subject of its own where it changes one. `groupId` is added where it is missing. */
@@ -143,6 +157,15 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     settings: { motto: null, pages: pagesOf(scene.posts.id) },
   }),
   'site delete': async (scene) => ({ siteId: await newSite(scene) }),
+  'media add': ({ fresh }) => ({ name: fresh() }),
+  'media list': () => ({ type: 'file', search: 'note', limit: 50 }),
+  'media show': onFile,
+  'media usage': onFile,
+  'media rename': async (scene) => ({ ...(await onFile(scene)), name: scene.fresh() }),
+  'media replace': onFile,
+  'media delete': async (scene) => ({ ...(await onFile(scene)), force: true }),
+  'media derive': () => ({}),
+  'media sweep': () => ({ dryRun: false }),
   'collection create': ({ fresh }) => ({
     name: fresh(),
     schema: { title: { type: 'text' } },
@@ -217,6 +240,11 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'audit list': async (scene) => ({ subjectId: await newObject(scene), limit: 50 }),
   'audit list-all': () => ({ limit: 50 }),
   'event list': () => ({ since: 0, limit: 50 }),
+  jobs: ({ group }) => ({ state: 'waiting', kind: 'none', groupId: group.groupId, limit: 50 }),
+  'job list': () => ({ state: 'waiting', limit: 50 }),
+  'job show': onJob,
+  'job retry': onJob,
+  'job cancel': onJob,
 }
 
 /** A new verb needs an entry above; until then nothing holds it to what all verbs promise. */
@@ -229,7 +257,7 @@ export async function inputFor(verb: Verb, scene: Scene): Promise<Input> {
 
 export const namesInPath = ({ path }: Verb): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
 
-export const takesBody = ({ method }: Verb): boolean => method !== 'GET' && method !== 'DELETE'
+export const takesBody = ({ method, takesFile }: Verb): boolean => method !== 'GET' && method !== 'DELETE' && !takesFile
 
 /** The verb as a request: what stands in its path, and the rest in the query string or the body. */
 export function requestOf(verb: Verb, input: Input): [method: Method, path: string, body: object | undefined] {
@@ -238,5 +266,6 @@ export function requestOf(verb: Verb, input: Input): [method: Method, path: stri
   const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))
   if (takesBody(verb)) return [verb.method, path, rest.length > 0 ? Object.fromEntries(rest) : undefined]
   const query = new URLSearchParams(rest.map(([name, value]) => [name, String(value)])).toString()
-  return [verb.method, query === '' ? path : `${path}?${query}`, undefined]
+  const file = verb.takesFile ? fileForm('note.txt', `a note, ${makeId()}`) : undefined
+  return [verb.method, query === '' ? path : `${path}?${query}`, file]
 }

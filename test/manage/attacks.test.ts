@@ -110,8 +110,10 @@ onBothEngines('an attack from inside', (engine) => {
     assert.equal(deletion?.statusCode, 200, deletion?.body)
     for (const { statusCode } of made) assert.ok([201, 404, 409].includes(statusCode), String(statusCode))
     const { database } = group.store
-    for (const table of ['sites', 'changes', 'group_revisions'] as const)
+    for (const table of ['sites', 'changes'] as const)
       assert.deepEqual(await database.read.selectFrom(table).selectAll().execute(), [], table)
+    const [mark] = await database.read.selectFrom('group_revisions').selectAll().execute()
+    assert.equal(mark?.closed, 1, 'all that is left is the mark that turns away who still writes')
   })
 })
 

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { encodePng } from '../../src/demo/drawing/png.ts'
 import { verbs } from '../../src/manage/index.ts'
 import { recordName, type Verb } from '../../src/manage/verb.ts'
-import { createContainer, createObjects } from '../helpers/authoring.ts'
+import { insertJob } from '../../src/store/jobs.ts'
+import { createContainer, createObjects, write } from '../helpers/authoring.ts'
 import { assertRefused, type Data, editing, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
-import type { Method } from '../helpers/manage.ts'
+import { encode, fileForm, type Method } from '../helpers/manage.ts'
 
 const address = '203.0.113.7'
 const canary = 'canary-value'
 const schema = { title: { type: 'text' } }
+const pixel = (color: number): Buffer => encodePng(1, 1, new Uint8Array([color, 0, 0]))
+const [picture, otherPicture, forgotten] = [pixel(1), pixel(2), pixel(3)]
 type Ids = Record<string, string>
 
 /** Every verb that changes something, in an order that works; what it is given, what is recorded, and what its answer is kept as. */
@@ -56,16 +60,35 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['submission approve', ({ submissionId }) => ({ objectId: submissionId }), 'content.published content.updated'],
   ['submission reject', ({ submissionId }) => ({ objectId: submissionId }), 'content.updated'],
   ['product update', ({ productId }) => ({ productId, version: 1, productType: canary }), 'content.updated'],
+  ['media add', () => ({ file: picture }), 'media.created', 'mediaId'],
+  ['media rename', ({ mediaId }) => ({ mediaId, name: 'door.png' }), 'media.updated'],
+  ['media derive', () => ({}), 'media.updated'],
+  ['media replace', ({ mediaId }) => ({ mediaId, file: otherPicture }), 'media.updated'],
+  ['media delete', ({ mediaId }) => ({ mediaId }), 'media.deleted'],
+  ['media sweep', () => ({ dryRun: false }), 'media.deleted'],
+  ['job cancel', ({ jobId }) => ({ jobId }), 'job.cancelled'],
+  ['job retry', ({ jobId }) => ({ jobId }), 'job.retried'],
   ['object delete', ({ objectId }) => ({ objectId }), 'content.deleted'],
   ['collection delete', ({ collectionId }) => ({ collectionId, force: true }), 'collection.deleted'],
   ['group delete', () => ({ confirm: 'Renamed' }), 'group.deleted group.updated'],
 ] // biome-ignore format: a table
 
+interface Request {
+  method: Verb['method']
+  url: string
+  payload?: object
+  headers?: Record<string, string>
+}
+
 /** The request that a verb's input makes. */
-function requestOf({ method, path, input }: Verb, given: Record<string, unknown>) {
+async function requestOf({ method, path, input }: Verb, given: Record<string, unknown>): Promise<Request> {
   const inPath = (name: string): boolean => path.includes(`:${name}`)
   const url = path.replace(/:(\w+)/g, (_, name) => String(given[name]))
   const rest = Object.entries(given).filter(([name]) => !inPath(name) && Object.hasOwn(input.properties, name))
+  if (given.file instanceof Buffer) {
+    const { payload = {}, headers } = await encode(fileForm('picture.png', given.file))
+    return { method, url, payload, headers }
+  }
   if (method !== 'DELETE') return { method, url, payload: Object.fromEntries(rest) }
   return { method, url: `${url}?${rest.map(([name, value]) => `${name}=${value}`).join('&')}` }
 }
@@ -84,12 +107,26 @@ async function withScript(engine: TestEngine) {
     const [sent] = await createObjects(store, reviews, [{ value: { title: canary }, archived: true, review: 'pending' }], clock.now) // biome-ignore format: short
     const stripe = await createContainer(store, { kind: 'integration', name: 'stripe', schema: { productType: schema.title } }, clock.now) // biome-ignore format: short
     const [product] = await createObjects(store, stripe, [{ value: {}, externalId: 'p' }], clock.now)
-    Object.assign(ids, { submissionId: sent?.id, productId: product?.id })
+    const jobId = await write(store, clock.now, (writer) => insertJob(writer, { kind: 'none', payload: { canary } }))
+    Object.assign(ids, { submissionId: sent?.id, productId: product?.id, jobId })
+  }
+  const forgetWork = () =>
+    created.group.store.database.write((db) => db.deleteFrom('jobs').where('kind', '=', 'media.derive').execute())
+  /** One that nothing has shown for two days. */
+  async function forgetFile(): Promise<void> {
+    await ask('POST', `/manage/groups/${ids.groupId}/media`, fileForm('forgotten.png', forgotten))
+    clock.now += 48 * 3600 * 1000
   }
   async function run(verb: Verb, given: object, keep?: string): Promise<Data> {
+    if (verb.name === 'media sweep') await forgetFile()
+    if (verb.name === 'media derive') await forgetWork()
     clock.now += 2000
-    const request = { ...requestOf(verb, { ...ids, ...given }), remoteAddress: address }
-    const answer = await service.app.inject({ ...request, headers: { authorization: `Bearer ${admin}` } })
+    const request = await requestOf(verb, { ...ids, ...given })
+    const answer = await service.app.inject({
+      ...request,
+      remoteAddress: address,
+      headers: { ...request.headers, authorization: `Bearer ${admin}` },
+    })
     assert.ok(answer.statusCode < 300, `${verb.name}: ${answer.body}`)
     const { data } = answer.json()
     if (keep) ids[keep] = data._id

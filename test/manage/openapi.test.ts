@@ -11,7 +11,7 @@ interface Operation {
   operationId: string
   summary: string
   parameters: { name: string; in: string; required: boolean; schema: object; style?: string }[]
-  requestBody?: { required: boolean; content: { 'application/json': { schema: object } } }
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> }
   responses: Record<string, { description: string; content: Record<string, { schema: object }> }>
 }
 
@@ -63,7 +63,7 @@ describe('the OpenAPI document of the management API', () => {
         verb.name,
       )
       const inQuery = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
-      const { properties: inBody = {} } = (requestBody?.content['application/json'].schema ?? {}) as {
+      const { properties: inBody = {} } = (requestBody?.content['application/json']?.schema ?? {}) as {
         properties?: object
       }
       const documented = [...namesInPath(verb), ...inQuery, ...Object.keys(inBody)]
@@ -76,7 +76,8 @@ describe('the OpenAPI document of the management API', () => {
     for (const verb of verbs) {
       const [method, path, body] = requestOf(verb, await inputFor(verb, scene))
       const { requestBody, responses } = operationOf(verb)
-      if (body) assert.ok(Schema.Check(requestBody?.content['application/json'].schema ?? {}, body), verb.name)
+      if (body && !verb.takesFile)
+        assert.ok(Schema.Check(requestBody?.content['application/json']?.schema ?? { not: {} }, body), verb.name)
       if (!body && requestBody) assert.equal(requestBody.required, false, verb.name)
       const answer = await created.call(method, path, body)
       const content = responses[answer.statusCode]?.content
@@ -85,6 +86,18 @@ describe('the OpenAPI document of the management API', () => {
       const given = type === 'application/json' ? answer.json() : answer.body
       const [fits, problems] = Schema.Errors(content[type]?.schema ?? { not: {} }, given)
       assert.ok(fits, `${verb.name}: ${JSON.stringify(problems)} ${answer.body}`)
+    }
+  })
+
+  it('says of a verb that takes a file that it comes in a form, and that it may be too large', () => {
+    for (const verb of verbs.filter(({ takesFile }) => takesFile)) {
+      const { requestBody, responses } = operationOf(verb)
+      assert.equal(requestBody?.required, true, verb.name)
+      assert.deepEqual(Object.keys(requestBody.content), ['multipart/form-data'], verb.name)
+      const schema = requestBody.content['multipart/form-data']?.schema as Shape & { required: string[] }
+      assert.deepEqual(schema.required, ['file'], verb.name)
+      assert.equal(schema.properties?.file?.format, 'binary', verb.name)
+      assert.ok(responses[413], verb.name)
     }
   })
 
@@ -127,6 +140,10 @@ describe('the OpenAPI document of the management API', () => {
     assert.doesNotMatch(page.body, /<script|javascript:|\son\w+=/i)
     for (const path of Object.keys(document.paths)) assert.ok(page.body.includes(`<code>${path}</code>`), path)
     for (const verb of verbs) assert.ok(page.body.includes(verb.summary.replaceAll('"', '&quot;')), verb.summary)
+    assert.match(
+      page.body,
+      /curl -X POST [^$]+\$TOKEN&quot; \\\n {2}-F file=@… \\\n[^$]+\$BASE_URL\/manage\/groups\/\$groupId\/media&quot;/,
+    )
     assert.equal((await created.app.inject('/manage')).headers.location, '/manage/docs')
   })
 
@@ -145,6 +162,7 @@ describe('the OpenAPI document of the management API', () => {
 
 interface Shape {
   type?: string
+  format?: string
   properties?: Record<string, Shape>
   items?: Shape
   anyOf?: Shape[]

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { encodePng } from '../../src/demo/drawing/png.ts'
 import { assertIndexIsRight, assertRefused, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
+import { fileForm } from '../helpers/manage.ts'
 
 const schema = {
   name: { type: 'variant', of: { type: 'text' } },
@@ -61,14 +63,15 @@ onBothEngines('products', (engine) => {
 
   it('can be edited in four fields, and are delivered accordingly', async () => {
     const { does, path, cake, group, delivered, clock } = await withProducts(engine)
-    const productImage = { name: 'Cake', key: `${group.groupId}/cake.png`, type: 'image' }
+    const { key } = await does('POST', '/media', fileForm('cake.png', encodePng(1, 1, new Uint8Array(3))))
+    const productImage = { name: 'Cake', key, type: 'image' }
     clock.now += 1000
     const after = await does('PATCH', path, { version: 1, productType: 'Bread', productImage })
     assert.deepEqual(after.objectValue, { ...cake.objectValue, productType: 'Bread', productImage })
     assert.equal(after.version, 2)
     const [shown] = await delivered('&filters[productType]=Bread')
     assert.deepEqual([shown.id, shown.objectValue.mediaFields], ['prod_1', { productImage: 'image' }])
-    assert.match(shown.objectValue.productImage.currentFile.source, /cake\.png/)
+    assert.match(shown.objectValue.productImage.currentFile.source, /-cake\.png/)
     assert.equal((await delivered('&filters[productType]=Sweet')).length, 0)
     await does('PATCH', path, { version: 2, productType: null, productImage: null })
     assert.deepEqual((await delivered('&accountHandle=north'))[0].objectValue.mediaFields, {})

@@ -85,23 +85,24 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
     'object versions', 'object diff', 'integration list', 'product list', 'product show', 'submission list',
-    'submission export', 'event list',
+    'submission export', 'event list', 'media list', 'media show', 'media usage', 'job list', 'job show',
   ],
   editor: [
     'site update', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
     'object bulk', 'object restore-version', 'preview create', 'preview list', 'preview revoke', 'product update',
-    'submission approve', 'submission reject',
+    'submission approve', 'submission reject', 'media add', 'media rename', 'media replace', 'media delete',
+    'media derive', 'job retry', 'job cancel',
   ],
   owner: [
     'group rename', 'group set-versions', 'member list', 'member add', 'member set-role', 'member remove',
     'member token', 'member tokens', 'member revoke-token', 'key create', 'key list', 'key revoke', 'key rotate',
     'site create', 'site delete', 'collection create', 'collection update', 'collection change-schema',
-    'collection delete', 'audit list',
+    'collection delete', 'audit list', 'media sweep',
   ],
   administrator: [
     'group create', 'group set-tier', 'group freeze', 'group unfreeze', 'group delete', 'user create', 'user list',
-    'user disable', 'user enable', 'token create', 'token list', 'token revoke', 'audit list-all',
+    'user disable', 'user enable', 'token create', 'token list', 'token revoke', 'audit list-all', 'jobs',
   ],
 } // biome-ignore format: a few lines for each role read better
 

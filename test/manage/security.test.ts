@@ -122,7 +122,7 @@ onBothEngines('secrets', (engine) => {
       const answer = await created.call(...requestOf(verb, await inputFor(verb, scene)))
       assert.ok(answer.statusCode < 300, `${verb.name}: ${answer.body}`)
       const { token, key } = answer.body.startsWith('{') ? answer.json().data : {}
-      for (const secret of [token, key]) if (secret) secrets.add(secret)
+      for (const secret of [token, key]) if (secret?.startsWith('slc_')) secrets.add(secret)
       remember(answer)
     }
   }
@@ -147,7 +147,7 @@ onBothEngines('secrets', (engine) => {
   }
 
   it('are shown once, when they are made, and by no list', () => {
-    const made = verbs.filter(({ isCreation, answer }) => isCreation && /"(token|key)":/.test(JSON.stringify(answer)))
+    const made = verbs.filter(({ isCreation, answer }) => isCreation && /shown only now/.test(JSON.stringify(answer)))
     assert.ok(secrets.size > made.length)
     for (const secret of secrets) {
       const showing = answers.filter((body) => body.includes(secret))

@@ -12,7 +12,7 @@ describe('sluice export group and import group', () => {
     const posts = await group.collection('Posts', { title: { type: 'text' } })
     await group.add(posts, { value: { title: 'One' } })
     const { id } = group.group
-    await source.service.storage.write('media', `${id}/a.txt`, Buffer.from('a'))
+    await source.service.media.storage.write('media', `${id}/a.txt`, Buffer.from('a'))
     const from = { DATA_DIR: source.config.dataDir, DATABASE_URL: source.config.databaseUrl ?? '' }
     const place = await createEmptyPlace('sqlite')
     context.after(() => place.remove())

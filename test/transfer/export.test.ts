@@ -69,7 +69,7 @@ onBothEngines('an export', (engine) => {
     const seen = new Set<number>()
     for (let exports = 0; exports < 3; exports += 1) {
       const folder = newPath()
-      const deps = { store: service.store, storage: service.storage, nowMs: clock.now, onProgress: () => {} }
+      const deps = { store: service.store, storage: service.media.storage, nowMs: clock.now, onProgress: () => {} }
       await exportGroup(deps, group.group, folder)
       const numbers = readExport(folder)
         .filter((line): line is ObjectLine => line.type === 'object')
@@ -114,7 +114,7 @@ describe('the folder of an export', () => {
   it('is not there when the export was killed or failed, and an earlier one stays', async () => {
     const { harness: source, group, service, clock, config } = await counted('sqlite', 1)
     const folder = newPath()
-    const deps = { store: service.store, storage: service.storage, nowMs: clock.now }
+    const deps = { store: service.store, storage: service.media.storage, nowMs: clock.now }
     const fail = () => {
       throw new Error('stopped')
     }

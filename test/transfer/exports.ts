@@ -27,7 +27,8 @@ export function newPath(): string {
 const author = { id: null, name: 'test', address: '' }
 
 export async function exportOf({ service, clock }: Harness, groupId: string, folder = newPath()): Promise<string> {
-  const { store, storage } = service
+  const { store } = service
+  const { storage } = service.media
   const group = await findGroupById(store, groupId)
   await exportGroup({ store, storage, nowMs: clock.now, onProgress: () => {} }, group, folder)
   return folder
@@ -39,8 +40,9 @@ export function importInto(
   options: Partial<ImportOptions> = {},
   onProgress: OnProgress = () => {},
 ) {
-  const { store, storage } = service
-  const deps = { store, storage, nowMs: clock.now, author, onProgress }
+  const { store } = service
+  const { storage, addressLifeMs } = service.media
+  const deps = { store, storage, nowMs: clock.now, author, addressLifeMs, onProgress }
   return importGroup(deps, folder, { isEdited: false, isDryRun: false, ...options })
 }
 
@@ -74,6 +76,9 @@ export async function dumpOf(store: Store, database = 'main'): Promise<string> {
       .execute(),
     revisions: await content.selectFrom('group_revisions').selectAll().orderBy('group_id').execute(),
     changes: await content.selectFrom('changes').selectAll().orderBy('group_id').orderBy('seq').execute(),
+    files: await content.selectFrom('media_files').selectAll().orderBy('id').execute(),
+    library: await content.selectFrom('media').selectAll().orderBy('id').execute(),
+    jobs: await content.selectFrom('jobs').selectAll().orderBy('id').execute(),
     previews: await content.selectFrom('preview_tokens').selectAll().orderBy('id').execute(),
   }
   return JSON.stringify(rows, null, 1)

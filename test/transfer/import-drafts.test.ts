@@ -11,6 +11,7 @@ import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { terminal } from '../helpers/terminal.ts'
 import { dumpOf } from './exports.ts'
 import { folderOf } from './files.ts'
+import { upload } from './library.ts'
 
 const schema = {
   title: { type: 'text', required: true },
@@ -194,5 +195,30 @@ onBothEngines('an import of CSV', (engine) => {
       /posts\.csv line 602: objectValue\.stars must be a whole number/,
     )
     assert.equal(await dump(), before)
+  })
+})
+
+onBothEngines('an import of pages that show files', (engine) => {
+  it('names each page and the file that the library lacks, also in a dry run, and takes those it has', async (t) => {
+    const created = await shop(engine)
+    const { group, run, json, dump, objectsIn } = created
+    const { id } = group.group
+    const posts = await group.collection('Posts', { slug: { type: 'slug' }, cover: { type: 'file' } })
+    const page = (key: string) => `---\ncover: { name: a, key: ${key}, type: file }\n---\n`
+    const missing = folderOf(t, { 'one.md': page(`${id}/none.txt`), 'two.md': '---\n---\n' })
+    for (const dryRun of [['--dry-run'], []]) {
+      const before = await dump()
+      await assert.rejects(
+        run('import', 'markdown', 'Shop', 'Posts', missing, ...dryRun),
+        /cannot be imported\. Nothing was changed\. There is one problem:\n {2}one\.md: there is no file with the key "\w+\/none\.txt": upload it first/,
+      )
+      assert.equal(await dump(), before)
+    }
+    const { key } = await upload(created, id, 'a.txt', 'a')
+    await json('import', 'markdown', 'Shop', 'Posts', folderOf(t, { 'one.md': page(key) }))
+    assert.deepEqual(
+      (await objectsIn(posts.id)).map(({ value }) => value.cover),
+      [{ name: 'a', key, type: 'file' }],
+    )
   })
 })

@@ -7,13 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { changeObjects } from '../../src/store/change-objects.ts'
 import { deleteContent, deleteGroupRow, listGroups, openContentOf } from '../../src/store/groups.ts'
 import { countContent } from '../../src/store/import-lookups.ts'
+import type { MediaItem } from '../../src/store/media.ts'
 import { findObjects } from '../../src/store/objects.ts'
 import { authoring, write } from '../helpers/authoring.ts'
 import { createHarness, type Harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { deliveryOf, exportOf, importInto } from './exports.ts'
+import { replace, upload } from './library.ts'
 
 /** `npm run prove -- transfer` asks for 20 kills, and for more objects. */
 const kills = Number(process.env.IMPORT_KILLS ?? 2)
+const fileCount = 20
 const objectCount = Number(process.env.IMPORT_KILLS_OBJECTS ?? 800)
 const main = join(import.meta.dirname, '../../src/main.ts')
 
@@ -63,10 +66,20 @@ async function open(engine: TestEngine): Promise<Harness> {
 
 async function filled(harness: Harness) {
   const group = await harness.newGroup({ name: 'Shop' })
-  const posts = await group.collection('Posts', { title: { type: 'text' }, n: { type: 'integer' } })
-  const inputs = Array.from({ length: objectCount }, (_, n) => ({ value: { title: `Post ${n}`, n } }))
+  const posts = await group.collection('Posts', {
+    title: { type: 'text' },
+    n: { type: 'integer' },
+    file: { type: 'file' },
+  })
+  const files: MediaItem[] = []
+  for (let n = 0; n < fileCount; n += 1) files.push(await upload(harness, group.group.id, `${n}.txt`, `file ${n}`))
+  const fileOf = (n: number) => {
+    const { name = '', key = '', type = '' } = files[n % fileCount] ?? {}
+    return { name, key, type }
+  }
+  const inputs = Array.from({ length: objectCount }, (_, n) => ({ value: { title: `Post ${n}`, n, file: fileOf(n) } }))
   const objects = await group.add(posts, ...inputs)
-  return { group, posts, ids: objects.map(({ id }) => id) }
+  return { group, posts, files, ids: objects.map(({ id }) => id) }
 }
 
 onBothEngines('kill -9 in the middle of an import', (engine) => {
@@ -96,14 +109,15 @@ onBothEngines('kill -9 in the middle of an import', (engine) => {
 
   it('of a group that exists leaves it as it was or as it will be, and the next run completes it', async (context) => {
     const target = await open(engine)
-    const { group, posts, ids } = await filled(target)
+    const { group, posts, files, ids } = await filled(target)
     const { id } = group.group
     const former = { folder: await exportOf(target, id), shown: await shown(target, id) }
     await write(group.store, target.clock.now, async (writer) => {
       const objects = (await findObjects(writer.group, ids)).map(({ object }) => object)
-      const planned = objects.map((before) => ({ before, wanted: { value: { title: 'Edited', n: before.version } } }))
+      const planned = objects.map((before) => ({ before, wanted: { value: { ...before.value, title: 'Edited' } } }))
       await changeObjects(writer, posts, planned, 'updated')
     })
+    for (const media of files) await replace(target, id, media, `other ${media.name}`)
     let current = { folder: await exportOf(target, id), shown: await shown(target, id) }
     let wanted = former
     assert.notEqual(current.shown, wanted.shown)

@@ -14,8 +14,9 @@ import {
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createSite } from '../helpers/authoring.ts'
-import { createHarness, type Harness } from '../helpers/harness.ts'
+import { createHarness, type Harness, localFolder } from '../helpers/harness.ts'
 import { dumpOf, exportOf, importInto, newPath, readExport, writeExport } from './exports.ts'
+import { upload } from './library.ts'
 
 type AnyLine = { type: string; [member: string]: unknown }
 type Edit = (lines: AnyLine[], folder: string) => AnyLine[] | undefined
@@ -40,8 +41,10 @@ before(async () => {
     { value: { name: 'Bread' }, externalId: 'p1' },
     { value: { name: 'Cake' }, externalId: 'p2' },
   )
-  await source.service.storage.write('media', `${id}/a.txt`, Buffer.from('file a'))
-  await source.service.storage.write('media', `${id}/b/c.txt`, Buffer.from('file c'))
+  await source.service.media.storage.write('media', `${id}/a.txt`, Buffer.from('file a'))
+  await source.service.media.storage.write('media', `${id}/b/c.txt`, Buffer.from('file c'))
+  await upload(source, id, 'd.txt', 'file d')
+  await upload(source, id, 'e.txt', 'file e')
   await exportOf(source, id, original)
 })
 
@@ -91,6 +94,16 @@ const swap =
     return lines.with(first, lines[first + 1] as AnyLine).with(first + 1, lines[first] as AnyLine)
   }
 
+/** Changes what the first item of the library says of its file. */
+const changeFile =
+  (changes: object): Edit =>
+  (lines, folder) => {
+    const file = lines.find(({ type }) => type === 'libraryItem')?.file as object
+    return change('libraryItem', { file: { ...file, ...changes } })(lines, folder)
+  }
+
+const itemsOf = (lines: AnyLine[]) => lines.filter(({ type }) => type === 'libraryItem')
+
 const mediaOf = (lines: AnyLine[]) => String(lines.find(({ type }) => type === 'media')?.key)
 
 const cases: [what: string, edit: Edit, message: RegExp][] = [
@@ -106,7 +119,7 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['with an id twice', (lines) => lines.toSpliced(4, 0, lines[3] as AnyLine), /stands in the file more than once/],
   ['with a product twice', inText((text) => text.replace('"externalId":"p2"', '"externalId":"p1"')), /the externalId p1 stands here more than once/],
   ['with two collections of one name', (lines) => lines.toSpliced(3, 0, { ...(lines[2] as AnyLine), id: otherGroupId }), /more than one collection "Posts"/],
-  ['of a newer format', change('sluice-export', { format: 2 }), /has the format 2, and this Sluice reads 1/],
+  ['of a newer format', change('sluice-export', { format: 3 }), /has the format 3, and this Sluice reads 1 and 2/],
   ['without a head', (lines) => lines.slice(1), /not an export of Sluice: its first line is not the head/],
   ['with an id that is a path', change('sluice-export', { groupId: '../../../etc' }), /groupId must be an id/],
   ['with a tier that does not exist', change('sluice-export', { tier: 'gold' }), /tier must be one of free/],
@@ -126,7 +139,7 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['that shows a file of another group', change('object', { objectValue: { title: 'x', cover: { name: 'a', key: `${otherGroupId}/a.txt`, type: 'image' } } }), /media key "f{24}\/a.txt" is not one of this group/],
   ['with a file of another group', change('media', { key: `${otherGroupId}/a.txt` }), /media key "f{24}\/a.txt" is not one of this group/],
   ['with a file outside of its folder', (lines, folder) => change('media', { key: `${lines[0]?.groupId}/../../group.ndjson` })(lines, folder), /is not one of this group/],
-  ['with a file that is not there', (lines, folder) => void rmSync(join(folder, 'media', mediaOf(lines).slice(25))), /a.txt cannot be read: ENOENT/],
+  ['with a file that is not there', (lines, folder) => void rmSync(join(folder, 'media', mediaOf(lines).slice(25))), /\.txt cannot be read: ENOENT/],
   ['with a file of another size', (_, folder) => appendFileSync(join(folder, 'media', 'a.txt'), '!') as undefined, /has 7 bytes, and the export says 6/],
   ['with a file of other content', (_, folder) => writeFileSync(join(folder, 'media', 'a.txt'), 'file b') as undefined, /not the file that was exported: its SHA-256 is another/],
   ['with a link in the place of a file', (_, folder) => {
@@ -139,6 +152,18 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
     symlinkSync(join(folder, 'elsewhere'), join(folder, 'media', 'b'))
     return undefined
   }, /c.txt is not a plain file/],
+  ['with an item of another group', change('libraryItem', { key: `${otherGroupId}/d.txt` }), /media key "f{24}\/d.txt" is not one of this group/],
+  ['with an item whose file is that of another group', changeFile({ key: `${otherGroupId}/d.txt` }), /media key "f{24}\/d.txt" is not one of this group/],
+  ['with a smaller picture of another group', changeFile({ derivatives: [{ width: 320, format: 'webp', key: `${otherGroupId}/d.webp`, bytes: 1 }] }), /media key "f{24}\/d.webp" is not one of this group/],
+  ['with a placeholder that is a script', changeFile({ placeholder: 'javascript:alert(1)' }), /file.placeholder must be a small picture as a data address/],
+  ['with a color that is none', changeFile({ color: 'red;}' }), /file.color must be a color/],
+  ['with a type of media that does not exist', change('libraryItem', { mediaType: 'song' }), /mediaType must be one of image, video, file/],
+  ['with a key twice in the library', (lines, folder) => change('libraryItem', { key: itemsOf(lines)[1]?.key })(lines, folder), /stands in the library more than once/],
+  ['with the same bytes as two files', (lines, folder) => changeFile({ sha256: (itemsOf(lines)[1]?.file as AnyLine).sha256 })(lines, folder), /has the same bytes as one before it/],
+  ['with one file that is two', (lines, folder) => changeFile({ id: (itemsOf(lines)[1]?.file as AnyLine).id })(lines, folder), /the file \w{24} was another one before/],
+  ['with a library after its files', (lines) => [...lines.filter(({ type }) => type !== 'libraryItem' && type !== 'end'), ...itemsOf(lines), ...lines.slice(-1)], /libraryItem cannot stand after one of type media/],
+  ['with a library in the format that has none', change('sluice-export', { format: 1 }), /an export of the format 1 has no library/],
+  ['without an item', (lines) => lines.toSpliced(lines.indexOf(itemsOf(lines)[0] as AnyLine), 1), /had 2 libraryItems, and there are 1/],
   ['with a line that is not UTF-8', (_, folder) => {
     const text = readFileSync(join(folder, 'group.ndjson'), 'latin1').replace('"One"', '"\xff"')
     writeFileSync(join(folder, 'group.ndjson'), text, 'latin1')
@@ -147,7 +172,7 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['with a line of 100 MB', (_, folder) => {
     for (let part = 0; part < 100; part += 1) appendFileSync(join(folder, 'group.ndjson'), Buffer.alloc(1024 * 1024, 'x'))
     return undefined
-  }, /Line 12 of .+ is longer than 16 MB/],
+  }, /Line 16 of .+ is longer than 16 MB/],
   ['that is empty', (_, folder) => writeFileSync(join(folder, 'group.ndjson'), '') as undefined, /is empty: it is not an export/],
   ['that is not there', (_, folder) => void rmSync(join(folder, 'group.ndjson')), /is not the folder of an export/],
 ] // biome-ignore format: one line for each case reads better
@@ -173,7 +198,7 @@ describe('an export is refused before the first write', () => {
         return true
       })
       assert.equal(await dumpOf(target.service.store), dump)
-      assert.equal(existsSync(target.service.storage.folderOf('media')), false)
+      assert.equal(existsSync(localFolder(target.service, 'media')), false)
     })
   }
 

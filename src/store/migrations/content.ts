@@ -1,6 +1,62 @@
+import { hash } from 'node:crypto'
 import { type RawBuilder, sql, type Transaction } from 'kysely'
 import { textType } from '../column-types.ts'
+import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
+
+interface ObjectsOfThen {
+  objects: {
+    id: string
+    container_id: string
+    archived: number
+    publish_ms: number
+    value: string
+  }
+  object_fields: {
+    object_id: string
+    field: string
+    filter_key: string
+    sort_key: string | null
+    container_id: string
+    archived: number
+    publish_ms: number
+  }
+}
+
+/** Everything in a value that looked like a file when this step was written. */
+function mediaKeysThen(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { name, key, type } = value as Record<string, unknown>
+  const isFile = typeof name === 'string' && typeof key === 'string' && typeof type === 'string'
+  return isFile ? [key] : Object.values(value).flatMap(mediaKeysThen)
+}
+
+/** From now on the index also tells which objects show a file. */
+async function indexMediaUses(db: Transaction<ObjectsOfThen>): Promise<void> {
+  const objectsPerStep = 200
+  for (let after = ''; ; ) {
+    const objects = await db
+      .selectFrom('objects')
+      .select(['id', 'container_id', 'archived', 'publish_ms', 'value'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(objectsPerStep)
+      .execute()
+    const rows = objects.flatMap(({ id, value, ...place }) =>
+      [...new Set(mediaKeysThen(JSON.parse(value)))].map((key) => ({
+        ...place,
+        object_id: id,
+        field: '@media',
+        filter_key: Buffer.byteLength(key) <= 200 ? `=${key}` : `#${hash('sha256', key)}`,
+        sort_key: null,
+      })),
+    )
+    for (const batch of inBatches(rows)) await db.insertInto('object_fields').values(batch).execute()
+    const last = objects.at(-1)
+    if (!last) return
+    after = last.id
+  }
+}
 
 export const contentMigrations: readonly Migration[] = [
   {
@@ -227,6 +283,86 @@ export const contentMigrations: readonly Migration[] = [
         .columns(['group_id', 'subject_id', 'seq'])
         .execute()
       await db.schema.createIndex('changes_by_actor').on('changes').columns(['group_id', 'actor_id', 'seq']).execute()
+    },
+  },
+  {
+    name: 'media, and work to be done later',
+    async up(db, engine) {
+      const text = textType(engine)
+      await db.schema
+        .createTable('media_files')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('group_id', text, (column) => column.notNull())
+        .addColumn('key', text, (column) => column.notNull())
+        .addColumn('sha256', text, (column) => column.notNull())
+        .addColumn('bytes', 'bigint', (column) => column.notNull())
+        .addColumn('content_type', text, (column) => column.notNull())
+        .addColumn('width', 'integer')
+        .addColumn('height', 'integer')
+        .addColumn('color', text)
+        .addColumn('placeholder', text)
+        .addColumn('derivatives', text, (column) => column.notNull())
+        .addColumn('problem', text)
+        .addColumn('created_ms', 'bigint', (column) => column.notNull())
+        .execute()
+      // The same bytes are stored once for each group.
+      await db.schema
+        .createIndex('media_files_by_content')
+        .unique()
+        .on('media_files')
+        .columns(['group_id', 'sha256'])
+        .execute()
+      await db.schema
+        .createIndex('media_files_by_key')
+        .unique()
+        .on('media_files')
+        .columns(['group_id', 'key'])
+        .execute()
+      await db.schema.createIndex('media_files_of_group').on('media_files').columns(['group_id', 'id']).execute()
+      await db.schema
+        .createTable('media')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('group_id', text, (column) => column.notNull())
+        .addColumn('key', text, (column) => column.notNull())
+        .addColumn('name', text, (column) => column.notNull())
+        .addColumn('search_name', text, (column) => column.notNull())
+        .addColumn('type', text, (column) => column.notNull())
+        .addColumn('file_id', text, (column) => column.notNull().references('media_files.id'))
+        .addColumn('version', 'integer', (column) => column.notNull())
+        .addColumn('created_ms', 'bigint', (column) => column.notNull())
+        .addColumn('updated_ms', 'bigint', (column) => column.notNull())
+        .execute()
+      await db.schema.createIndex('media_by_key').unique().on('media').columns(['group_id', 'key']).execute()
+      await db.schema.createIndex('media_of_group').on('media').columns(['group_id', 'id']).execute()
+      await db.schema.createIndex('media_by_file').on('media').columns(['file_id']).execute()
+      await db.schema
+        .alterTable('group_revisions')
+        .addColumn('media_revision', 'bigint', (column) => column.notNull().defaultTo(0))
+        .execute()
+
+      await db.schema
+        .createTable('jobs')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('group_id', text, (column) => column.notNull())
+        .addColumn('kind', text, (column) => column.notNull())
+        .addColumn('payload', text, (column) => column.notNull())
+        .addColumn('state', text, (column) => column.notNull())
+        .addColumn('due_ms', 'bigint')
+        .addColumn('attempts', 'integer', (column) => column.notNull())
+        .addColumn('worker', text)
+        .addColumn('problem', text)
+        .addColumn('created_ms', 'bigint', (column) => column.notNull())
+        .addColumn('finished_ms', 'bigint')
+        .execute()
+      await db.schema
+        .createIndex('jobs_due')
+        .on('jobs')
+        .columns(['kind', 'group_id', 'due_ms', 'id'])
+        .where(sql.ref('due_ms'), 'is not', null)
+        .execute()
+      await db.schema.createIndex('jobs_of_group').on('jobs').columns(['group_id', 'id']).execute()
+      await db.schema.createIndex('jobs_by_state').on('jobs').columns(['state', 'finished_ms']).execute()
+      await indexMediaUses(db as Transaction<ObjectsOfThen>)
     },
   },
 ]

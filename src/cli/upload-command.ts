@@ -1,0 +1,79 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { invalid } from '../errors.ts'
+import { runVerb, type Verb } from '../manage/verb.ts'
+import type { Upload } from '../media/receive.ts'
+import { type Command, printResult } from './command.ts'
+import { withProgress } from './progress.ts'
+import { showRecord } from './show.ts'
+import { inputOf, mediaOf, resolveNames, terminalActor, toCommand } from './verb-command.ts'
+
+type OnBytes = (bytes: number) => void
+
+async function sizeOf(path: string): Promise<number> {
+  const file = await stat(path).catch((error: Error) => {
+    throw invalid(`${path} cannot be read: ${error.message}.`)
+  })
+  if (!file.isFile()) throw invalid(`${path} is not a file.`)
+  return file.size
+}
+
+function openFile(path: string, onBytes: OnBytes): Upload {
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      onBytes(chunk.length)
+      done(null, chunk)
+    },
+  })
+  pipeline(createReadStream(path), counted).catch(() => {}) // whoever reads it is told
+  return { name: basename(path), content: counted }
+}
+
+function storedBefore(count: number): string {
+  if (count === 0) return ''
+  return count === 1 ? ' The one before it was stored.' : ` The ${count} before it were stored.`
+}
+
+/** A verb that takes a file, as a command: the file comes last. Several can be added at once. */
+export function toUploadCommand(verb: Verb): Command {
+  const plain = toCommand(verb)
+  const takesSeveral = verb.isCreation
+  return {
+    ...plain,
+    args: [...plain.args, 'file'],
+    repeatsLast: takesSeveral,
+    async run(context, given) {
+      const places = plain.args.length
+      const paths = given.args.slice(places)
+      const sizes = await Promise.all(paths.map(sizeOf))
+      const total = sizes.reduce((sum, size) => sum + size, 0)
+      const input = inputOf(verb, { ...given, args: given.args.slice(0, places) })
+      const store = await context.store()
+      await resolveNames(store, input)
+      const deps = { store, media: mediaOf(context), clock: context.clock }
+      const answers = await withProgress(!given.options.json, async (onProgress) => {
+        let done = 0
+        const collected: Record<string, unknown>[] = []
+        for (const path of paths) {
+          const onBytes: OnBytes = (bytes) => {
+            done += bytes
+            onProgress({ stage: `Uploading ${basename(path)}`, done, total })
+          }
+          try {
+            const answer = await runVerb(deps, terminalActor(), verb, input, async () => openFile(path, onBytes))
+            collected.push(answer as Record<string, unknown>)
+          } catch (error) {
+            if (error instanceof Error) error.message = `${path}: ${error.message}${storedBefore(collected.length)}`
+            throw error
+          }
+        }
+        return collected
+      })
+      const json = takesSeveral ? { items: answers, totalCount: answers.length } : answers[0]
+      printResult(context, given, json, answers.map(showRecord).join('\n\n'))
+    },
+  }
+}

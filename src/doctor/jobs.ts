@@ -1,0 +1,55 @@
+import { countFailedJobs, findFailedJobs, findOverdueJobs } from '../store/check-jobs.ts'
+import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
+import { counted, inTime } from './words.ts'
+
+const overdueAfterMs = 10 * 60 * 1000
+const mostNamed = 5
+
+async function findFailed({ group, content }: CheckedGroup): Promise<Finding[]> {
+  const kinds = await countFailedJobs(content)
+  const total = kinds.reduce((sum, { count }) => sum + count, 0)
+  const [first, ...others] = await findFailedJobs(content, mostNamed)
+  if (!first) return []
+  const byKind = kinds.map(({ kind, count }) => `${count} of ${kind}`).join(', ')
+  return [
+    {
+      level: 'attention',
+      what: `${counted(total, 'job')} of ${group.name} failed: ${byKind}.`,
+      examples: [first, ...others].map(({ id, kind, problem }) => `${kind} ${id}: ${problem ?? 'no reason is known'}`),
+      advice: 'When the reason is gone, let them begin anew; or give them up, and this finding with them:',
+      commands: [`npx sluice job retry ${group.id} ${first.id}`, `npx sluice job cancel ${group.id} ${first.id}`],
+    },
+  ]
+}
+
+async function findWaiting(ctx: DoctorContext, groups: readonly CheckedGroup[]): Promise<Finding[]> {
+  const nowMs = ctx.clock()
+  const overdue = await Promise.all(groups.map(({ content }) => findOverdueJobs(content, nowMs - overdueAfterMs)))
+  const total = overdue.reduce((sum, { count }) => sum + count, 0)
+  if (total === 0) return []
+  const sinceMs = Math.min(...overdue.map((one) => one.sinceMs))
+  const reason =
+    ctx.config.jobWorkers === 0
+      ? 'JOB_WORKERS is 0 here, so another process must do them. Start one, or unset JOB_WORKERS and restart:'
+      : 'No server runs, or it has more work than it can do. Start one, or let each work on more at once:'
+  return [
+    {
+      level: 'attention',
+      what: `${counted(total, 'job')} should have begun by now, the first ${inTime(nowMs - sinceMs)} ago.`,
+      advice: reason,
+      commands: [
+        ctx.config.jobWorkers === 0 ? 'npx sluice serve' : `JOB_WORKERS=${ctx.config.jobWorkers * 2} npx sluice serve`,
+      ],
+    },
+  ]
+}
+
+export const jobsCheck: Check = {
+  name: 'Jobs',
+  async run(ctx) {
+    const groups = await ctx.groups()
+    const failed: Finding[] = []
+    for (const checked of groups) failed.push(...(await findFailed(checked)))
+    return [...failed, ...(await findWaiting(ctx, groups))]
+  },
+}

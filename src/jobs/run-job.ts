@@ -1,0 +1,177 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
+import { type ContentWriter, writeContent } from '../store/changes.ts'
+import {
+  type ClaimedJob,
+  completeInside,
+  completeJob,
+  failInside,
+  failJob,
+  forgetJob,
+  giveBackJob,
+  leaseMs,
+  renewLease,
+} from '../store/claim-jobs.ts'
+import { findGroupById, type Group, type GroupStore } from '../store/groups.ts'
+import type { Store } from '../store/open.ts'
+import { type JobHandler, PermanentFailure } from './handler.ts'
+
+const mostProblemCharacters = 500
+
+export interface RunDeps {
+  store: Store
+  clock: Clock
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+/** Why an attempt was ended from outside. */
+export class Stopped extends Error {}
+class LeaseLost extends Error {}
+
+/** What a person is shown of a failure, in a form that any database can hold. Paths of this machine are for its log. */
+function problemOf(error: unknown): string {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  const isOfSystem = code !== undefined && syscall !== undefined
+  const message = isOfSystem
+    ? `It was not possible to ${syscall} a file (${code}); the log of the server says more.`
+    : error instanceof Error
+      ? error.message
+      : String(error)
+  return message.slice(0, mostProblemCharacters).toWellFormed().replaceAll('\0', '')
+}
+
+/** Undefined when the group is gone, or about to be: then its jobs are, too. */
+async function findOwner(store: Store, groupId: string): Promise<Group | undefined> {
+  try {
+    const group = await findGroupById(store, groupId)
+    return group.deletingMs === null ? group : undefined
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'NotFound') return undefined
+    throw error
+  }
+}
+
+/**
+ * Asks for more time while the job runs. It is lost when somebody else has it (because this process was blocked, or a
+ * clock was set), and taken for lost when the database could not be asked for as long as a lease lasts.
+ */
+function keepLease(renew: () => Promise<boolean>, onLost: () => void): { stop(): void } {
+  let renewedMs = performance.now()
+  async function tryToRenew(): Promise<void> {
+    const askedMs = performance.now()
+    try {
+      if (await renew()) renewedMs = askedMs
+      else onLost()
+    } catch {
+      if (performance.now() - renewedMs > leaseMs) onLost()
+    }
+  }
+  const timer = setInterval(() => void tryToRenew(), leaseMs / 3)
+  return { stop: () => clearInterval(timer) }
+}
+
+/** Rejects as soon as the signal aborts, and never resolves. */
+function abortion(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const give = () => reject(signal.reason)
+    if (signal.aborted) give()
+    else signal.addEventListener('abort', give, { once: true })
+  })
+}
+
+/** Runs the handler for as long as it may run, and throws what it throws or why it was ended. */
+async function attempt(
+  { clock }: RunDeps,
+  { handler, claimed, group, owner, stopping }: Attempt & { owner: Group },
+  write: Write,
+): Promise<void> {
+  const { limitSeconds } = handler
+  const ending = new AbortController()
+  const signal = AbortSignal.any([ending.signal, stopping])
+  let isFinishing = false
+  const lease = keepLease(
+    () => renewLease(group.database, claimed, clock()),
+    () => isFinishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
+  )
+  const limit = setTimeout(
+    () => ending.abort(new Error(`It took longer than ${limitSeconds} seconds.`)),
+    limitSeconds * 1000,
+  )
+  async function finish(work: (writer: ContentWriter) => Promise<void>): Promise<void> {
+    isFinishing = true
+    try {
+      await write(async (writer) => {
+        await completeInside(writer, claimed)
+        await work(writer)
+      })
+    } catch (error) {
+      isFinishing = false
+      throw error
+    }
+  }
+  try {
+    const context = { group, owner, signal, nowMs: clock(), finish }
+    await Promise.race([handler.run(claimed.job, context), abortion(signal)])
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  } finally {
+    clearTimeout(limit)
+    lease.stop()
+    ending.abort() // or the signal, and all that listens to it, would live as long as the process
+  }
+}
+
+/** Changes the content of the job's group. */
+type Write = (work: (writer: ContentWriter) => Promise<void>) => Promise<void>
+
+interface Attempt {
+  handler: JobHandler
+  claimed: ClaimedJob
+  group: GroupStore
+  stopping: AbortSignal
+}
+
+/** One attempt at a claimed job, and what follows from it. */
+export async function runJob(deps: RunDeps, { handler, claimed, group, stopping }: Attempt): Promise<void> {
+  const { clock, logger } = deps
+  const { database } = group
+  const { job } = claimed
+  const { id: jobId, groupId, kind, attempts } = job
+  const { retryAfterSeconds } = handler
+
+  async function fail(error: unknown, retryAfter: number | undefined): Promise<void> {
+    const nowMs = clock()
+    const retryAtMs = retryAfter === undefined ? undefined : nowMs + retryAfter * 1000
+    const problem = problemOf(error)
+    if (error instanceof PermanentFailure && error.effect) await failWith(error.effect, problem)
+    else if (!(await failJob(database, claimed, { problem, retryAtMs, nowMs }))) return
+    const line = { kind, jobId, groupId, attempts, err: error }
+    if (retryAtMs === undefined) logger.error(line, 'a job has failed for good')
+    else logger.warn(line, 'a job has failed and will be tried again')
+  }
+
+  const owner = await findOwner(deps.store, groupId)
+  if (!owner) return forgetJob(database, claimed)
+  const author = { id: null, name: 'jobs', address: '' }
+  const write: Write = (work) =>
+    writeContent(group, { author, verb: kind, nowMs: clock(), versionsKept: owner.versionsKept }, work)
+  const failWith = (effect: (writer: ContentWriter) => Promise<unknown>, problem: string) =>
+    write(async (writer) => {
+      await failInside(writer, claimed, problem)
+      await effect(writer)
+    })
+  if (attempts > retryAfterSeconds.length + 1) {
+    const times = `It was begun ${attempts - 1} times, and the last time it did not come to an end: the process stopped.`
+    const { giveUp } = handler
+    return fail(new PermanentFailure(times, giveUp && ((writer) => giveUp(job, times, writer))), undefined)
+  }
+  try {
+    await attempt(deps, { handler, claimed, group, owner, stopping }, write)
+    await completeJob(database, claimed, clock())
+  } catch (error) {
+    if (error instanceof LeaseLost) logger.warn({ kind, jobId, groupId }, 'a job was taken over by somebody else')
+    else if (error instanceof Stopped) await giveBackJob(database, claimed, clock())
+    else await fail(error, error instanceof PermanentFailure ? undefined : retryAfterSeconds[attempts - 1])
+  }
+}

@@ -1,0 +1,159 @@
+import { createSlots, type Slots } from '../slots.ts'
+import { claimJob, nextDueGroup, pruneJobs, recallStrayJobs } from '../store/claim-jobs.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { controlName, namesInUse } from '../store/open.ts'
+import type { JobHandler } from './handler.ts'
+import { type RunDeps, runJob, Stopped } from './run-job.ts'
+
+const pollEveryMs = 1000
+const tidyEveryMs = 600_000
+/** How long a running job may go on when the process is to stop. */
+const stopGraceMs = 10_000
+/** A database that is away is not news every second. */
+const complainEveryMs = 60_000
+/** So often in a row somebody else may be faster; after that we wait for the next second. */
+const mostMisses = 10
+
+export interface WorkerOptions extends RunDeps {
+  handlers: readonly JobHandler[]
+  /** How many jobs of each kind run at once in this process; none of themselves where it is 0. */
+  workers: number
+}
+
+/** Takes up what is due, in all databases. */
+export interface Worker {
+  /** Looks for work every second, until `stop`. */
+  start(): void
+  /** Takes up nothing new, and gives what runs some time to end; what has not ended then is left to others. */
+  stop(): Promise<void>
+  /** Runs what is due now until nothing is, and says how many attempts that were. */
+  runDue(): Promise<number>
+}
+
+/** Each kind has places of its own: mail never waits behind pictures. */
+interface Lane {
+  handler: JobHandler
+  slots: Slots
+  /** For each database the group that was served last. */
+  lastServed: Map<string, string>
+}
+
+const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
+  ms === undefined || performance.now() - ms > intervalMs
+
+export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Worker {
+  const { store, clock, logger } = deps
+  const slots = () => createSlots(Math.max(workers, 1)) // `runDue` is asked for by name, and then has one
+  const lanes = handlers.map((handler): Lane => ({ handler, slots: slots(), lastServed: new Map() }))
+  const stopping = new AbortController()
+  const running = new Set<Promise<void>>()
+  /** What is under way in each database, so that it is not begun twice. */
+  const underWay = new Map<string, Promise<void>>()
+  const complainedMs = new Map<string, number>()
+  const tidiedMs = new Map<string, number>()
+  let attempts = 0
+  let isStopping = false
+  let timer: NodeJS.Timeout | undefined
+
+  function complain(name: string, error: unknown): void {
+    if (!isLongAgo(complainedMs.get(name), complainEveryMs)) return
+    complainedMs.set(name, performance.now())
+    logger.warn({ err: error, database: name }, 'jobs could not be worked on; we go on trying')
+  }
+
+  function track(run: Promise<void>): void {
+    running.add(run)
+    void run.then(() => running.delete(run))
+  }
+
+  /** Failures of one database stay there. */
+  function once(what: string, name: string, work: () => Promise<void>): Promise<void> {
+    const key = `${name}: ${what}`
+    const current = underWay.get(key)
+    if (current) return current
+    const begun = work()
+      .catch((error) => complain(name, error))
+      .finally(() => underWay.delete(key))
+    underWay.set(key, begun)
+    return begun
+  }
+
+  /** False where somebody else was faster. */
+  async function takeOne(name: string, group: GroupStore, { handler, slots, lastServed }: Lane): Promise<boolean> {
+    const { groupId, database } = group
+    await slots.take()
+    let run: Promise<void> | undefined
+    try {
+      const claimed = isStopping ? undefined : await claimJob(database, { kind: handler.kind, groupId, nowMs: clock() })
+      lastServed.set(name, groupId)
+      if (!claimed) return false
+      attempts += 1
+      run = runJob(deps, { handler, claimed, group, stopping: stopping.signal })
+        .catch((error) => complain(name, error)) // the database is away; when the lease ends, the job is begun again
+        .finally(slots.release)
+      track(run)
+      return true
+    } finally {
+      if (!run) slots.release()
+    }
+  }
+
+  async function takeAllDue(name: string, lane: Lane): Promise<void> {
+    const database = await store.content(name)
+    for (let misses = 0; !isStopping && misses < mostMisses; ) {
+      const last = lane.lastServed.get(name) ?? ''
+      const groupId = await nextDueGroup(database, lane.handler.kind, last, clock())
+      if (groupId === undefined) return
+      misses = (await takeOne(name, { groupId, database }, lane)) ? 0 : misses + 1
+    }
+  }
+
+  async function tidy(name: string): Promise<void> {
+    const database = await store.content(name)
+    for (const { handler } of lanes) {
+      const longestWaitMs = Math.max(0, ...handler.retryAfterSeconds) * 1000
+      await recallStrayJobs(database, { kind: handler.kind, longestWaitMs, nowMs: clock() })
+    }
+    await pruneJobs(database, clock())
+    tidiedMs.set(name, performance.now())
+  }
+
+  async function look(): Promise<void> {
+    const names = await namesInUse(store.control)
+    for (const name of names) {
+      if (isLongAgo(tidiedMs.get(name), tidyEveryMs)) void once('tidy', name, () => tidy(name))
+      for (const lane of lanes) void once(`take ${lane.handler.kind}`, name, () => takeAllDue(name, lane))
+    }
+  }
+
+  const lookOnce = () => once('look', controlName, look)
+
+  async function allEnded(): Promise<void> {
+    while (underWay.size + running.size > 0) await Promise.all([...underWay.values(), ...running])
+  }
+
+  return {
+    start() {
+      if (workers === 0) return // others do it
+      timer = setInterval(lookOnce, pollEveryMs)
+      void lookOnce()
+    },
+    async runDue() {
+      const before = attempts
+      tidiedMs.clear()
+      for (let seen = -1; seen !== attempts; ) {
+        seen = attempts
+        await lookOnce()
+        await allEnded()
+      }
+      return attempts - before
+    },
+    async stop() {
+      isStopping = true
+      clearInterval(timer)
+      const grace = setTimeout(() => stopping.abort(new Stopped('The process is about to stop.')), stopGraceMs)
+      await allEnded()
+      clearTimeout(grace)
+    },
+  }
+}

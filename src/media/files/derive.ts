@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Answer, Task } from './derive-process.ts'
+
+export interface Derivative {
+  width: number
+  format: 'webp' | 'avif'
+  path: string
+  bytes: number
+}
+
+export interface Derived {
+  /** As one sees the picture. */
+  width: number
+  height: number
+  /** The one that most of the picture comes near to, as "#rrggbb". */
+  color: string
+  /** A data URL of a few hundred characters; none of a picture that can be seen through. */
+  placeholder: string | null
+  /** Smaller pictures, WebP before AVIF; none of an animated one, which they would stop. */
+  derivatives: Derivative[]
+}
+
+/** The picture itself is to blame: trying again will not help. The message is for the owner of the site. */
+export class PictureProblem extends Error {
+  override readonly name = 'PictureProblem'
+}
+
+const script = join(import.meta.dirname, 'derive-process.ts')
+/** The script itself needs little; libvips has its pixels outside of this heap. */
+const nodeOptions = ['--max-old-space-size=128']
+
+interface Outcome {
+  output: string
+  errors: string
+  code: number | null
+  killedBy: NodeJS.Signals | null
+}
+
+/** Resolves when the process is gone, killed or not. It gets none of our environment: the settings hold secrets. */
+async function runScript(args: string[], signal?: AbortSignal): Promise<Outcome> {
+  const child = spawn(process.execPath, [...nodeOptions, script, ...args], {
+    env: { MALLOC_ARENA_MAX: '2' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    windowsHide: true,
+  })
+  const kill = (): boolean => child.kill('SIGKILL')
+  signal?.addEventListener('abort', kill, { once: true })
+  try {
+    const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
+    const [output, errors, [code, killedBy]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+    return { output, errors, code, killedBy }
+  } finally {
+    signal?.removeEventListener('abort', kill)
+  }
+}
+
+/** What a bug in native code ends with. */
+const crashSignals: (string | null)[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP']
+const tooMuchMemory = 'The picture needs too much memory. Make it smaller and upload it again.'
+
+function readAnswer({ output, errors, code, killedBy }: Outcome): Derived {
+  if (crashSignals.includes(killedBy)) {
+    throw new PictureProblem('The picture is damaged: the program that reads pictures broke off.')
+  }
+  // By the script itself when it grew too large, or by a system that ran out of memory.
+  if (killedBy === 'SIGKILL') throw new PictureProblem(tooMuchMemory)
+  // Ended with us, by Ctrl-C for example, or unable to write: the picture is not to blame.
+  if (code !== 0)
+    throw new Error('The program that reads pictures failed; the log of the server says more.', {
+      cause: errors.trim() || killedBy,
+    })
+  const answer: Answer = JSON.parse(output)
+  if ('problem' in answer) throw new PictureProblem(answer.problem)
+  return answer.derived
+}
+
+async function removeDerivatives(folder: string): Promise<void> {
+  const names = await readdir(folder)
+  for (const name of names.filter((each) => /^\d+\.(webp|avif)$/.test(each))) await rm(join(folder, name))
+}
+
+/**
+ * Looks at a picture and writes smaller ones of it into a folder that is the caller's for this purpose. Throws a
+ * `PictureProblem` when the picture cannot be read; after any failure the folder holds none of them.
+ */
+export async function deriveImage(
+  path: string,
+  outputFolder: string,
+  options: { maxPixels: number; limitSeconds: number; maxMemoryBytes?: number; signal?: AbortSignal },
+): Promise<Derived> {
+  const { maxPixels, limitSeconds, maxMemoryBytes = 1024 ** 3, signal } = options
+  signal?.throwIfAborted()
+  const task: Task = { path, outputFolder, maxPixels, maxMemoryBytes }
+  const limit = AbortSignal.timeout(limitSeconds * 1000)
+  try {
+    const outcome = await runScript([JSON.stringify(task)], signal ? AbortSignal.any([limit, signal]) : limit)
+    signal?.throwIfAborted()
+    if (limit.aborted && outcome.killedBy === 'SIGKILL') {
+      throw new PictureProblem(`Making smaller pictures took longer than ${limitSeconds} seconds.`)
+    }
+    return readAnswer(outcome)
+  } catch (error) {
+    await removeDerivatives(outputFolder)
+    throw error
+  }
+}
+
+/** Whether sharp, which is optional, can be loaded here. It is tried in a process of its own. */
+export async function canDerive(): Promise<boolean> {
+  return (await runScript([])).code === 0
+}

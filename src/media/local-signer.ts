@@ -1,0 +1,49 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { encodeMediaKey, isMediaKey } from '../content/media-keys.ts'
+import { keyAfter } from './key-in-address.ts'
+import type { MediaSigner } from './signer.ts'
+
+/** Signs addresses of files that we serve ourselves. */
+export interface LocalMediaSigner extends MediaSigner {
+  /** Seconds the address still lives, or undefined when it is expired, altered or not ours. */
+  verify(bucketName: string, key: string, expires: string, signature: string, nowMs: number): number | undefined
+}
+
+function signatureOf(secret: Buffer, bucketName: string, key: string, expires: string): string {
+  return createHmac('sha256', secret).update(`${bucketName}\n${key}\n${expires}`).digest('base64url')
+}
+
+/** Compared as text: several spellings of base64url stand for the same bytes. */
+function isSame(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+export function createLocalSigner(options: {
+  /** The first one signs; all of them are accepted. */
+  secrets: readonly [Buffer, ...Buffer[]]
+  /** Known only when the server listens, hence a function. */
+  baseUrl: () => string
+}): LocalMediaSigner {
+  const { secrets, baseUrl } = options
+  const pathOf = (bucketName: string): string => `/media/${bucketName}`
+  return {
+    sign(bucketName, key, { expiresSeconds }) {
+      if (!isMediaKey(key)) throw new Error(`The media key ${JSON.stringify(key)} cannot be signed.`)
+      const signature = signatureOf(secrets[0], bucketName, key, String(expiresSeconds))
+      const path = `${pathOf(bucketName)}/${encodeMediaKey(key)}`
+      return `${baseUrl()}${path}?expires=${expiresSeconds}&signature=${signature}`
+    },
+
+    verify(bucketName, key, expires, signature, nowMs) {
+      if (!/^\d{1,12}$/.test(expires) || !isMediaKey(key)) return undefined
+      const genuine = secrets.some((secret) => isSame(signature, signatureOf(secret, bucketName, key, expires)))
+      const secondsLeft = Number(expires) - nowMs / 1000
+      return genuine && secondsLeft > 0 ? secondsLeft : undefined
+    },
+
+    keyOf(bucketName, address) {
+      return keyAfter(baseUrl() + pathOf(bucketName), address)
+    },
+  }
+}

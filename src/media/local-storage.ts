@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isMediaKey } from '../content/media-keys.ts'
+import { removeOld } from './remove-old.ts'
+import type { MediaStorage, StoredFile } from './storage.ts'
+
+export interface LocalMediaStorage extends MediaStorage {
+  folderOf(bucketName: string): string
+  /** Removes what a process that died has left behind. */
+  tidy(nowMs: number): Promise<void>
+}
+
+/** Where files are until they are whole. No key can have this name. */
+const draftsFolder = '.drafts'
+
+const ifMissing =
+  <Value>(value: Value) =>
+  (error: NodeJS.ErrnoException): Value => {
+    if (error.code === 'ENOENT') return value
+    throw error
+  }
+
+/** Drafts and whatever else cannot be a key are passed over; links are not followed. */
+async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFile> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(ifMissing([]))
+  const names = entries
+    .filter((entry) => entry.isDirectory() || entry.isFile())
+    // With its slash, a folder takes the place that its files have among all keys.
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+    .sort()
+  for (const name of names) {
+    const key = `${folder}/${name}`
+    if (!isMediaKey(key.replace(/\/$/, ''))) continue
+    if (name.endsWith('/')) {
+      yield* listFiles(root, key.slice(0, -1))
+    } else {
+      const file = await stat(join(root, key)).catch(ifMissing(undefined))
+      if (file) yield { key, bytes: file.size, modifiedMs: file.mtimeMs }
+    }
+  }
+}
+
+/** A new name in a folder is on the disk when the folder is. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** One folder for each bucket. */
+export function createLocalStorage(root: string): LocalMediaStorage {
+  const folderOf = (bucketName: string): string => join(root, bucketName)
+  const pathOf = (bucketName: string, key: string): string => {
+    if (!isMediaKey(key)) throw new Error(`${JSON.stringify(key)} cannot be stored as a media key.`)
+    return join(folderOf(bucketName), key)
+  }
+  return {
+    folderOf,
+    async removeFolder(bucketName, folder) {
+      await rm(pathOf(bucketName, folder), { recursive: true, force: true })
+    },
+    async remove(bucketName, keys) {
+      for (const key of keys) await rm(pathOf(bucketName, key), { force: true })
+    },
+    async tidy(nowMs) {
+      const buckets = await readdir(root).catch(ifMissing([]))
+      for (const bucketName of buckets) await removeOld(join(folderOf(bucketName), draftsFolder), nowMs)
+    },
+    read: (bucketName, key) => createReadStream(pathOf(bucketName, key)),
+    list: (bucketName, folder) => listFiles(folderOf(bucketName), folder),
+    async write(bucketName, key, content) {
+      const path = pathOf(bucketName, key)
+      const drafts = join(folderOf(bucketName), draftsFolder)
+      for (const folder of [dirname(path), drafts]) await mkdir(folder, { recursive: true })
+      // A reader sees the whole file or none. Each writer has a draft of its own.
+      const draft = join(drafts, randomBytes(9).toString('hex'))
+      try {
+        await writeFile(draft, content, { flush: true })
+        await rename(draft, path)
+        await flushFolder(dirname(path))
+      } finally {
+        await rm(draft, { force: true })
+      }
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type S3Place, s3Address } from './s3-address.ts'
+import { broken, refused, S3Failure, type S3Wish } from './s3-failure.ts'
+import { canonicalQuery, createSigV4, type S3Credentials } from './sigv4.ts'
+
+const tries = 3
+const firstPauseMs = 100
+const timeoutSeconds = 30
+/** A slow line takes its time for a part of a file, and a store for putting parts together. */
+const uploadTimeoutSeconds = 300
+
+export interface S3Request extends S3Wish {
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  key?: string
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  body?: Buffer
+}
+
+/** Sends a request, if need be again, and gives what `take` makes of the answer. */
+export type SendToS3 = <Value>(request: S3Request, take: (answer: Response) => Value | Promise<Value>) => Promise<Value>
+
+export interface S3Options extends S3Credentials {
+  place: S3Place
+  fetch?: typeof fetch
+}
+
+/** Every request of ours can be repeated: at worst, an upload without parts is started in vain. */
+export function createS3Client({ place, fetch = globalThis.fetch, ...credentials }: S3Options): SendToS3 {
+  const { signHeaders } = createSigV4({ ...credentials, region: place.region })
+
+  function sendOnce(request: S3Request, signal: AbortSignal): Promise<Response> {
+    const { method, bucketName, key, query = {}, headers = {}, body } = request
+    const address = s3Address(place, bucketName, key)
+    const url = `${address.origin}${address.path}?${canonicalQuery(query)}`
+    return fetch(url.replace(/\?$/, ''), {
+      method,
+      headers: signHeaders({ method, address, query, headers, body: body ?? Buffer.alloc(0) }, Date.now()),
+      body: body ?? null,
+      redirect: 'manual', // what we signed is meant for this host
+      signal,
+    })
+  }
+
+  /** The time is up when `take` has not what it wants, be it the whole answer or only its beginning. */
+  const attempt: SendToS3 = async (request, take) => {
+    const aborter = new AbortController()
+    const seconds = request.body ? uploadTimeoutSeconds : timeoutSeconds
+    const timer = setTimeout(() => aborter.abort(new Error(`no answer in ${seconds} seconds`)), seconds * 1000)
+    try {
+      const answer = await sendOnce(request, aborter.signal)
+      if (!answer.ok) throw refused(request, answer.status, await answer.text())
+      return await take(answer)
+    } catch (error) {
+      throw error instanceof S3Failure ? error : broken(request, error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return async (request, take) => {
+    for (let count = 1; count < tries; count++) {
+      try {
+        return await attempt(request, take)
+      } catch (error) {
+        if (!(error instanceof S3Failure && error.mayPass)) throw error
+        await sleep(firstPauseMs * 2 ** (count - 1))
+      }
+    }
+    return attempt(request, take)
+  }
+}

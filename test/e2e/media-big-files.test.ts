@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { createCipheriv, createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { after, before, describe, it } from 'node:test'
+import { manageByCurl } from '../helpers/by-curl.ts'
+import { startS3Server } from '../helpers/s3-server.ts'
+
+/** `npm run prove -- media` asks for more. */
+const megabytes = Number(process.env.MEDIA_MEGABYTES ?? 200)
+/** Of a server that has 150 to 180 MB after a small file: parts of 16 MB, and what is not collected yet, come on top. */
+const mostMegabytes = 330
+/** Collected garbage is not memory that is needed; what is kept beyond this ends the process. */
+const heapLimit = '--max-old-space-size=80'
+const maxBytes = 'free=2GB,basic=2GB,pro=2GB,proplus=2GB'
+const tellPeak = `data:text/javascript,process.on('exit',()=>console.error('peak='+process.resourceUsage().maxRSS))`
+
+let folder: string
+let video: string
+
+/** The beginning of a video, and then bytes that no two places of the file share. */
+function* videoBytes(): Generator<Buffer> {
+  yield Buffer.from('000000186674797069736f6d0000020069736f6d6d703431', 'hex')
+  const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16))
+  for (let count = 0; count < megabytes; count += 1) yield noise.update(Buffer.alloc(1024 ** 2))
+}
+
+async function digestOf(path: string): Promise<string> {
+  const digest = createHash('sha256')
+  await pipeline(createReadStream(path), digest)
+  return digest.digest('hex')
+}
+
+/** Sends the video to a server of its own and gets it back, and tells the most memory that the server had. */
+async function measureRoundTrip(env: Record<string, string>): Promise<{ megabytes: number; seconds: number }> {
+  const bakery = await manageByCurl({
+    NODE_OPTIONS: `${heapLimit} --import=${tellPeak}`,
+    MEDIA_MAX_BYTES: maxBytes,
+    ...env,
+  })
+  try {
+    const startedMs = performance.now()
+    const { type, currentFile } = await bakery.upload(video)
+    assert.equal(type, 'video')
+    const back = join(folder, 'back.mp4')
+    await bakery.curl('--fail', '-o', back, currentFile.source)
+    const seconds = Math.round((performance.now() - startedMs) / 100) / 10
+    assert.equal(await digestOf(back), await digestOf(video))
+    await bakery.server.stop()
+    const kilobytes = Number(/peak=(\d+)/.exec(bakery.server.output())?.[1])
+    assert.ok(kilobytes > 0, bakery.server.output())
+    return { megabytes: Math.round(kilobytes / 1024), seconds }
+  } finally {
+    await bakery.close()
+  }
+}
+
+describe(`a video of ${megabytes} MB`, () => {
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sluice-big-files-'))
+    video = join(folder, 'video.mp4')
+    await pipeline(videoBytes, createWriteStream(video))
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  const places = {
+    'a folder': async () => ({ env: {}, stop: async () => {} }),
+    'an S3 store': () => startS3Server(['media']),
+  }
+  for (const [place, open] of Object.entries(places)) {
+    it(`goes by curl into ${place} and back unharmed, and the server's memory stays small`, async (context) => {
+      const { env, stop } = await open()
+      try {
+        const peak = await measureRoundTrip(env)
+        context.diagnostic(`${place}: there and back in ${peak.seconds} s; the server had ${peak.megabytes} MB at most`)
+        assert.ok(peak.megabytes < mostMegabytes, `it had ${peak.megabytes} MB`)
+      } finally {
+        await stop()
+      }
+    })
+  }
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { createEmptyPlace } from './harness.ts'
+import { runCli, type ServerProcess, startServer } from './process.ts'
+
+const run = promisify(execFile)
+
+/** A real server with one group, which is managed with curl and nothing else. */
+export interface ManagedByCurl {
+  server: ServerProcess
+  /** What curl prints. */
+  curl(...args: string[]): Promise<string>
+  /** A call of the management API below the group, and the `data` of its answer. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  manage(method: string, path: string, body?: object): Promise<any>
+  /** `curl -F file=@…`, and the item that came of it. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  upload(path: string): Promise<any>
+  /** What a website gets. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  deliver(path: string): Promise<any>
+  /** Stops the server and removes all that it kept. */
+  close(): Promise<void>
+}
+
+/** On SQLite, in a place of its own. */
+export async function manageByCurl(env: Record<string, string> = {}): Promise<ManagedByCurl> {
+  const place = await createEmptyPlace('sqlite')
+  const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], place.env)).output)
+  await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
+  const { token } = await cli('token', 'create', 'ada@example.com')
+  const server = await startServer({ ...place.env, ...env })
+
+  const curl = async (...args: string[]) => (await run('curl', ['-sS', ...args], { maxBuffer: 64 * 1024 ** 2 })).stdout
+
+  const ask = async (authorization: string, path: string, ...args: string[]) => {
+    const answer = JSON.parse(await curl('-H', `Authorization: ${authorization}`, ...args, server.baseUrl + path))
+    assert.ok(answer.success, `${path}: ${answer.error}`)
+    return answer.data
+  }
+  const call = (method: string, path: string, body?: object) => {
+    const sent = body ? ['-H', 'Content-Type: application/json', '-d', JSON.stringify(body)] : []
+    return ask(`Bearer ${token}`, `/manage${path}`, '-X', method, ...sent)
+  }
+
+  const { _id: groupId } = await call('POST', '/groups', { name: 'Harbour Bakery', tier: 'pro' })
+  const { key } = await call('POST', `/groups/${groupId}/keys`, { label: 'website' })
+  return {
+    server,
+    curl,
+    manage: (method, path, body) => call(method, `/groups/${groupId}${path}`, body),
+    upload: (path) => ask(`Bearer ${token}`, `/manage/groups/${groupId}/media`, '-F', `file=@${path}`),
+    deliver: (path) => ask(key, path),
+    async close() {
+      await server.stop()
+      await place.remove()
+    },
+  }
+}

@@ -1,0 +1,14 @@
+// @ts-expect-error: it comes without types
+import S3rver from '@20minutes/s3rver'
+
+// A server that speaks S3, as a process of its own: its tokens of listings need a cipher that Node has only with a flag.
+const [directory, ...buckets] = process.argv.slice(2)
+const server = new S3rver({
+  address: '127.0.0.1',
+  port: 0,
+  silent: true,
+  directory,
+  configureBuckets: buckets.map((name) => ({ name })),
+})
+process.on('disconnect', () => process.exit())
+process.send?.(await server.run())

@@ -1,0 +1,47 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { S3Place } from '../../src/media/s3-address.ts'
+
+/** The only keys that the server knows. */
+export const s3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
+
+/** A real server on the loopback that speaks S3 and keeps its buckets in a folder. */
+export interface S3Server {
+  place: S3Place
+  /** As `MEDIA_URL` would have it. */
+  mediaUrl: string
+  /** The settings that lead there. */
+  env: Record<string, string>
+  stop(): Promise<void>
+}
+
+export async function startS3Server(buckets: string[]): Promise<S3Server> {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-s3-'))
+  const child = fork(join(import.meta.dirname, 's3-process.ts'), [directory, ...buckets], {
+    execArgv: ['--openssl-legacy-provider'],
+  })
+  const [address] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`The S3 server ended with ${code}.`))),
+  ])
+  const mediaUrl = `s3://127.0.0.1:${address.port}?region=us-east-1&pathStyle=true&tls=false`
+  return {
+    place: { kind: 's3', endpoint: new URL(`http://127.0.0.1:${address.port}`), region: 'us-east-1', pathStyle: true },
+    mediaUrl,
+    env: {
+      MEDIA_URL: mediaUrl,
+      MEDIA_ACCESS_KEY_ID: s3Credentials.accessKeyId,
+      MEDIA_SECRET_ACCESS_KEY: s3Credentials.secretAccessKey,
+    },
+    async stop() {
+      if (child.exitCode === null) {
+        child.disconnect()
+        await once(child, 'exit')
+      }
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}

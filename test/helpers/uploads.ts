@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestEngine } from './harness.ts'
+import { type Librarian, librarian, noTraces } from './media.ts'
+
+/** The beginning of a form with a file in it, and the end of it. */
+export const formHead = '--edge\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+export const formEnd = '\r\n--edge--\r\n'
+
+/** A librarian whose service really listens. */
+export interface Listening extends Librarian {
+  baseUrl: string
+  /** Where files of the group are sent to. */
+  path: string
+}
+
+export async function listening(engine: TestEngine, env: Record<string, string> = {}): Promise<Listening> {
+  const created = await librarian(engine, env)
+  const { baseUrl } = await created.service.listen()
+  return { ...created, baseUrl, path: `/manage/groups/${created.group.groupId}/media` }
+}
+
+interface Beginning {
+  method?: string
+  path?: string
+  token?: string
+  /** How long the body is said to be; without a word more than will ever be sent. */
+  bytes?: number
+  connection?: 'close' | 'keep-alive'
+}
+
+/** A connection on which an upload has begun; the rest is up to the test. */
+export function beginUpload({ baseUrl, path, admin }: Listening, sent: string, beginning: Beginning = {}): Socket {
+  const { method = 'POST', token = admin, bytes = 500_000_000, connection = 'close' } = beginning
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1').setEncoding('utf8')
+  socket.on('error', () => {})
+  socket.write(
+    `${method} ${beginning.path ?? path} HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer ${token}\r\n` +
+      `Connection: ${connection}\r\nContent-Type: multipart/form-data; boundary=edge\r\n` +
+      `Content-Length: ${bytes}\r\n\r\n${sent}`,
+  )
+  return socket
+}
+
+/** All that comes on a connection until it is closed, be it by a reset. */
+export async function readUntilClosed(socket: Socket): Promise<string> {
+  let received = ''
+  socket.setEncoding('utf8').on('data', (text) => (received += text))
+  await once(socket.on('error', () => {}).resume(), 'close')
+  return received
+}
+
+/** Asks again and again, as what happens on a connection is noticed a moment later. */
+export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!(await isSo())) {
+    assert.ok(Date.now() < deadline, `it did not come to this: ${what}`)
+    await sleep(10)
+  }
+}
+
+export const untilInInbox = ({ traces }: Librarian, files: number): Promise<void> =>
+  until(async () => (await traces()).inbox.length === files, `${files} files in the inbox`)
+
+/** What a broken connection leaves is cleared up a moment later. */
+export async function assertNothingLeft({ traces }: Librarian): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (Date.now() < deadline && JSON.stringify(await traces()) !== JSON.stringify(noTraces)) await sleep(10)
+  assert.deepEqual(await traces(), noTraces)
+}

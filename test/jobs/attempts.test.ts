@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { PermanentFailure } from '../../src/jobs/handler.ts'
+import { claimJob, leaseMs } from '../../src/store/claim-jobs.ts'
+import { deleteContent, deleteGroupRow, findGroupById } from '../../src/store/groups.ts'
+import { insertJob } from '../../src/store/jobs.ts'
+import { authoring } from '../helpers/authoring.ts'
+import { countJobs } from '../helpers/count-jobs.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { effectsIn, handlerOf, leaveEffect, testKind, workshop } from './workshop.ts'
+
+const minutesMs = 60_000
+
+onBothEngines('an attempt at a job', (engine) => {
+  it('writes its effect and is done in one transaction', async () => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group, { payload: { n: 7 } })
+    assert.equal(await newWorker([handlerOf(leaveEffect)]).runDue(), 1)
+    assert.deepEqual(await effectsIn(group), ['effect 7'])
+    const done = await job(group, id)
+    assert.deepEqual([done?.state, done?.dueMs, done?.finishedMs, done?.attempts], ['done', null, clock.now, 1])
+  })
+
+  it('leaves nothing when its effect fails half-way', async () => {
+    const { newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    const handler = handlerOf((_, { finish }) =>
+      finish(async (writer) => {
+        writer.record({ type: 'content.updated', subjectId: 'half' })
+        throw new Error('half-way')
+      }),
+    )
+    await newWorker([handler]).runDue()
+    assert.deepEqual(await effectsIn(group), [])
+    const waiting = await job(group, id)
+    assert.deepEqual([waiting?.state, waiting?.problem], ['waiting', 'half-way'])
+  })
+
+  it('is done also where the handler returns without an effect in the database', async () => {
+    const { newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    await newWorker([handlerOf(async () => {})]).runDue()
+    assert.equal((await job(group, id))?.state, 'done')
+  })
+
+  it('can make further jobs, which are run too', async () => {
+    const { newGroup, add, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    await add(group, { kind: 'first' })
+    const first = handlerOf(
+      (_, { finish }) =>
+        finish(async (writer) => void (await insertJob(writer, { kind: testKind, payload: { n: 2 } }))),
+      { kind: 'first' },
+    )
+    assert.equal(await newWorker([first, handlerOf(leaveEffect)]).runDue(), 2)
+    assert.deepEqual(await effectsIn(group), ['effect 2'])
+  })
+
+  it('that fails is followed by others at the times of the schedule, then by none', async () => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    const runs: number[] = []
+    const worker = newWorker([
+      handlerOf(async ({ attempts }) => {
+        runs.push(attempts)
+        throw new Error(`no ${attempts}`)
+      }),
+    ])
+    const start = clock.now
+    for (const waitMs of [0, 9_999, 1, 99_999, 1, 10 * minutesMs]) {
+      clock.now += waitMs
+      await worker.runDue()
+      const { state, dueMs, problem } = (await job(group, id)) ?? {}
+      const expected = {
+        1: ['waiting', start + 10_000, 'no 1'],
+        2: ['waiting', start + 110_000, 'no 2'],
+        3: ['failed', null, 'no 3'],
+      }[runs.length]
+      assert.deepEqual([state, dueMs, problem], expected)
+    }
+    assert.deepEqual(runs, [1, 2, 3])
+    assert.equal((await job(group, id))?.finishedMs, start + 110_000)
+  })
+
+  it('that fails for good is followed by none', async () => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    const worker = newWorker([handlerOf(() => Promise.reject(new PermanentFailure('This is no picture.')))])
+    await worker.runDue()
+    clock.now += 60 * minutesMs
+    assert.equal(await worker.runDue(), 0)
+    const { state, problem, attempts } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, problem, attempts], ['failed', 'This is no picture.', 1])
+  })
+
+  it('that fails keeps what happened in at most 500 characters that any database can hold', async () => {
+    const { newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    await newWorker([handlerOf(() => Promise.reject(new Error(`\0${'🥖'.repeat(400)}`)))]).runDue()
+    const { problem } = (await job(group, id)) ?? {}
+    assert.match(problem ?? '', /^(🥖)+.?$/u)
+    assert.ok((problem ?? '').length <= 500)
+    const other = await add(group)
+    await newWorker([handlerOf(() => Promise.reject('a word'))]).runDue()
+    assert.equal((await job(group, other))?.problem, 'a word')
+  })
+
+  it('ends at its limit, be the handler willing or not, and counts as a failure', async () => {
+    const { newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    let signal: AbortSignal | undefined
+    const deaf = handlerOf(
+      (_, context) => {
+        signal = context.signal
+        return new Promise(() => {})
+      },
+      { limitSeconds: 0.05 },
+    )
+    await newWorker([deaf]).runDue()
+    assert.equal(signal?.aborted, true)
+    const { state, problem } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, problem], ['waiting', 'It took longer than 0.05 seconds.'])
+  })
+
+  it('that goes on after its limit has no effect any more', async () => {
+    const { newGroup, add, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    await add(group, { payload: { n: 1 } })
+    const { promise: tooLate, resolve } = Promise.withResolvers<unknown>()
+    const slow = handlerOf(
+      async (job, context) => {
+        context.signal.addEventListener('abort', () =>
+          setTimeout(() => leaveEffect(job, context).then(resolve, resolve), 50),
+        )
+        await new Promise(() => {})
+      },
+      { limitSeconds: 0.05 },
+    )
+    await newWorker([slow]).runDue()
+    assert.match(String(await tooLate), /taken this job over/)
+    assert.deepEqual(await effectsIn(group), [])
+  })
+
+  it('that ends its process is not made for ever', async () => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    for (let n = 0; n < 3; n += 1) {
+      assert.ok(await claimJob(group.database, { kind: testKind, groupId: group.groupId, nowMs: clock.now }))
+      clock.now += leaseMs
+    }
+    const runs: string[] = []
+    await newWorker([handlerOf(async (taken) => void runs.push(taken.id))]).runDue()
+    const { state, problem } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, runs], ['failed', []])
+    assert.match(problem ?? '', /begun 3 times/)
+  })
+
+  it('of a kind that nobody here can do is not made', async () => {
+    const { newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group, { kind: 'unknown' })
+    assert.equal(await newWorker([handlerOf(leaveEffect)]).runDue(), 0)
+    const { state, attempts } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, attempts], ['waiting', 0])
+  })
+
+  it('of a group that is gone or being deleted is not made, and disturbs no other', async () => {
+    const { store, clock, newGroup, add, newWorker, log } = await workshop(engine)
+    const [gone, leaving, staying] = [await newGroup(), await newGroup(), await newGroup()]
+    for (const group of [gone, leaving, staying]) await add(group, { payload: { n: 1 } })
+    await deleteGroupRow(store, await findGroupById(store, gone.groupId), authoring(clock.now))
+    await store.control.write((db) =>
+      db.updateTable('groups').set({ deleting_ms: clock.now }).where('id', '=', leaving.groupId).execute(),
+    )
+    await newWorker([handlerOf(leaveEffect)]).runDue()
+    for (const group of [gone, leaving]) assert.deepEqual(await effectsIn(group), [])
+    assert.deepEqual(await effectsIn(staying), ['effect 1'])
+    assert.deepEqual(await countJobs(staying.database), { waiting: 0, running: 0, done: 1, failed: 0, cancelled: 0 })
+    assert.equal(log(), '')
+  })
+
+  it('has no effect in a group that is deleted meanwhile, and its job goes with the group', async () => {
+    const { clock, newGroup, add, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    await add(group, { payload: { n: 1 } })
+    const handler = handlerOf(async (job, context) => {
+      await deleteContent(group, clock.now, () => {})
+      await leaveEffect(job, context)
+    })
+    await newWorker([handler]).runDue()
+    assert.deepEqual(await effectsIn(group), [])
+    assert.equal((await countJobs(group.database)).waiting, 0)
+  })
+})

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { leaseMs } from '../../src/store/claim-jobs.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { effectsIn, gate, handlerOf, leaveEffect, until, workshop } from './workshop.ts'
+
+const mockIntervals = (context: TestContext) => context.mock.timers.enable({ apis: ['setInterval'] })
+
+onBothEngines('a lease', (engine) => {
+  it('that is over lets another one take the job, and what the first one writes then is rolled back', async () => {
+    const { clock, newGroup, add, job, newWorker, openAnother } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group, { payload: { n: 1 } })
+    const other = newWorker([handlerOf(leaveEffect)], { store: await openAnother() })
+    let problem: unknown
+    const first = handlerOf(async (taken, context) => {
+      clock.now += leaseMs
+      assert.equal(await other.runDue(), 1)
+      await context
+        .finish(async (writer) => writer.record({ type: 'content.updated', subjectId: 'twice' }))
+        .catch((error) => {
+          problem = error
+          throw error
+        })
+      assert.fail(`${taken.id} had an effect`)
+    })
+    await newWorker([first]).runDue()
+    assert.match(String(problem), /taken this job over/)
+    assert.deepEqual(await effectsIn(group), ['effect 1'])
+    const { state, attempts, problem: kept } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, attempts, kept], ['done', 2, null])
+  })
+
+  it('is renewed while the job runs, so that nobody else takes it', async (context) => {
+    const { clock, newGroup, add, job, newWorker, openAnother } = await workshop(engine)
+    mockIntervals(context)
+    const group = await newGroup()
+    const id = await add(group, { payload: { n: 1 } })
+    const [begun, end] = [gate(), gate()]
+    const handler = handlerOf(async (taken, given) => {
+      begun.open()
+      await end.opened
+      await leaveEffect(taken, given)
+    })
+    const running = newWorker([handler]).runDue()
+    const other = newWorker([handlerOf(leaveEffect)], { store: await openAnother() })
+    await begun.opened
+    for (let n = 0; n < 10; n += 1) {
+      clock.now += leaseMs / 3
+      context.mock.timers.tick(leaseMs / 3)
+      await until(async () => (await job(group, id))?.dueMs === clock.now + leaseMs)
+      assert.equal(await other.runDue(), 0)
+    }
+    end.open()
+    await running
+    assert.deepEqual(await effectsIn(group), ['effect 1'])
+    assert.equal((await job(group, id))?.attempts, 1)
+  })
+
+  it('that a clock’s jump has ended stops the first one within a third of a lease', async (context) => {
+    const { clock, newGroup, add, job, newWorker, openAnother, log } = await workshop(engine)
+    mockIntervals(context)
+    const group = await newGroup()
+    const id = await add(group, { payload: { n: 1 } })
+    let signal: AbortSignal | undefined
+    const deaf = handlerOf((_, given) => {
+      signal = given.signal
+      return new Promise(() => {})
+    })
+    const running = newWorker([deaf]).runDue()
+    await until(() => signal !== undefined)
+    clock.now += 3_600_000
+    assert.equal(await newWorker([handlerOf(leaveEffect)], { store: await openAnother() }).runDue(), 1)
+    context.mock.timers.tick(leaseMs / 3)
+    await running
+    assert.equal(signal?.aborted, true)
+    assert.match(log(), /taken over/)
+    assert.deepEqual(await effectsIn(group), ['effect 1'])
+    assert.equal((await job(group, id))?.state, 'done')
+  })
+})
+
+onBothEngines('stop', (engine) => {
+  it('takes up nothing new, and waits for what ends in time', async () => {
+    const { newGroup, add, newWorker, job } = await workshop(engine)
+    const group = await newGroup()
+    const ids = [await add(group, { payload: { n: 1 } }), await add(group, { payload: { n: 2 } })]
+    const { opened, open } = gate()
+    let runs = 0
+    const handler = handlerOf((taken, context) => {
+      runs += 1
+      return opened.then(() => leaveEffect(taken, context))
+    })
+    const worker = newWorker([handler], { workers: 1 })
+    const running = worker.runDue()
+    await until(() => runs === 1)
+    const stopped = worker.stop()
+    open()
+    await Promise.all([stopped, running])
+    const states = await Promise.all(ids.map(async (id) => (await job(group, id))?.state))
+    assert.deepEqual([runs, states], [1, ['done', 'waiting']])
+    assert.equal(await worker.runDue(), 0)
+  })
+
+  it('gives back after 10 seconds what has not ended, as if it had not been begun', async (context) => {
+    const { newGroup, add, newWorker, job, clock } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    let signal: AbortSignal | undefined
+    const deaf = handlerOf((_, given) => {
+      signal = given.signal
+      return new Promise(() => {})
+    })
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    const worker = newWorker([deaf])
+    const running = worker.runDue()
+    await until(() => signal !== undefined)
+    const stopped = worker.stop()
+    context.mock.timers.tick(9_999)
+    assert.equal(signal?.aborted, false)
+    context.mock.timers.tick(1)
+    await Promise.all([stopped, running])
+    assert.equal(signal?.aborted, true)
+    const { state, attempts, dueMs, problem } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, attempts, dueMs, problem], ['waiting', 0, clock.now, null])
+  })
+})

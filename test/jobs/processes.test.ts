@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { leaseMs } from '../../src/store/claim-jobs.ts'
+import type { GroupStore } from '../../src/store/groups.ts'
+import { insertJob } from '../../src/store/jobs.ts'
+import { write } from '../helpers/authoring.ts'
+import { countJobs } from '../helpers/count-jobs.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import type { Place } from './worker-process.ts'
+import { effectsIn, testKind, until as untilSoon, type Workshop, workshop } from './workshop.ts'
+
+/** The heavy form of this test asks for more. */
+const rounds = Number(process.env.KILL_ROUNDS ?? 4)
+const jobsPerRound = 100
+const program = join(import.meta.dirname, 'worker-process.ts')
+
+/** Looks now and then only: the machine is needed by the processes. */
+const until = (isSo: () => boolean | Promise<boolean>): Promise<void> => untilSoon(() => sleep(5).then(isSo))
+
+function startProcess(place: Place) {
+  const child = spawn(process.execPath, [program, JSON.stringify(place)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+  after(kill)
+  return { begun: () => output.split('\n').slice(0, -1), kill }
+}
+
+async function addJobs({ newGroup }: Workshop, count: number): Promise<GroupStore> {
+  const group = await newGroup()
+  await write(group, Date.now(), async (writer) => {
+    for (let n = 0; n < count; n += 1) await insertJob(writer, { kind: testKind, payload: { n } })
+  })
+  return group
+}
+
+onBothEngines('processes that work on one database', (engine) => {
+  it('share 500 jobs, each of which is begun once', async () => {
+    const created = await workshop(engine)
+    const group = await addJobs(created, 500)
+    const processes = [0, 1].map(() => startProcess({ ...created.place, aheadMs: 0 }))
+    await until(async () => (await countJobs(group.database)).done === 500)
+    for (const { kill } of processes) await kill()
+    const begun = processes.flatMap((one) => one.begun())
+    assert.deepEqual([begun.length, new Set(begun).size], [500, 500])
+    assert.equal(new Set(await effectsIn(group)).size, 500)
+  })
+
+  it('may be killed at any moment: every job has its effect exactly once, and none is left', async (context) => {
+    const created = await workshop(engine)
+    const group = await addJobs(created, rounds * jobsPerRound)
+    const begun: string[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      // Each of them comes when the leases of the one before are over.
+      const killed = startProcess({ ...created.place, aheadMs: round * (leaseMs + 1000) })
+      await until(() => killed.begun().length >= 20 + ((round * 17) % 60))
+      await sleep(round % 5) // somewhere in the middle of a job
+      await killed.kill()
+      begun.push(...killed.begun())
+    }
+    const last = startProcess({ ...created.place, aheadMs: rounds * (leaseMs + 1000) })
+    await until(async () => (await countJobs(group.database)).done === rounds * jobsPerRound)
+    await last.kill()
+    const effects = await effectsIn(group)
+    const expected = Array.from({ length: rounds * jobsPerRound }, (_, n) => `effect ${n}`)
+    assert.deepEqual(effects.toSorted(), expected.toSorted())
+    const attempts = begun.length + last.begun().length
+    context.diagnostic(`${engine}: ${rounds} kills, ${effects.length} jobs, begun ${attempts} times, each done once`)
+  })
+})

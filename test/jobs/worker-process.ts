@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createWorker } from '../../src/jobs/worker.ts'
+import { openStore } from '../../src/store/open.ts'
+import { handlerOf, leaveEffect } from './workshop.ts'
+
+/** Works until it is killed, and prints the id of each job that it begins. Its clock may be ahead. */
+export interface Place {
+  dataDir: string
+  databaseUrl: string | undefined
+  aheadMs: number
+}
+
+const { dataDir, databaseUrl, aheadMs }: Place = JSON.parse(process.argv[2] ?? '')
+const clock = () => Date.now() + aheadMs
+const store = await openStore({ dataDir, databaseUrl, clock, onConnectionError: () => {} })
+const handler = handlerOf(
+  async (job, context) => {
+    process.stdout.write(`${job.id}\n`)
+    await sleep(5) // so that a kill finds some half-way
+    await leaveEffect(job, context)
+  },
+  { retryAfterSeconds: Array<number>(50).fill(0) },
+)
+const logger = { info() {}, warn: console.error, error: console.error }
+createWorker({ store, handlers: [handler], clock, logger, workers: 4 }).start()

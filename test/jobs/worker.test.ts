@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GroupStore } from '../../src/store/groups.ts'
+import { insertJob } from '../../src/store/jobs.ts'
+import type { Store } from '../../src/store/open.ts'
+import { write } from '../helpers/authoring.ts'
+import { countJobs } from '../helpers/count-jobs.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { effectsIn, gate, handlerOf, leaveEffect, testKind, until, workshop } from './workshop.ts'
+
+async function addMany(group: GroupStore, count: number, nowMs: number, kind = testKind): Promise<void> {
+  await write(group, nowMs, async (writer) => {
+    for (let n = 0; n < count; n += 1) await insertJob(writer, { kind, payload: { n } })
+  })
+}
+
+onBothEngines('a worker', (engine) => {
+  it('lets groups take turns: who has few jobs does not wait for who has many', async () => {
+    const { clock, newGroup, newWorker } = await workshop(engine)
+    const [many, few, other] = [await newGroup(), await newGroup(), await newGroup('second')]
+    await addMany(many, 60, clock.now)
+    clock.now += 1000
+    for (const group of [few, other]) await addMany(group, 5, clock.now)
+    const served: string[] = []
+    const handler = handlerOf(async ({ groupId }) => void served.push(groupId))
+    assert.equal(await newWorker([handler], { workers: 1 }).runDue(), 70)
+    for (const { groupId } of [few, other])
+      assert.ok(served.lastIndexOf(groupId) < 25, `the last one came as number ${served.lastIndexOf(groupId)}`)
+  })
+
+  it('runs as many jobs of a kind at once as it may, and lets no kind wait for another', async () => {
+    const { clock, newGroup, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    await addMany(group, 10, clock.now, 'pictures')
+    await addMany(group, 10, clock.now, testKind)
+    const { opened, open } = gate()
+    let [now, most] = [0, 0]
+    const slow = handlerOf(
+      async () => {
+        now += 1
+        most = Math.max(most, now)
+        await opened
+        now -= 1
+      },
+      { kind: 'pictures' },
+    )
+    const running = newWorker([slow, handlerOf(leaveEffect)], { workers: 3 }).runDue()
+    await until(async () => (await effectsIn(group)).length === 10)
+    assert.deepEqual([now, most], [3, 3])
+    open()
+    assert.equal(await running, 20)
+    assert.deepEqual([now, most], [0, 3])
+  })
+
+  it('without places of its own takes up nothing by itself, stops at once, and does what it is told to', async () => {
+    const { clock, newGroup, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    await addMany(group, 3, clock.now)
+    const worker = newWorker([handlerOf(leaveEffect)], { workers: 0 })
+    worker.start()
+    await sleep(50)
+    assert.deepEqual(await effectsIn(group), [])
+    assert.equal(await worker.runDue(), 3)
+    await addMany(group, 1, clock.now)
+    await worker.stop()
+    assert.equal((await effectsIn(group)).length, 3)
+  })
+
+  it('works on in the other databases where one is away, says so once, and comes back to it', async () => {
+    const { store, clock, newGroup, newWorker, log } = await workshop(engine)
+    const [here, there] = [await newGroup(), await newGroup('second')]
+    for (const group of [here, there]) await addMany(group, 3, clock.now)
+    let isAway = true
+    const content: Store['content'] = async (name) => {
+      if (isAway && name === 'second') throw new Error('the cable was cut')
+      return store.content(name)
+    }
+    const worker = newWorker([handlerOf(leaveEffect)], { store: { ...store, content } })
+    assert.equal(await worker.runDue(), 3)
+    assert.equal(await worker.runDue(), 0)
+    assert.equal(log().match(/the cable was cut/g)?.length, 2, 'its message and its stack, in one line')
+    assert.equal(log().trim().split('\n').length, 1)
+    isAway = false
+    assert.equal(await worker.runDue(), 3)
+    assert.equal((await effectsIn(there)).length, 3)
+  })
+
+  it('that has started finds what comes later, also in databases that come later, and outlives a failure', async () => {
+    const { store, newGroup, add, newWorker } = await workshop(engine)
+    let failures = 1
+    const control = new Proxy(store.control, {
+      get: (target, name) => {
+        if (name === 'read' && failures-- > 0) throw new Error('the cable was cut')
+        return Reflect.get(target, name)
+      },
+    })
+    const worker = newWorker([handlerOf(leaveEffect)], { store: { ...store, control } })
+    worker.start()
+    try {
+      for (const database of ['main', 'later']) {
+        const group = await newGroup(database)
+        await add(group, { payload: { n: 1 } })
+        await until(async () => (await effectsIn(group)).length === 1)
+      }
+    } finally {
+      await worker.stop()
+    }
+  })
+
+  it('of no places leaves all jobs to other processes, until it is asked for them', async () => {
+    const { newGroup, add, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    await add(group, { payload: { n: 1 } })
+    await add(group, { kind: 'marker' })
+    const idle = newWorker([handlerOf(leaveEffect)], { workers: 0 })
+    const busy = newWorker([handlerOf(async () => {}, { kind: 'marker' })])
+    for (const worker of [idle, busy]) worker.start()
+    await until(async () => (await countJobs(group.database)).done === 1)
+    assert.deepEqual(await effectsIn(group), [])
+    assert.equal(await idle.runDue(), 1)
+    assert.deepEqual(await effectsIn(group), ['effect 1'])
+    await Promise.all([idle.stop(), busy.stop()])
+  })
+
+  it('shares 500 jobs with another one on the same database, and each job is run once', async () => {
+    const { clock, newGroup, newWorker, openAnother } = await workshop(engine)
+    const groups = [await newGroup(), await newGroup(), await newGroup()]
+    await addMany(groups[0] as GroupStore, 400, clock.now)
+    for (const group of groups.slice(1)) await addMany(group, 50, clock.now)
+    const runs: string[] = []
+    const counts = [0, 0]
+    const workers = [0, 1].map(async (position) =>
+      newWorker(
+        [
+          handlerOf(async (job, context) => {
+            runs.push(job.id)
+            counts[position] = (counts[position] ?? 0) + 1
+            await leaveEffect(job, context)
+          }),
+        ],
+        { store: await openAnother(), workers: 4 },
+      ),
+    )
+    await Promise.all((await Promise.all(workers)).map((worker) => worker.runDue()))
+    assert.equal(runs.length, 500)
+    assert.equal(new Set(runs).size, 500)
+    assert.ok(
+      counts.every((count) => count > 50),
+      `both worked: ${counts}`,
+    )
+    const effects = (await Promise.all(groups.map(effectsIn))).map((found) => [found.length, new Set(found).size])
+    assert.deepEqual(effects, [[400, 400], [50, 50], [50, 50]]) // biome-ignore format: short
+    assert.equal((await countJobs((groups[0] as GroupStore).database)).done, 500)
+  })
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readConfig } from '../../src/config.ts'
+import type { JobHandler } from '../../src/jobs/handler.ts'
+import { createWorker, type Worker } from '../../src/jobs/worker.ts'
+import { createLogger } from '../../src/logging.ts'
+import { type GroupStore, openContentOf } from '../../src/store/groups.ts'
+import { findJob, insertJob, type Job, type NewJob } from '../../src/store/jobs.ts'
+import { openStore, type Store } from '../../src/store/open.ts'
+import { createGroup, write } from '../helpers/authoring.ts'
+import { createEmptyPlace, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
+
+/** Where jobs are made and done, with as many stores on one database as there would be processes. */
+export interface Workshop {
+  store: Store
+  clock: TestClock
+  place: { dataDir: string; databaseUrl: string | undefined }
+  log(): string
+  openAnother(): Promise<Store>
+  newGroup(database?: string): Promise<GroupStore>
+  add(group: GroupStore, job?: Partial<NewJob>): Promise<string>
+  job(group: GroupStore, id: string): Promise<Job | undefined>
+  newWorker(handlers: JobHandler[], more?: { store?: Store; workers?: number }): Worker
+}
+
+export const testKind = 'test.work'
+
+/** A handler that is tried three times. */
+export const handlerOf = (run: JobHandler['run'], more: Partial<JobHandler> = {}): JobHandler => ({
+  kind: testKind,
+  run,
+  retryAfterSeconds: [10, 100],
+  limitSeconds: 60,
+  ...more,
+})
+
+export async function workshop(engine: TestEngine): Promise<Workshop> {
+  const emptied = await createEmptyPlace(engine)
+  const place = { dataDir: emptied.env.DATA_DIR, databaseUrl: emptied.env.DATABASE_URL || undefined }
+  const clock = { now: testStartMs }
+  const stores: Store[] = []
+  const lines: string[] = []
+  const logger = createLogger(readConfig({ LOG_LEVEL: 'trace' }), { write: (line) => void lines.push(line) })
+
+  async function openAnother(): Promise<Store> {
+    const store = await openStore({ ...place, clock: () => clock.now, onConnectionError: () => {} })
+    stores.push(store)
+    return store
+  }
+
+  const store = await openAnother()
+  after(async () => {
+    for (const opened of stores) await opened.close()
+    await emptied.remove()
+  })
+  return {
+    store,
+    clock,
+    place,
+    log: () => lines.join(''),
+    openAnother,
+    newGroup: async (database = 'main') =>
+      openContentOf(store, await createGroup(store, { name: 'Test group', database }, clock.now)),
+    add: (group, job = {}) =>
+      write(group, clock.now, (writer) => insertJob(writer, { kind: testKind, payload: {}, ...job })),
+    job: findJob,
+    newWorker: (handlers, { store: other = store, workers = 2 } = {}) =>
+      createWorker({ store: other, handlers, clock: () => clock.now, logger, workers }),
+  }
+}
+
+/** What jobs did: the subjects of what they recorded in `finish`. */
+export async function effectsIn({ groupId, database }: GroupStore): Promise<string[]> {
+  const rows = await database.read
+    .selectFrom('changes')
+    .select('subject_id')
+    .where('group_id', '=', groupId)
+    .where('verb', '=', testKind)
+    .orderBy('seq')
+    .execute()
+  return rows.map(({ subject_id }) => subject_id)
+}
+
+/** Has one effect for each job: a record of the payload's number. */
+export const leaveEffect: JobHandler['run'] = ({ payload }, { finish }) =>
+  finish(async (writer) =>
+    writer.record({ type: 'content.updated', subjectId: `effect ${(payload as { n: number }).n}` }),
+  )
+
+/** Resolves when it is called. */
+export function gate(): { open(): void; opened: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { open: resolve, opened: promise }
+}
+
+/** Until something is so; tests of both engines take their own time. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, 'it did not come to be')
+    await nextTurn()
+  }
+}

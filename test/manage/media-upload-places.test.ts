@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { it } from 'node:test'
+import { onBothEngines } from '../helpers/harness.ts'
+import { fileForm } from '../helpers/manage.ts'
+import {
+  assertNothingLeft,
+  beginUpload,
+  formHead,
+  type Listening,
+  listening,
+  readUntilClosed,
+  until,
+  untilInInbox,
+} from '../helpers/uploads.ts'
+
+/** More uploads than that come in at once below: they do not count as requests. */
+const smallHouse = { MAX_CONCURRENT_REQUESTS: '4' }
+
+/** Uploads that have all come in, one after the other, and do not end. */
+async function begun(created: Listening, tokens: readonly string[]): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (const token of tokens) {
+    sockets.push(beginUpload(created, `${formHead}slow`, { token }))
+    await untilInInbox(created, sockets.length)
+  }
+  return sockets
+}
+
+/** A whole upload, and the status of its answer. */
+async function send({ baseUrl, path }: Listening, token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(baseUrl + path, { method: 'POST', headers, body: fileForm('quick.txt', 'quick') })
+  await answer.arrayBuffer()
+  return answer.status
+}
+
+onBothEngines('uploads that are slow to come in', (engine) => {
+  it('are 8 of one user: one more is 429 at once, and nobody else notices', async () => {
+    const created = await listening(engine, smallHouse)
+    const { group, clock } = created
+    const { editor, owner } = group.tokens
+    const posts = await group.collection('Posts', { title: { type: 'text' } })
+    const slow = await begun(created, Array(8).fill(editor))
+    const refused = await readUntilClosed(beginUpload(created, formHead, { token: editor }))
+    assert.match(refused, /^HTTP\/1\.1 429 .*\r\nretry-after: [1-9]\d*\r\n.*"code":"RateLimited"/is)
+    assert.match(refused, /You are sending 8 files already/)
+    assert.equal(await send(created, owner), 201)
+    clock.now += 2000
+    const delivered = await fetch(`${created.baseUrl}/tenant/collectionObjects?collectionId=${posts.id}`, {
+      headers: { authorization: group.key },
+    })
+    assert.equal(delivered.status, 200)
+    slow[0]?.destroy()
+    await until(async () => (await send(created, editor)) === 201, 'the place of who went away is free')
+    for (const socket of slow) socket.destroy()
+    await untilInInbox(created, 0)
+  })
+
+  it('are 64 of all users: one more is 503 at once, until one of them is gone', async () => {
+    const created = await listening(engine, smallHouse)
+    const { group, newUser } = created
+    const member = async () => (await newUser({}, { [group.groupId]: 'editor' })).token
+    const tokens = await Array.fromAsync({ length: 8 }, member)
+    const slow = await begun(created, Array(8).fill(tokens).flat())
+    const refused = await readUntilClosed(beginUpload(created, formHead, { token: group.tokens.editor }))
+    assert.match(refused, /^HTTP\/1\.1 503 .*\r\nretry-after: [1-9]\d*\r\n.*"code":"Unavailable"/is)
+    slow[33]?.resetAndDestroy()
+    await until(async () => (await send(created, group.tokens.editor)) === 201, 'a place is free')
+    for (const socket of slow) socket.destroy()
+    await untilInInbox(created, 0)
+  })
+
+  it('that ended in whatever way hold no place', async () => {
+    const created = await listening(engine, { MEDIA_MAX_BYTES: 'free=1KB,basic=1KB,pro=1KB,proplus=1KB' })
+    const { send: inject, group } = created
+    const { editor, viewer } = group.tokens
+    for (let round = 0; round < 9; round += 1) {
+      assert.equal((await inject('POST', '/media', fileForm('a.txt', 'x'.repeat(2000)), editor)).statusCode, 413)
+      assert.equal((await inject('POST', '/media', fileForm('a.txt', ''), editor)).statusCode, 400)
+      assert.equal((await inject('POST', '/media', { no: 'form' }, editor)).statusCode, 415)
+      assert.equal((await inject('POST', '/media?nmae=x', fileForm('a.txt', 'x'), editor)).statusCode, 400)
+      assert.equal((await inject('POST', '/media', fileForm('a.txt', 'x'), viewer)).statusCode, 403)
+    }
+    await assertNothingLeft(created)
+    assert.equal(await send(created, editor), 201)
+    assert.equal((await inject('POST', '/media', fileForm('a.txt', 'x'), viewer)).statusCode, 403)
+  })
+})

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { isKeyOfGroup } from '../../src/content/media-keys.ts'
+import { assertRefused } from '../helpers/editing.ts'
+import { onBothEngines, testStartMs } from '../helpers/harness.ts'
+import { fileForm } from '../helpers/manage.ts'
+import { type Librarian, librarian, noTraces } from '../helpers/media.ts'
+import { smallPicture } from '../helpers/pictures.ts'
+
+const boundary = 'edge'
+const partOf = (filename: string, field = 'file'): string =>
+  `--${boundary}\r\nContent-Disposition: form-data; name="${field}"; filename="${filename}"\r\nContent-Type: image/gif\r\n\r\n`
+const end = `\r\n--${boundary}--\r\n`
+
+/** A body as it is, without the help of anything that knows how forms are written. */
+function sendRaw({ app, admin, group }: Librarian, body: string, type = `multipart/form-data; boundary=${boundary}`) {
+  return app.inject({
+    method: 'POST',
+    url: `/manage/groups/${group.groupId}/media`,
+    payload: Buffer.from(body),
+    headers: { 'content-type': type, authorization: `Bearer ${admin}` },
+  })
+}
+
+onBothEngines('an uploaded file', (engine) => {
+  it('is told by its content, whatever its name and its sender say', async () => {
+    const { add, stored, group } = await librarian(engine)
+    const shown = await add('Summer Photo.exe', await smallPicture('png'))
+    assert.deepEqual(
+      [shown.name, shown.type, shown.contentType, shown.width, shown.height, shown.problem, shown.version],
+      ['Summer Photo.exe', 'image', 'image/png', 40, 30, null, 1],
+    )
+    const place = `${group.groupId}/2026/03`
+    assert.equal(shown.key, `${place}/${shown._id}-summer-photo.png`)
+    const [key = '', ...others] = await stored()
+    assert.deepEqual(others, [])
+    assert.match(key, new RegExp(`^${place}/[0-9a-f]{24}-summer-photo\\.png$`))
+    assert.ok(shown.currentFile.source.includes(`/media/${group.group.bucketName}/${key}?expires=`))
+    assert.equal(shown.createdAt, new Date(testStartMs).toISOString())
+  })
+
+  it('is called as the form says, or as the address says', async () => {
+    const { add, does } = await librarian(engine)
+    assert.equal((await add('From the form.txt', 'one')).name, 'From the form.txt')
+    const named = await does('POST', '/media?name=From%20the%20address', fileForm('form.txt', 'two'))
+    assert.equal(named.name, 'From the address')
+    assert.match(named.key, /-from-the-address\.txt$/)
+  })
+
+  it('gets a key that leads nowhere else and a name that can be read, however it is called', async () => {
+    const created = await librarian(engine)
+    const names: [sent: string, shown: string][] = [
+      ['../../x', 'x'],
+      ['..\\..\\x.txt', 'x.txt'],
+      ['/etc/passwd', 'passwd'],
+      ['C:\\Windows\\notepad.exe', 'notepad.exe'],
+      ['..', 'file'],
+      ['.htaccess', '.htaccess'],
+      ['a\0b.txt', 'ab.txt'],
+      ['photo\u202Egpj.exe', 'photogpj.exe'],
+      ['zero\u200Bwidth.txt', 'zerowidth.txt'],
+      ['  spaces  ', 'spaces'],
+      ['', 'file'],
+      ['\u202E', 'file'],
+      ['ＦＵＬＬ ｗｉｄｔｈ．txt', 'ＦＵＬＬ ｗｉｄｔｈ．txt'],
+      ['日本語の写真.txt', '日本語の写真.txt'],
+      ['x'.repeat(5000), 'x'.repeat(200)],
+      [`${'x'.repeat(199)}😀.txt`, 'x'.repeat(199)],
+      ['%2e%2e%2fx', '%2e%2e%2fx'],
+      ["'; drop table media; --", "'; drop table media; --"],
+      ['<script>.html', '<script>.html'],
+    ]
+    for (const [position, [sent, shown]] of names.entries()) {
+      const answer = await sendRaw(created, `${partOf(sent)}content ${position}${end}`)
+      assert.equal(answer.statusCode, 201, `${JSON.stringify(sent.slice(0, 50))}: ${answer.body}`)
+      const { name, key, _id } = answer.json().data
+      assert.equal(name, shown, JSON.stringify(sent.slice(0, 50)))
+      assert.ok(isKeyOfGroup(created.group.groupId, key), key)
+      assert.match(key, /^[0-9a-f]{24}\/2026\/03\/[0-9a-f]{24}-[\p{L}\p{N}_.-]{1,80}\.txt$/u)
+      const { items } = await created.does('GET', `/media?search=${encodeURIComponent(shown)}&limit=100`)
+      assert.ok(items.some((item: { _id: string; name: string }) => item._id === _id && item.name === shown))
+    }
+    assert.equal((await created.stored()).length, names.length)
+  })
+
+  it('that is the same in bytes and name is the same item; under another name another item, and stored once', async () => {
+    const { add, stored, traces } = await librarian(engine)
+    const first = await add('menu.txt', 'Bread')
+    assert.deepEqual(await add('menu.txt', 'Bread'), first)
+    const other = await add('carte.txt', 'Bread')
+    assert.notEqual(other.key, first.key)
+    assert.equal(other.currentFile.source, first.currentFile.source)
+    assert.equal((await stored()).length, 1)
+    const { media, files } = await traces()
+    assert.deepEqual([media, files], [2, 1])
+  })
+
+  it('that comes many times at once is stored once, and nothing is left over', async () => {
+    const { add, traces } = await librarian(engine)
+    const picture = await smallPicture('webp')
+    const shown = await Promise.all(Array.from({ length: 8 }, () => add('same.webp', picture)))
+    assert.equal(new Set(shown.map(({ _id }) => _id)).size, 1)
+    const { stored, ...rows } = await traces()
+    assert.equal(stored.length, 1)
+    assert.deepEqual(rows, { inbox: [], media: 1, files: 1, jobs: 1 })
+  })
+
+  it('of another group is stored for itself: nobody learns what others have', async () => {
+    const { add, newManagedGroup, ask } = await librarian(engine)
+    const mine = await add('menu.txt', 'Bread')
+    const other = await newManagedGroup()
+    const theirs = await ask('POST', `/manage/groups/${other.groupId}/media`, fileForm('menu.txt', 'Bread'))
+    assert.notEqual(theirs.currentFile.source, mine.currentFile.source)
+    assert.ok(theirs.key.startsWith(`${other.groupId}/`))
+    await ask('DELETE', `/manage/groups/${other.groupId}/media/${theirs._id}`)
+  })
+
+  it('is written down as a change, with its name and who sent it', async () => {
+    const { add, does } = await librarian(engine)
+    const { _id } = await add('menu.txt', 'Bread')
+    const { items } = await does('GET', '/audit?limit=1')
+    assert.equal(items[0].type, 'media.created')
+    assert.equal(items[0].subjectId, _id)
+    assert.equal(items[0].note, 'menu.txt')
+  })
+})
+
+onBothEngines('an upload that cannot be taken leaves nothing behind, and says why:', (engine) => {
+  it('forms that hold no file, the wrong one, several, or are broken', async () => {
+    const created = await librarian(engine)
+    const first = `${partOf('a.txt')}hello`
+    const field = `--${boundary}\r\nContent-Disposition: form-data; name="name"\r\n\r\nx`
+    const headers = `--${boundary}\r\nX`
+    const refused: [what: string, body: string, message: RegExp][] = [
+      ['an empty form', end.slice(2), /The form holds no file. Send the file as multipart\/form-data .* curl -F/],
+      ['text in place of a file', `${field}${end}`, /"name" belongs in the query string/],
+      ['text before the file', `${field}\r\n${first}${end}`, /"name" belongs in the query string/],
+      ['text behind the file', `${first}\r\n${field}${end}`, /"name" belongs in the query string/],
+      ['another name', `${partOf('a.txt', 'photo')}hello${end}`, /has a file in "photo".*a part called "file"/],
+      ['two files', `${first}\r\n${partOf('b.txt')}other${end}`, /more than one file/],
+      ['a second file of another name', `${first}\r\n${partOf('b.txt', 'more')}other${end}`, /more than one file/],
+      ['no bytes', `${partOf('a.txt')}${end}`, /The file is empty/],
+      ['no end', first, /did not come to its end/],
+      ['no end, right behind the headers', partOf('a.txt'), /form cannot be read/],
+      ['half a boundary', `${first}\r\n--${boundary.slice(0, 2)}`, /did not come to its end/],
+      ['something broken off behind the file', `${first}\r\n${field}`, /did not come to its end/],
+      ['the end in the middle of headers', '--edge\r\nContent-Disposition: form-data; na', /form/],
+      ['a part that is all headers, before the file', `${headers}\r\n${first}${end}`, /form cannot be read/],
+      ['a part that is all headers, behind the file', `${first}\r\n${headers}${end}`, /form cannot be read/],
+      ['a part that is all headers, and no file', `${headers}${end}`, /form cannot be read/],
+      ['no form at all', 'hello', /form cannot be read/],
+      ['nothing', '', /form cannot be read|must be sent/],
+    ]
+    for (const [what, body, message] of refused) {
+      const answer = await sendRaw(created, body)
+      assert.equal(answer.statusCode, 400, `${what}: ${answer.body}`)
+      assert.match(answer.json().error, message, what)
+      assert.deepEqual(await created.traces(), noTraces, what)
+    }
+  })
+
+  it('bodies that are no form', async () => {
+    const created = await librarian(engine)
+    const body = `${partOf('a.txt')}hello${end}`
+    assertRefused(await sendRaw(created, '{"name":"x"}', 'application/json'), 415, /multipart\/form-data/)
+    assertRefused(await sendRaw(created, body, 'multipart/form-data'), 400, /form cannot be read/)
+    assertRefused(await sendRaw(created, body, 'multipart/form-data; boundary='), 400, /form cannot be read/)
+    assertRefused(await sendRaw(created, 'hello', 'application/octet-stream'), 415, /multipart\/form-data/)
+    assertRefused(await sendRaw(created, 'a=b', 'application/x-www-form-urlencoded'), 415, /multipart\/form-data/)
+    assertRefused(await created.send('POST', '/media'), 400, /A file must be sent along/)
+    assert.deepEqual(await created.traces(), noTraces)
+  })
+
+  it('forms that are sent to what takes JSON', async () => {
+    const { send, traces } = await librarian(engine)
+    for (const path of ['/collections', '/media/derive', '/media/sweep'])
+      assertRefused(await send('POST', path, fileForm('a.txt', 'hello')), 415, /application\/json/)
+    assert.deepEqual(await traces(), noTraces)
+  })
+
+  it('files that are larger than the tier allows', async () => {
+    const created = await librarian(engine, { MEDIA_MAX_BYTES: 'free=1KB,basic=2KB,pro=1MB,proplus=1MB' })
+    const { send, add, traces, call, group } = created
+    const form = (bytes: number) => fileForm('a.txt', 'x'.repeat(bytes))
+    assertRefused(await send('POST', '/media', form(1025)), 413, /larger than 1 KB, the most for this tier/)
+    assert.deepEqual(await traces(), noTraces)
+    assert.equal((await add('a.txt', 'x'.repeat(1024))).bytes, 1024)
+    await call('POST', `/manage/groups/${group.groupId}/tier`, { tier: 'basic' })
+    assert.equal((await add('b.txt', 'x'.repeat(2048))).bytes, 2048)
+  })
+
+  it('files from who may not add any, in a group of others, or with a name that is too long', async () => {
+    const { send, call, newManagedGroup, group, traces } = await librarian(engine)
+    const form = () => fileForm('a.txt', 'hello')
+    assertRefused(await send('POST', '/media', form(), group.tokens.viewer), 403, /needs the role editor/)
+    const other = await newManagedGroup()
+    const foreign = `/manage/groups/${other.groupId}/media`
+    assertRefused(await call('POST', foreign, form(), group.tokens.owner), 404, /./)
+    assertRefused(await call('POST', foreign, form(), null), 401, /./)
+    assertRefused(await send('POST', `/media?name=${'x'.repeat(201)}`, form()), 400, /name/)
+    assertRefused(await send('POST', '/media?nmae=x', form()), 400, /nmae is not a parameter/)
+    assert.deepEqual(await traces(), noTraces)
+  })
+})
