@@ -19,6 +19,8 @@ import { openStore, type Store } from './store/open.ts'
 import { readRevision } from './store/revisions.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
 
+const tidyEveryMs = 3_600_000
+
 /** All parts of the running service, and the orderly way down. */
 export interface Service {
   app: FastifyInstance
@@ -74,6 +76,9 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const authorize = createAuthorizer({ findHolder: findTenant, clock })
   const authorizeManager = createAuthorizer({ findHolder: findManager, isWellFormed: isAdminToken, clock })
   const takeToken = createRateLimiter(clock)
+  const tidy = () =>
+    tidyMedia(media, clock()).catch((error) => logger.warn({ err: error }, 'left-overs of uploads stay'))
+  let tidying: NodeJS.Timeout | undefined
   const admission = { authorize, authorizeManager, takeToken }
   const deps = { config, logger, store, media, currentFiles, ...admission, clock }
   const { managePort } = config
@@ -89,8 +94,9 @@ export async function createService(config: Config, options: ServiceOptions = {}
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
       baseUrl = config.publicUrl ?? address
-      await tidyMedia(media, clock()).catch((error) => logger.warn({ err: error }, 'left-overs of uploads stay'))
+      await tidy()
       worker.start()
+      tidying = setInterval(tidy, tidyEveryMs)
       if (managePort === undefined) return { baseUrl, manageUrl: baseUrl }
       if (managePort === 'off') return { baseUrl, manageUrl: undefined }
       return {
@@ -99,6 +105,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
       }
     },
     async close() {
+      clearInterval(tidying)
       await Promise.all([app.close(), manageApp?.close(), worker.stop()])
       await lastUses.close()
       await store.close()

@@ -9,7 +9,7 @@ import type { Upload } from '../media/receive.ts'
 import { type Command, printResult } from './command.ts'
 import { withProgress } from './progress.ts'
 import { showRecord } from './show.ts'
-import { inputOf, mediaOf, resolveNames, terminalActor, toCommand } from './verb-command.ts'
+import { inputOf, mediaOf, resolveNames, terminalActor, toCommand, withoutAddresses } from './verb-command.ts'
 
 type OnBytes = (bytes: number) => void
 
@@ -37,6 +37,11 @@ function storedBefore(count: number): string {
   return count === 1 ? ' The one before it was stored.' : ` The ${count} before it were stored.`
 }
 
+function notTried(count: number): string {
+  if (count === 0) return ''
+  return count === 1 ? ' The one after it was not tried.' : ` The ${count} after it were not tried.`
+}
+
 /** A verb that takes a file, as a command: the file comes last. Several can be added at once. */
 export function toUploadCommand(verb: Verb): Command {
   const plain = toCommand(verb)
@@ -53,27 +58,33 @@ export function toUploadCommand(verb: Verb): Command {
       const input = inputOf(verb, { ...given, args: given.args.slice(0, places) })
       const store = await context.store()
       await resolveNames(store, input)
+      if (paths.length > 1 && input.name !== undefined)
+        throw invalid('--name is for one file; give one, or leave it out.')
       const deps = { store, media: mediaOf(context), clock: context.clock }
-      const answers = await withProgress(!given.options.json, async (onProgress) => {
+      const stored: Record<string, unknown>[] = []
+      const tellStored = (): void => {
+        const json = takesSeveral ? { items: stored, totalCount: stored.length } : stored[0]
+        printResult(context, given, json, stored.map(withoutAddresses).map(showRecord).join('\n\n'))
+      }
+      await withProgress(!given.options.json, async (onProgress) => {
         let done = 0
-        const collected: Record<string, unknown>[] = []
-        for (const path of paths) {
+        for (const [position, path] of paths.entries()) {
           const onBytes: OnBytes = (bytes) => {
             done += bytes
             onProgress({ stage: `Uploading ${basename(path)}`, done, total })
           }
           try {
             const answer = await runVerb(deps, terminalActor(), verb, input, async () => openFile(path, onBytes))
-            collected.push(answer as Record<string, unknown>)
+            stored.push(answer as Record<string, unknown>)
           } catch (error) {
-            if (error instanceof Error) error.message = `${path}: ${error.message}${storedBefore(collected.length)}`
+            if (stored.length > 0) tellStored() // their keys are needed, whatever became of the others
+            const more = storedBefore(stored.length) + notTried(paths.length - position - 1)
+            if (error instanceof Error) error.message = `${path}: ${error.message}${more}`
             throw error
           }
         }
-        return collected
       })
-      const json = takesSeveral ? { items: answers, totalCount: answers.length } : answers[0]
-      printResult(context, given, json, answers.map(showRecord).join('\n\n'))
+      tellStored()
     },
   }
 }

@@ -96,13 +96,19 @@ const secretNames = ['key', 'token']
 /** A file has a key as well, which is no secret. */
 const isSecret = (value: unknown): boolean => typeof value === 'string' && value.startsWith('slc_')
 
+/** Signed addresses are long, and only the server knows for sure under which address it is reached. --json has them. */
+export function withoutAddresses(record: Record<string, unknown>): Record<string, unknown> {
+  const { currentFile: _, ...rest } = record
+  return rest
+}
+
 function inWords(verb: Verb, data: unknown): string {
   if (typeof data === 'string') return data.trimEnd()
   if (isList(data)) return showList(data, verb.columns)
   const record = data as Record<string, unknown>
   if (record.done === true) return 'Done.'
   const secret = secretNames.find((name) => isSecret(record[name]) && verb.isCreation)
-  if (secret === undefined) return showRecord(record)
+  if (secret === undefined) return showRecord(withoutAddresses(record))
   const { [secret]: value, ...rest } = record
   return `${value}\n\nThis ${secret} is shown only now. Keep it where nobody else can read it.\n\n${showRecord(rest)}`
 }

@@ -52,7 +52,8 @@ function reportMissing({ count, first }: Tally, name: string): Finding[] {
       level: 'wrong',
       what: `${counted(count, 'file')} that content of ${name} shows, or its library has, ${count === 1 ? 'is' : 'are'} missing.`,
       examples: first,
-      advice: 'Restore them from your backup of the media, or replace them in the library.',
+      advice:
+        'Restore them from your backup of the media, upload the same file again, or take them out of the content that shows them.',
     },
   ]
 }

@@ -67,7 +67,13 @@ export async function openUpload(request: FastifyRequest): Promise<Upload> {
   raw.once('end', () => raw.socket.setTimeout?.(uploadTimeoutMs))
   raw.once('end', expectEnd)
   form.on('error', breakOff)
-  form.on('field', (field) => refuse(`"${field}" belongs in the query string. ${howTo}`))
+  form.on('field', (field) =>
+    refuse(
+      field === 'file'
+        ? 'The part "file" is a text. To send a file, name it behind an @: curl -F file=@photo.jpg'
+        : `"${field}" belongs in the query string, as ?${field}=….`,
+    ),
+  )
   form.once('filesLimit', () => refuse('The form holds more than one file. Send one at a time.'))
   form.once('finish', () => (file ? content.end() : refuse(`The form holds no file. ${howTo}`)))
   form.on('file', (field, part, name) => {

@@ -71,7 +71,7 @@ function bodyOf(verb: Verb): object | undefined {
 }
 
 const managingFailures: ErrorCode[] = ['Forbidden', 'NotFound', 'Conflict']
-const uploadFailures: ErrorCode[] = [...managingFailures, 'PayloadTooLarge']
+const uploadFailures: ErrorCode[] = [...managingFailures, 'PayloadTooLarge', 'UnsupportedMediaType']
 
 function responsesOf(verb: Verb): object {
   const schema = verb.contentType

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { it, type TestContext } from 'node:test'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { smallPicture, temporaryFolder } from '../helpers/pictures.ts'
+import { runCli } from '../helpers/process.ts'
 import { terminal } from '../helpers/terminal.ts'
 
 /** A terminal in a folder with a picture and two texts, and a group to put them into. */
@@ -63,11 +64,17 @@ onBothEngines('sluice media', (engine) => {
     const { run, at, names, config } = await withFiles(t, engine)
     const adds = (...files: string[]) => run('media', 'add', 'Bakery', ...files)
     await assert.rejects(adds(at('bun.png'), at('menu.txt'), at('empty.txt'), at('prices.txt')), {
-      message: `${at('empty.txt')}: The file is empty. The 2 before it were stored.`,
+      message: `${at('empty.txt')}: The file is empty. The 2 before it were stored. The one after it was not tried.`,
     })
     assert.deepEqual(await names(), ['bun.png', 'menu.txt'])
     await assert.rejects(adds(at('bun.png'), at('empty.txt')), /is empty\. The one before it was stored\.$/)
     await assert.rejects(adds(at('empty.txt')), { message: `${at('empty.txt')}: The file is empty.` })
+    await assert.rejects(adds(at('menu.txt'), at('bun.png'), '--name', 'one'), /--name is for one file/)
+    const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '' }
+    const { code, output } = await runCli(['media', 'add', 'Bakery', at('bun.png'), at('empty.txt')], env)
+    assert.equal(code, 1)
+    assert.match(output, /[0-9a-f]{24}-bun\.png/, 'the key of what was stored is told')
+    assert.doesNotMatch(output, /signature=/)
     await assert.rejects(adds(at('prices.txt'), at('missing.txt')), /missing\.txt cannot be read: ENOENT/)
     await assert.rejects(adds(at('prices.txt'), at('sub')), /sub is not a file/)
     await assert.rejects(adds(), /Usage: sluice media add <group> <file> …/)
