@@ -46,6 +46,17 @@ const parts: Record<string, Part> = {
     files: ['test/e2e/media-big-files.test.ts', 'test/media/kills.test.ts'],
     env: { MEDIA_MEGABYTES: '1000', MEDIA_KILLS: '20' },
   },
+  checkout: {
+    about: '1,000 checkouts at a payment provider that spoils 30 % of the calls, on each engine',
+    files: ['test/payments/faults.test.ts'],
+    env: { CHECKOUT_CALLS: '1000' },
+  },
+  catalogue: {
+    about:
+      'a catalogue of 2,000 products taken in among kill -9, and 5,000 changes of it of which we hear badly, on each engine',
+    files: ['test/payments/import.test.ts', 'test/payments/shuffle.test.ts'],
+    env: { CATALOGUE_PRODUCTS: '2000', CATALOGUE_CHANGES: '5000', IMPORT_KILLS: '3' },
+  },
 }
 
 const wanted = process.argv.slice(2)

@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
 import { type AdmissionDeps, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
 import { answerHeaders } from './http/answer-headers.ts'
+import { compileBody } from './http/body.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { registerDocs } from './http/openapi.ts'
@@ -12,6 +13,7 @@ import { compileQuery } from './http/query.ts'
 import { registerManageRoutes } from './manage/routes.ts'
 import type { ManageDeps } from './manage/verb.ts'
 import { registerMediaRoute } from './media/route.ts'
+import { registerWebhookRoute } from './payments/webhook-route.ts'
 import { registerTenantRoutes } from './tenant/index.ts'
 
 const bodyLimitBytes = 256 * 1024
@@ -142,6 +144,8 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler((route) => {
     if (route.httpPart === 'querystring') return compileQuery(route as never)
+    if (route.httpPart === 'body') return compileBody(route as never)
+    if (route.httpPart === 'headers') return () => true // the schema documents them; who needs one reads it
     throw new Error(`Nothing reads the ${route.httpPart} of a request by a schema here.`)
   })
   app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
@@ -159,6 +163,8 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   if (offered !== 'management') {
     registerDocs(app)
     registerTenantRoutes(app, deps)
+    registerWebhookRoute(app, deps)
+    deps.payments.sandbox.registerPages(app)
     if (deps.media.local) registerMediaRoute(app, deps.media.local, deps.clock)
   }
   if (offered !== 'delivery') registerManageRoutes(app, deps)

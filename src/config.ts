@@ -230,6 +230,18 @@ export const settings = {
     'Jobs of each kind that this process works on at once; 0 to leave them to other processes.',
     wholeNumber(0, 64),
   ),
+  stripeUrl: setting(
+    'STRIPE_URL',
+    'https://api.stripe.com',
+    'Where Stripe’s API is reached; another address for a proxy before it.',
+    (text) => httpUrl(text) ?? '',
+  ),
+  catalogueSyncHours: setting(
+    'CATALOGUE_SYNC_HOURS',
+    '24',
+    'After so many hours the catalogue of each payment account is compared with the provider’s as a whole; 0 to do so by hand only.',
+    wholeNumber(0, 8760),
+  ),
   rateLimits: setting(
     'RATE_LIMITS',
     'anonymous=20/100,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',

@@ -9,6 +9,10 @@ import { createLogger } from './logging.ts'
 import { canDerive } from './media/files/derive.ts'
 import { mediaHandlers } from './media/handlers.ts'
 import { createMedia, type Media, tidyMedia } from './media/media.ts'
+import { catalogueHandlers } from './payments/catalogue-handlers.ts'
+import { orderHandlers } from './payments/orders.ts'
+import { createPayments, type Payments } from './payments/payments.ts'
+import { tidyPayments } from './payments/tidy.ts'
 import { createRateLimiter } from './rate-limiter.ts'
 import { isAdminToken } from './secrets.ts'
 import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
@@ -29,6 +33,7 @@ export interface Service {
   store: Store
   worker: Worker
   media: Media
+  payments: Payments
   logger: Logger
   /** Starts to listen and answers the addresses under which clients reach the two APIs. */
   listen(): Promise<{ baseUrl: string; manageUrl: string | undefined }>
@@ -55,9 +60,15 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const store = await openConfiguredStore(config, clock, logger)
   const media = createMedia(config, () => baseUrl, clock)
   const { storage, inbox, currentFiles } = media
+  const payments = createPayments({ config, store, clock, baseUrl: () => baseUrl, logger })
   const worker = createWorker({
     store,
-    handlers: mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
+    handlers: [
+      ...mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
+      ...catalogueHandlers({ store, payments, media, clock }),
+      ...orderHandlers({ payments }),
+      ...payments.sandbox.handlers,
+    ],
     clock,
     logger,
     workers: config.jobWorkers,
@@ -76,11 +87,15 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const authorize = createAuthorizer({ findHolder: findTenant, clock })
   const authorizeManager = createAuthorizer({ findHolder: findManager, isWellFormed: isAdminToken, clock })
   const takeToken = createRateLimiter(clock)
-  const tidy = () =>
-    tidyMedia(media, clock()).catch((error) => logger.warn({ err: error }, 'left-overs of uploads stay'))
+  const attempt = (work: Promise<unknown>, complaint: string): Promise<unknown> =>
+    work.catch((error) => logger.warn({ err: error }, complaint))
+  const tidy = async () => {
+    await attempt(tidyMedia(media, clock()), 'left-overs of uploads stay')
+    await attempt(tidyPayments(store, clock(), config.catalogueSyncHours), 'payments were not tidied')
+  }
   let tidying: NodeJS.Timeout | undefined
   const admission = { authorize, authorizeManager, takeToken }
-  const deps = { config, logger, store, media, currentFiles, ...admission, clock }
+  const deps = { config, logger, store, media, payments, currentFiles, ...admission, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
@@ -89,6 +104,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     manageApp,
     store,
     media,
+    payments,
     worker,
     logger,
     async listen() {
@@ -107,6 +123,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     async close() {
       clearInterval(tidying)
       await Promise.all([app.close(), manageApp?.close(), worker.stop()])
+      await payments.close()
       await lastUses.close()
       await store.close()
     },

@@ -37,6 +37,8 @@ describe('readConfig', () => {
       mediaMaxBytes: { free: 25 * mb, basic: 100 * mb, pro: 500 * mb, proplus: 2048 * mb },
       mediaMaxPixels: 100_000_000,
       jobWorkers: 1,
+      stripeUrl: 'https://api.stripe.com',
+      catalogueSyncHours: 24,
       rateLimits: {
         anonymous: { perSecond: 20, burst: 100 },
         free: { perSecond: 50, burst: 100 },
@@ -93,6 +95,8 @@ describe('readConfig', () => {
       MEDIA_MAX_BYTES: 'free=1KB,basic=2MB,pro=3MB,proplus=4GB',
       MEDIA_MAX_PIXELS: '1000',
       JOB_WORKERS: '0',
+      STRIPE_URL: 'http://127.0.0.1:12111/',
+      CATALOGUE_SYNC_HOURS: '0',
     })
     assert.equal(config.port, 0)
     assert.equal(config.host, '0.0.0.0')
@@ -120,6 +124,7 @@ describe('readConfig', () => {
     assert.deepEqual(config.mediaMaxBytes, { free: 1024, basic: 2 * mb, pro: 3 * mb, proplus: 4096 * mb })
     assert.equal(config.mediaMaxPixels, 1000)
     assert.equal(config.jobWorkers, 0)
+    assert.deepEqual([config.stripeUrl, config.catalogueSyncHours], ['http://127.0.0.1:12111', 0])
     Fastify({ trustProxy: config.trustProxy }) // throws on an address that it cannot read
   })
 
@@ -163,6 +168,8 @@ describe('readConfig', () => {
     MEDIA_MAX_BYTES: ['25MB', 'free=25MB', 'free=1MB,basic=1MB,pro=1MB,gold=1MB', 'free=0MB,basic=1MB,pro=1MB,proplus=1MB', 'free=1,basic=1MB,pro=1MB,proplus=1MB', 'free=1MB,basic=1MB,pro=1MB,proplus=1MB,free=1MB'],
     MEDIA_MAX_PIXELS: ['0', '-1', 'many', '1000000001'],
     JOB_WORKERS: ['-1', '65', 'on'],
+    STRIPE_URL: ['api.stripe.com', 'https://u:p@a.example', 'https://a.example?x=1'],
+    CATALOGUE_SYNC_HOURS: ['-1', '8761', '1.5', 'nightly'],
     LOG_LEVEL: ['INFO', 'verbose', 'constructor', '0'],
   } // biome-ignore format: one line reads better
   for (const [name, values] of Object.entries(bad)) {

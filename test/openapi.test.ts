@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import Schema from 'typebox/schema'
+import { ProviderFailure } from '../src/payments/provider.ts'
 import { createPreviewToken, createSite } from './helpers/authoring.ts'
 import { createHarness, type Harness, type TestGroup } from './helpers/harness.ts'
+import { connectAccount, oneLoaf } from './payments/shop.ts'
+
+interface Content {
+  content: { 'application/json': { schema: { properties?: object; required?: string[] }; example?: unknown } }
+}
+
+interface Operation {
+  parameters: { name: string; in: string; required?: boolean; style?: string; schema: object }[]
+  requestBody?: Content & { required?: boolean }
+  responses: Record<string, Content>
+}
 
 interface Document {
   openapi: string
-  paths: Record<
-    string,
-    {
-      get: {
-        parameters: { name: string; in: string; required?: boolean; style?: string; schema: object }[]
-        responses: Record<string, { content: { 'application/json': { schema: object; example?: unknown } } }>
-      }
-    }
-  >
+  paths: Record<string, Partial<Record<'get' | 'post', Operation>>>
 }
 
 describe('the OpenAPI document', () => {
@@ -29,6 +33,12 @@ describe('the OpenAPI document', () => {
 
   after(() => created.close())
 
+  /** Each path has one method. */
+  const operation = (path: string): Operation | undefined => {
+    const { get, post } = document.paths[path] ?? {}
+    return get ?? post
+  }
+
   it('is OpenAPI 3.1 and lists the endpoints in the order of the specification, and no others', () => {
     assert.match(document.openapi, /^3\.1\./)
     assert.deepEqual(Object.keys(document.paths), [
@@ -36,12 +46,13 @@ describe('the OpenAPI document', () => {
       '/tenant/collectionObjects',
       '/tenant/integrationObjects',
       '/tenant/preview',
+      '/tenant/createCheckoutSession',
     ])
   })
 
   it('names every parameter of the specification, required ones as such', () => {
     const parameters = (path: string) =>
-      document.paths[path]?.get.parameters.map(({ name, required }) => (required ? `${name}!` : name))
+      operation(path)?.parameters.map(({ name, required }) => (required ? `${name}!` : name))
     assert.deepEqual(parameters('/tenant/siteDetails'), ['siteId!'])
     assert.deepEqual(parameters('/tenant/collectionObjects'), [
       'collectionId!',
@@ -63,29 +74,48 @@ describe('the OpenAPI document', () => {
     ])
     assert.deepEqual(parameters('/tenant/preview'), ['token!'])
     for (const name of ['filters', 'groupBy']) {
-      const parameter = document.paths['/tenant/integrationObjects']?.get.parameters.find(
-        (candidate) => candidate.name === name,
-      )
+      const parameter = operation('/tenant/integrationObjects')?.parameters.find((candidate) => candidate.name === name)
       assert.equal(parameter?.style, 'deepObject')
     }
   })
 
+  it('describes the body of a POST, and the header that makes asking twice harmless', () => {
+    const { parameters = [], requestBody } = operation('/tenant/createCheckoutSession') ?? {}
+    assert.deepEqual(
+      parameters.map(({ name, in: place, required }) => [name, place, required ?? false]),
+      [['Idempotency-Key', 'header', false]],
+    )
+    const { properties = {}, required } = requestBody?.content['application/json'].schema ?? {}
+    assert.equal(requestBody?.required, true)
+    assert.deepEqual(Object.keys(properties), [
+      'products',
+      'requiresShipping',
+      'originUrl',
+      'businessName',
+      'contactEmail',
+    ])
+    assert.deepEqual(required, ['products', 'requiresShipping'])
+  })
+
   it('documents every failure an endpoint can answer', () => {
-    const statuses = (path: string) => Object.keys(document.paths[path]?.get.responses ?? {})
+    const statuses = (path: string) => Object.keys(operation(path)?.responses ?? {})
     assert.deepEqual(statuses('/tenant/siteDetails'), ['200', '400', '401', '404', '429', '500', '503'])
     assert.deepEqual(statuses('/tenant/integrationObjects'), ['200', '400', '401', '429', '500', '503'])
     assert.deepEqual(statuses('/tenant/preview'), ['200', '400', '401', '404', '410', '429', '500', '503'])
+    assert.deepEqual(statuses('/tenant/createCheckoutSession'), [
+      '200', '400', '401', '403', '409', '413', '415', '422', '429', '500', '502', '503',
+    ]) // biome-ignore format: one line reads better
   })
 
   const schemaOf = (path: string, status: number) => {
-    const schema = document.paths[path]?.get.responses[status]?.content['application/json'].schema
+    const schema = operation(path)?.responses[status]?.content['application/json'].schema
     assert.ok(schema, `${path} ${status} is documented`)
     return schema
   }
 
   it('has an example of every answer, good and bad, that fits its schema', () => {
-    for (const [path, { get }] of Object.entries(document.paths)) {
-      for (const [status, answer] of Object.entries(get.responses)) {
+    for (const path of Object.keys(document.paths)) {
+      for (const [status, answer] of Object.entries(operation(path)?.responses ?? {})) {
         const { schema, example } = answer.content['application/json']
         assert.ok(example, `${path} ${status}`)
         assert.ok(Schema.Check(schema, example), `${path} ${status}`)
@@ -125,6 +155,44 @@ describe('the OpenAPI document', () => {
         assert.ok(Schema.Check(schema, answer.json()), `${url}: ${answer.body}`)
       }
     }
+  })
+
+  it('fits the answers that a POST really gets, good and bad', async () => {
+    const url = '/tenant/createCheckoutSession'
+    const { sell, provider } = await connectAccount(created, group, 'main')
+    await sell('price_loaf')
+    const products = (price: string) => ({ products: [{ price, quantity: 1 }] })
+    const send = async (payload: object | string, headers: Record<string, string> = {}) => {
+      const answer = await created.app.inject({
+        method: 'POST',
+        url,
+        headers: { authorization: group.key, 'content-type': 'application/json', ...headers },
+        payload,
+      })
+      assert.ok(Schema.Check(schemaOf(url, answer.statusCode), answer.json()), answer.body)
+      return answer.statusCode
+    }
+    const key = { 'idempotency-key': 'one' }
+    const statuses = [
+      await send(oneLoaf, key),
+      await send({}),
+      await send(oneLoaf, { authorization: '' }),
+      await send({ ...oneLoaf, requiresShipping: true }, key),
+      await send('x'.repeat(300_000)),
+      await send('x', { 'content-type': 'text/plain' }),
+      await send({ ...oneLoaf, ...products('price_unknown') }),
+    ]
+    provider.findProductOfPrice = async () => 'prod_gone'
+    statuses.push(await send({ ...oneLoaf, ...products('price_gone') }))
+    provider.before = async () => {
+      throw new ProviderFailure('refused', 'Not accepted.')
+    }
+    statuses.push(await send(oneLoaf))
+    provider.before = async () => {
+      throw new ProviderFailure('limited', 'Slow down.')
+    }
+    statuses.push(await send(oneLoaf))
+    assert.deepEqual(statuses, [200, 400, 401, 422, 413, 415, 400, 409, 502, 503])
   })
 
   it('has a page to read, without scripts, that names every endpoint', async () => {

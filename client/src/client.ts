@@ -1,8 +1,16 @@
-import { createGet } from './http.ts'
+import { createAsk } from './http.ts'
 import { type ClientOptions, checkOptions } from './options.ts'
 import { eachItem } from './paging.ts'
-import type { AllOptions, AllProductsOptions, CallOptions, ListOptions, ListProductsOptions } from './query.ts'
 import type {
+  AllOptions,
+  AllProductsOptions,
+  CallOptions,
+  CheckoutOptions,
+  ListOptions,
+  ListProductsOptions,
+} from './query.ts'
+import type {
+  CheckoutRequest,
   CollectionList,
   CollectionObject,
   IntegrationList,
@@ -40,6 +48,10 @@ export interface SluiceClient {
       options: AllProductsOptions,
     ): AsyncGenerator<IntegrationObject<Fields>, void, undefined>
   }
+  checkout: {
+    /** The address at which the customer pays: redirect them to it. However often it is tried, there is one session. */
+    create(request: CheckoutRequest, options?: CheckoutOptions): Promise<string>
+  }
   /** The one object that the token names, published or not. Only a collection's object has `collectionObj`. */
   preview<Content extends AnyObject = Previewed>(token: string, options?: CallOptions): Promise<Content>
 }
@@ -50,19 +62,20 @@ export function createClient(options: ClientOptions): SluiceClient {
   refuseBrowser()
   // The key stays in this closure: nothing that prints or serialises the client can show it.
   const settings = checkOptions(options)
-  const get = createGet(settings)
+  const ask = createAsk(settings)
   // A preview may be limited to a number of uses, and an attempt that failed half-way may have been one.
-  const getOnce = createGet({ ...settings, retries: 0 })
+  const askOnce = createAsk({ ...settings, retries: 0 })
+  const askPatiently = createAsk({ ...settings, timeoutMs: settings.checkoutTimeoutMs })
 
   const listObjects = <Fields extends object>(collectionId: string, { signal, ...query }: ListOptions = {}) =>
-    get<CollectionList<Fields>>('collectionObjects', { ...query, collectionId }, signal)
+    ask<CollectionList<Fields>>('collectionObjects', { query: { ...query, collectionId }, signal })
 
   const listProducts = <Fields extends object>({ signal, ...query }: ListProductsOptions) =>
-    get<IntegrationList<Fields>>('integrationObjects', query, signal)
+    ask<IntegrationList<Fields>>('integrationObjects', { query, signal })
 
   return {
     site: {
-      details: (siteId, { signal } = {}) => get('siteDetails', { siteId }, signal),
+      details: (siteId, { signal } = {}) => ask('siteDetails', { query: { siteId }, signal }),
     },
     collections: {
       list: listObjects,
@@ -76,7 +89,11 @@ export function createClient(options: ClientOptions): SluiceClient {
       all: <Fields extends object>({ pageSize: limit = defaultPageSize, ...criteria }: AllProductsOptions) =>
         eachItem((skip) => listProducts<Fields>({ ...criteria, limit, skip })),
     },
-    preview: (token, { signal } = {}) => getOnce('preview', { token }, signal),
+    checkout: {
+      create: (body, { idempotencyKey = crypto.randomUUID(), signal } = {}) =>
+        askPatiently('createCheckoutSession', { body, idempotencyKey, signal }),
+    },
+    preview: (token, { signal } = {}) => askOnce('preview', { query: { token }, signal }),
   }
 }
 

@@ -3,17 +3,28 @@ import type { Settings } from './options.ts'
 import { type Query, writeQuery } from './query.ts'
 import { readRetryAfterSeconds, retryDelayMs, sleep } from './retry.ts'
 
-/** Reads one endpoint and unwraps the envelope. */
-export type Get = <Data>(endpoint: string, query: Query, signal: AbortSignal | undefined) => Promise<Data>
+/** What an endpoint is asked. */
+export interface Question {
+  query?: Query
+  /** With it the question is a POST. */
+  body?: object
+  /** All attempts carry the same, so that the service acts once, however often it is asked. */
+  idempotencyKey?: string
+  signal: AbortSignal | undefined
+}
 
-/** Reading twice does no harm, so a read that failed for a passing reason is tried again. */
-export function createGet(settings: Settings): Get {
-  return async <Data>(endpoint: string, query: Query, signal: AbortSignal | undefined) => {
+/** Asks one endpoint and unwraps the envelope. */
+export type Ask = <Data>(endpoint: string, question: Question) => Promise<Data>
+
+/** Asking twice does no harm, so what failed for a passing reason is tried again. */
+export function createAsk(settings: Settings): Ask {
+  return async <Data>(endpoint: string, { query, signal, ...question }: Question) => {
     const address = `${settings.baseUrl}/tenant/${endpoint}`
-    const parameters = writeQuery(query)
+    const parameters = query && writeQuery(query)
+    const request = writeRequest(settings.apiKey, question)
     for (let attempt = 0; ; attempt++) {
       try {
-        const { response, body } = await receive(settings, address, parameters, signal)
+        const { response, body } = await receive(settings, { address, parameters, request, signal })
         return readData(response, body) as Data
       } catch (error) {
         const delayMs = attempt < settings.retries ? retryDelayMs(error, attempt) : undefined
@@ -24,12 +35,29 @@ export function createGet(settings: Settings): Get {
   }
 }
 
+function writeRequest(apiKey: string, { body, idempotencyKey }: Pick<Question, 'body' | 'idempotencyKey'>) {
+  const headers = {
+    accept: 'application/json',
+    authorization: apiKey,
+    ...(body && { 'content-type': 'application/json' }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  }
+  // The key goes to no other host; edge workers do not know 'error'.
+  const redirect = 'manual' as const
+  return body ? { method: 'POST', headers, redirect, body: JSON.stringify(body) } : { headers, redirect }
+}
+
+interface Attempt {
+  address: string
+  parameters: URLSearchParams | undefined
+  request: RequestInit
+  signal: AbortSignal | undefined
+}
+
 /** One attempt, up to the last byte of the answer. */
 async function receive(
-  { apiKey, fetch, timeoutMs }: Settings,
-  address: string,
-  parameters: URLSearchParams,
-  signal: AbortSignal | undefined,
+  { fetch, timeoutMs }: Settings,
+  { address, parameters, request, signal }: Attempt,
 ): Promise<{ response: Response; body: string }> {
   if (signal?.aborted) throw abortedBy(signal)
   const attempt = new AbortController()
@@ -37,11 +65,8 @@ async function receive(
   const timer = setTimeout(end, timeoutMs)
   signal?.addEventListener('abort', end)
   try {
-    const response = await fetch(`${address}?${parameters}`, {
-      headers: { accept: 'application/json', authorization: apiKey },
-      redirect: 'manual', // the key goes to no other host; edge workers do not know 'error'
-      signal: attempt.signal,
-    })
+    const url = parameters ? `${address}?${parameters}` : address
+    const response = await fetch(url, { ...request, signal: attempt.signal })
     return { response, body: await response.text() }
   } catch (cause) {
     if (signal?.aborted) throw abortedBy(signal)

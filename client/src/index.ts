@@ -13,6 +13,7 @@ export type {
   AllOptions,
   AllProductsOptions,
   CallOptions,
+  CheckoutOptions,
   Filters,
   FilterValue,
   GroupBy,
@@ -21,4 +22,5 @@ export type {
   Sort,
   SortTerm,
 } from './query.ts'
+export { isVariant, type Offer, priceOf, type Sellable, variantsOf } from './variants.ts'
 export type * from './wire.ts'

@@ -8,9 +8,9 @@ export interface ClientOptions {
   apiKey: string
   /** Instead of the global `fetch`. */
   fetch?: Fetch | undefined
-  /** For each attempt, from the request to the last byte of the answer. Default 10 000. */
+  /** For each attempt, from the request to the last byte of the answer. Default 10 000, and 30 000 for a checkout. */
   timeoutMs?: number | undefined
-  /** How often a failed read is tried again. Default 2. */
+  /** How often a failed call is tried again. Default 2. */
   retries?: number | undefined
 }
 
@@ -21,10 +21,13 @@ export interface Settings {
   apiKey: string
   fetch: Fetch
   timeoutMs: number
+  checkoutTimeoutMs: number
   retries: number
 }
 
 const defaultTimeoutMs = 10_000
+// The service itself waits for the payment provider, and tries more than once.
+const defaultCheckoutTimeoutMs = 30_000
 const maxTimeoutMs = 2 ** 31 - 1 // timers fire at once beyond it
 const defaultRetries = 2
 const maxRetries = 10
@@ -37,6 +40,7 @@ export function checkOptions(options: ClientOptions): Settings {
     // Looked up at each call, because frameworks replace the global; and called bare, because edge workers insist.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     timeoutMs: checkInteger('timeoutMs', options.timeoutMs ?? defaultTimeoutMs, 1, maxTimeoutMs),
+    checkoutTimeoutMs: options.timeoutMs ?? defaultCheckoutTimeoutMs,
     retries: checkInteger('retries', options.retries ?? defaultRetries, 0, maxRetries),
   }
 }

@@ -5,6 +5,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface CheckoutOptions extends CallOptions {
+  /** The same key gives the same session for 24 hours. Default: a new one for each call. */
+  idempotencyKey?: string | undefined
+}
+
 export type FilterValue = string | number | boolean
 
 /** Field → value. A list matches any of its values; several fields must all match. */

@@ -133,6 +133,20 @@ export interface IntegrationList<Fields extends object = ProductFields> {
   groups?: IntegrationGroup<Fields>[]
 }
 
+/** What a customer is about to buy. */
+export interface CheckoutRequest {
+  /** 1–100 of them. `price` is a price id, `default_price` of a product; `quantity` a whole number of 1–10 000. */
+  products: readonly { price: string; quantity: number }[]
+  /** Whether the customer is asked for an address to send to. */
+  requiresShipping: boolean
+  /** The site to return to, such as `https://bakery.example`. Default: the group's first site. */
+  originUrl?: string | undefined
+  /** The name that the customer is shown. */
+  businessName?: string | undefined
+  /** The customer's e-mail address, for the receipt. */
+  contactEmail?: string | undefined
+}
+
 export interface PageCollection {
   collectionId: string
   name: string

@@ -9,9 +9,10 @@ export const exportGroupCommand: Command = {
   summary: 'Write a whole group into a folder',
   args: ['group', 'folder'],
   options: {},
-  help: `Sites, collections, products, versions and files, as they are at one moment, while servers go on. The folder has
-group.ndjson, one JSON object on each line, and media/. Keys, tokens, preview links and users are not in it. The folder
-must not exist yet, or be empty, or be an earlier export of the same group, which is then replaced.
+  help: `Sites, collections, products, orders, versions and files, as they are at one moment, while servers go on. The folder
+has group.ndjson, one JSON object on each line, and media/. Keys, tokens, preview links, users, and accounts at payment
+providers with their secrets are not in it; customers' addresses are. The folder must not exist yet, or be empty, or be an
+earlier export of the same group, which is then replaced.
 
 <group> is an id or a name. To bring it in elsewhere: sluice import group <folder>`,
   async run(context, input) {

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import packageFile from '../../package.json' with { type: 'json' }
 import { invalid } from '../errors.ts'
 import { verbs } from '../manage/index.ts'
@@ -82,14 +82,19 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
     throw invalid(`There is no command "${argv.join(' ')}". ${hint}`)
   }
   const { command, rest } = found
+  // Scripts like to name the group; people like to type less.
+  const place = command.args.indexOf('group')
+  const group: ParseArgsOptionsConfig = place < 0 ? {} : { group: { type: 'string' } }
   const common = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
   const { values, positionals } = parseArgs({
     args: rest,
-    options: { ...command.options, ...common },
+    options: { ...group, ...command.options, ...common },
     allowPositionals: true,
     allowNegative: true, // --no-moderation
   })
   if (values.help) return context.print(helpOf(command))
+  const named = (values as CommandInput['options']).group
+  if (place >= 0 && typeof named === 'string') positionals.splice(place, 0, named)
   const { length: wanted } = command.args
   if (command.repeatsLast ? positionals.length < wanted : positionals.length !== wanted)
     throw invalid(`Usage: ${usageOf(command)}\nMore: sluice ${command.name} --help`)

@@ -1,6 +1,6 @@
 import { type Command, printResult } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
-import { mediaOf } from './verb-command.ts'
+import { withManaging } from './verb-command.ts'
 
 export const seedCommand: Command = {
   name: 'seed',
@@ -12,11 +12,7 @@ Writes what is needed to try it to DATA_DIR/demo.json.`,
   async run(context, input) {
     const { seedDemo, writeDemoFile } = await import('../demo/seed.ts')
     const { dataDir, publicUrl, host, port, managePort } = context.config
-    const seeded = await seedDemo({
-      store: await context.store(),
-      media: mediaOf(context),
-      clock: context.clock,
-    })
+    const seeded = await withManaging(context, (deps) => seedDemo({ ...deps, logger: context.logger }))
     const demo = await writeDemoFile(dataDir, { baseUrl: publicUrl ?? `http://${host}:${port}`, ...seeded })
     printResult(context, input, demo, describeDemo(demo, managePort === undefined ? demo.baseUrl : undefined))
   },

@@ -4,12 +4,12 @@ import { basename } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { invalid } from '../errors.ts'
-import { runVerb, type Verb } from '../manage/verb.ts'
+import { type ManageDeps, runVerb, type Verb } from '../manage/verb.ts'
 import type { Upload } from '../media/receive.ts'
 import { type Command, printResult } from './command.ts'
 import { withProgress } from './progress.ts'
 import { showRecord } from './show.ts'
-import { inputOf, mediaOf, resolveNames, terminalActor, toCommand, withoutAddresses } from './verb-command.ts'
+import { inputOf, resolveNames, terminalActor, toCommand, withManaging, withoutAddresses } from './verb-command.ts'
 
 type OnBytes = (bytes: number) => void
 
@@ -56,34 +56,34 @@ export function toUploadCommand(verb: Verb): Command {
       const sizes = await Promise.all(paths.map(sizeOf))
       const total = sizes.reduce((sum, size) => sum + size, 0)
       const input = inputOf(verb, { ...given, args: given.args.slice(0, places) })
-      const store = await context.store()
-      await resolveNames(store, input)
+      await resolveNames(await context.store(), input)
       if (paths.length > 1 && input.name !== undefined)
         throw invalid('--name is for one file; give one, or leave it out.')
-      const deps = { store, media: mediaOf(context), clock: context.clock }
       const stored: Record<string, unknown>[] = []
       const tellStored = (): void => {
         const json = takesSeveral ? { items: stored, totalCount: stored.length } : stored[0]
-        printResult(context, given, json, stored.map(withoutAddresses).map(showRecord).join('\n\n'))
+        printResult(context, given, json, stored.map((item) => showRecord(withoutAddresses(item))).join('\n\n'))
       }
-      await withProgress(!given.options.json, async (onProgress) => {
-        let done = 0
-        for (const [position, path] of paths.entries()) {
-          const onBytes: OnBytes = (bytes) => {
-            done += bytes
-            onProgress({ stage: `Uploading ${basename(path)}`, done, total })
+      const upload = (deps: ManageDeps) =>
+        withProgress(!given.options.json, async (onProgress) => {
+          let done = 0
+          for (const [position, path] of paths.entries()) {
+            const onBytes: OnBytes = (bytes) => {
+              done += bytes
+              onProgress({ stage: `Uploading ${basename(path)}`, done, total })
+            }
+            try {
+              const answer = await runVerb(deps, terminalActor(), verb, input, async () => openFile(path, onBytes))
+              stored.push(answer as Record<string, unknown>)
+            } catch (error) {
+              if (stored.length > 0) tellStored() // their keys are needed, whatever became of the others
+              const more = storedBefore(stored.length) + notTried(paths.length - position - 1)
+              if (error instanceof Error) error.message = `${path}: ${error.message}${more}`
+              throw error
+            }
           }
-          try {
-            const answer = await runVerb(deps, terminalActor(), verb, input, async () => openFile(path, onBytes))
-            stored.push(answer as Record<string, unknown>)
-          } catch (error) {
-            if (stored.length > 0) tellStored() // their keys are needed, whatever became of the others
-            const more = storedBefore(stored.length) + notTried(paths.length - position - 1)
-            if (error instanceof Error) error.message = `${path}: ${error.message}${more}`
-            throw error
-          }
-        }
-      })
+        })
+      await withManaging(context, upload)
       tellStored()
     },
   }

@@ -1,12 +1,16 @@
 import { userInfo } from 'node:os'
 import { invalid } from '../errors.ts'
-import { type Actor, runVerb, type Verb } from '../manage/verb.ts'
-import { createMedia, type Media } from '../media/media.ts'
+import { type Actor, type ManageDeps, runVerb, type Verb } from '../manage/verb.ts'
+import { createMedia } from '../media/media.ts'
+import { createPayments } from '../payments/payments.ts'
 import { findCollectionByName } from '../store/containers.ts'
 import { findGroup, openContentOf } from '../store/groups.ts'
+import { listIntegrations } from '../store/integrations.ts'
 import type { Store } from '../store/open.ts'
 import { findUserByEmail } from '../store/users.ts'
 import { type Command, type CommandContext, type CommandInput, printResult } from './command.ts'
+import { followWalk, walksCatalogue } from './follow-walk.ts'
+import { readSecret } from './read-secret.ts'
 import { isList, showList, showRecord } from './show.ts'
 import { type InputSchema, optionConfig, optionName, parseOption, placeholderOf } from './verb-options.ts'
 
@@ -22,10 +26,20 @@ export function terminalActor(): Actor {
   }
 }
 
-/** The addresses of files are those that the server hands out. */
-export function mediaOf({ config, clock }: CommandContext): Media {
+/** What verbs work with, for as long as the command runs. Addresses are those that the server hands out. */
+export async function withManaging<Result>(
+  { config, clock, logger, store: openStore }: CommandContext,
+  work: (deps: ManageDeps) => Promise<Result>,
+): Promise<Result> {
   const { publicUrl, host, port } = config
-  return createMedia(config, () => publicUrl ?? `http://${host}:${port}`, clock)
+  const baseUrl = () => publicUrl ?? `http://${host}:${port}`
+  const store = await openStore()
+  const payments = createPayments({ config, store, clock, baseUrl, logger })
+  try {
+    return await work({ store, payments, media: createMedia(config, baseUrl, clock), clock })
+  } finally {
+    await payments.close()
+  }
 }
 
 const propertiesOf = (verb: Verb): [string, InputSchema][] =>
@@ -36,28 +50,39 @@ function argumentsOf(verb: Verb): string[] {
   return [...verb.inPath, ...verb.args]
 }
 
-const shownArgument = (name: string): string => name.replace(/^(group|collection|user)Id$/, '$1')
+/** What is given as `--options`. */
+function optionsOf(verb: Verb): [string, InputSchema][] {
+  const args = argumentsOf(verb)
+  return propertiesOf(verb).filter(([name, { writeOnly }]) => !args.includes(name) && !writeOnly)
+}
+
+const secretsOf = (verb: Verb): [string, InputSchema][] => propertiesOf(verb).filter(([, { writeOnly }]) => writeOnly)
+
+const shownArgument = (name: string): string => name.replace(/^(group|collection|user|integration)Id$/, '$1')
 
 function helpOf(verb: Verb): string {
   const args = argumentsOf(verb)
   const required = new Set(verb.input.required ?? [])
-  const options = propertiesOf(verb)
-    .filter(([name]) => !args.includes(name))
-    .map(([name, schema]) => {
-      const mark = required.has(name) ? ' (required)' : ''
-      return [
-        `--${optionName(name)} ${placeholderOf(name, schema)}`.trim(),
-        `${(schema.description ?? '').replace(/ In seconds\.$/, '')}${mark}`,
-      ]
-    })
+  const options = optionsOf(verb).map(([name, schema]) => {
+    const mark = required.has(name) ? ' (required)' : ''
+    return [
+      `--${optionName(name)} ${placeholderOf(name, schema)}`.trim(),
+      `${(schema.description ?? '').replace(/ In seconds\.$/, '')}${mark}`,
+    ]
+  })
   const width = Math.max(0, ...options.map(([left = '']) => left.length))
   const lines = options.map(([left = '', right = '']) => `  ${left.padEnd(Math.min(width, 36))}   ${right.trim()}`)
   const names = [
     ...(args.includes('groupId') ? ['<group> is an id or a name.'] : []),
     ...(args.includes('collectionId') ? ['<collection> is an id or a name.'] : []),
+    ...(args.includes('integrationId') ? ['<integration> is an id or an account’s handle.'] : []),
     ...(args.includes('userId') ? ['<user> is an id or an e-mail address.'] : []),
   ]
-  return [verb.description, names.join(' '), lines.length > 0 ? ['Options:', ...lines].join('\n') : '']
+  const secrets = secretsOf(verb).map(
+    ([, { description = '', 'x-variable': variable }]) =>
+      `The secret comes from ${variable}, or from standard input. ${description}`,
+  )
+  return [verb.description, ...secrets, names.join(' '), lines.length > 0 ? ['Options:', ...lines].join('\n') : '']
     .filter(Boolean)
     .join('\n\n')
 }
@@ -68,8 +93,14 @@ export async function resolveNames(store: Store, input: Record<string, unknown>)
   if (typeof input.groupId !== 'string') return
   const group = await findGroup(store, input.groupId)
   input.groupId = group.id
+  const content = await openContentOf(store, group)
+  if (typeof input.integrationId === 'string') {
+    const { integrationId } = input
+    const named = (await listIntegrations(content)).filter(({ accountHandle }) => accountHandle === integrationId)
+    if (named.length === 1) input.integrationId = named[0]?.id
+  }
   if (typeof input.collectionId !== 'string') return
-  const named = await findCollectionByName(await openContentOf(store, group), input.collectionId)
+  const named = await findCollectionByName(content, input.collectionId)
   if (named) input.collectionId = named.id
 }
 
@@ -83,7 +114,8 @@ export function inputOf(verb: Verb, { args, options }: CommandInput): Record<str
     const value = options[optionName(name)]
     if (value !== undefined) input[name] = parseOption(name, schema, value)
   }
-  const missing = (verb.input.required ?? []).filter((name) => input[name] === undefined)
+  const secrets = secretsOf(verb).map(([name]) => name)
+  const missing = (verb.input.required ?? []).filter((name) => input[name] === undefined && !secrets.includes(name))
   if (missing.length > 0) {
     const names = missing.map((name) => `--${optionName(name)}`)
     throw invalid(`${names.join(' and ')} must be given. More: sluice ${verb.name} --help`)
@@ -108,29 +140,31 @@ function inWords(verb: Verb, data: unknown): string {
   const record = data as Record<string, unknown>
   if (record.done === true) return 'Done.'
   const secret = secretNames.find((name) => isSecret(record[name]) && verb.isCreation)
-  if (secret === undefined) return showRecord(withoutAddresses(record))
+  if (secret === undefined) return showRecord(withoutAddresses(record), verb.answer)
   const { [secret]: value, ...rest } = record
   return `${value}\n\nThis ${secret} is shown only now. Keep it where nobody else can read it.\n\n${showRecord(rest)}`
 }
 
 /** A verb as a command. */
 export function toCommand(verb: Verb): Command {
-  const args = argumentsOf(verb)
-  const options = propertiesOf(verb).filter(([name]) => !args.includes(name))
   return {
     name: verb.name,
     summary: verb.summary,
-    args: args.map(shownArgument),
-    options: Object.fromEntries(options.map(([name, schema]) => [optionName(name), optionConfig(name, schema)])),
+    args: argumentsOf(verb).map(shownArgument),
+    options: Object.fromEntries(
+      optionsOf(verb).map(([name, schema]) => [optionName(name), optionConfig(name, schema)]),
+    ),
     help: helpOf(verb),
     async run(context: CommandContext, given: CommandInput) {
       const input = inputOf(verb, given)
-      const store = await context.store()
-      await resolveNames(store, input)
-      const deps = { store, media: mediaOf(context), clock: context.clock }
-      const data = await runVerb(deps, terminalActor(), verb, input)
-      const next = verb.next(data)
-      printResult(context, given, data, inWords(verb, data) + (next && `\n\nNext: ${next}`))
+      for (const [name, { 'x-variable': variable = '' }] of secretsOf(verb)) input[name] = await readSecret(variable)
+      await withManaging(context, async (deps) => {
+        await resolveNames(deps.store, input)
+        const begun = await runVerb(deps, terminalActor(), verb, input)
+        const data = walksCatalogue(verb) ? await followWalk(deps, context, input, begun, given) : begun
+        const next = verb.next(data)
+        printResult(context, given, data, inWords(verb, data) + (next && `\n\nNext: ${next}`))
+      })
     },
   }
 }

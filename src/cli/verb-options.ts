@@ -9,6 +9,10 @@ export interface InputSchema {
   enum?: string[]
   anyOf?: InputSchema[]
   items?: InputSchema
+  /** A secret: it is not given as an option, which others on the machine could read. */
+  writeOnly?: boolean
+  /** The variable that a secret is taken from. */
+  'x-variable'?: string
 }
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }

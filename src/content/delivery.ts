@@ -82,7 +82,7 @@ export function deliverIntegrationObject(
   sign: SignMedia,
 ): IntegrationObject {
   const variants = variantMapOf(integration.schema, object)
-  const variantName = object.value.variantName
+  const variantName = integration.schema.get('variantName')?.private ? undefined : object.value.variantName
   return {
     _id: object.id,
     id: object.externalId ?? object.id,

@@ -79,4 +79,6 @@ export interface StoredSite {
 export interface PrivateSiteSettings {
   allowedOrigins?: string[]
   allowedRecipients?: string[]
+  /** Where a checkout may send goods to; without it, to the usual ones. */
+  shippingCountries?: string[]
 }

@@ -166,18 +166,24 @@ function checkInnerField(path: string, input: unknown, allowedTypes: readonly st
   checkField(path, input, allowedTypes)
 }
 
+/** Why a name cannot be that of a field. */
+export function fieldNameProblem(name: string): string | undefined {
+  if (!fieldNamePattern.test(name))
+    return `"${name}" cannot be a field name: a letter, then up to 63 letters, digits, _ or -`
+  // Every object answers to a name like "constructor": a missing value would look like a present one.
+  if (reservedFieldNames.includes(name) || name in Object.prototype)
+    return `"${name}" is reserved and cannot be a field name`
+  return undefined
+}
+
 /** Reads a schema as it is written: an object of field name → field. Throws a `ValidationError` that names the place. */
 export function parseSchema(input: unknown): Schema {
   if (!isRecord(input)) throw invalid('A schema must be an object of field name → field.')
   const entries = Object.entries(input)
   if (entries.length > maxFields) throw invalid(`A schema has at most ${maxFields} fields.`)
   for (const [name, field] of entries) {
-    if (!fieldNamePattern.test(name)) {
-      throw invalid(`"${name}" cannot be a field name: a letter, then up to 63 letters, digits, _ or -.`)
-    }
-    // Every object answers to a name like "constructor": a missing value would look like a present one.
-    if (reservedFieldNames.includes(name) || name in Object.prototype)
-      throw invalid(`"${name}" is reserved and cannot be a field name.`)
+    const problem = fieldNameProblem(name)
+    if (problem !== undefined) throw invalid(`${problem}.`)
     checkField(name, field, [...scalarTypes, ...mediaTypes, 'list', 'variant'])
   }
   return new Map(entries as [string, Field][])

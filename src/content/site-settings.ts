@@ -1,4 +1,5 @@
 import { isDomainName, isOrigin, isWebLink } from './addresses.ts'
+import { countries, isCountry } from './countries.ts'
 import { isEmailAddress } from './email.ts'
 import type { PrivateSiteSettings } from './model.ts'
 import { limitProblem, problemsAnywhere } from './open-settings.ts'
@@ -35,6 +36,7 @@ const domainName = textThatMust(
 const color = textThatMust('be a colour such as #7c3aed', (value) => colorPattern.test(value))
 const emailAddress = textThatMust('be one e-mail address such as hello@example.com', isEmailAddress)
 const origin = textThatMust('be an origin such as https://www.example.com, with nothing after it', isOrigin)
+const country = textThatMust('be the code of a country that can be sent to, such as CA', isCountry)
 const webLink = textThatMust('be an http or https address without a user name or password', isWebLink)
 
 const imageOrNull: Check = (path, value) => {
@@ -72,6 +74,7 @@ const knownSettings = { colors, logo: imageOrNull, heroImage: imageOrNull, busin
 const privateSettings: Readonly<Record<keyof PrivateSiteSettings, Check>> = {
   allowedOrigins: listOf(origin, maxPrivateEntries),
   allowedRecipients: listOf(emailAddress, maxPrivateEntries),
+  shippingCountries: listOf(country, countries.length),
 }
 
 function settingsProblems(groupId: string, settings: unknown): string[] {

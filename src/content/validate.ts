@@ -107,14 +107,18 @@ function listProblems(path: string, field: ListField, value: unknown): string[] 
   return value.flatMap((item, position) => fieldProblems(`${path}[${position}]`, field.of, item))
 }
 
+export function isVariantName(name: string): boolean {
+  return name !== '' && name !== '__proto__' && name.length <= maxVariantNameLength && isStorableText(name)
+}
+
 function variantProblems(path: string, field: VariantField, value: unknown): string[] {
   if (!isVariantMap(field, value)) return fieldProblems(path, field.of, value)
   const names = Object.keys(value)
   if (names.length === 0) return [`${path} must name at least one variant`]
   return names.flatMap((name) =>
-    name === '' || name === '__proto__' || name.length > maxVariantNameLength || !isStorableText(name)
-      ? [`${path} has a variant name that cannot be used`]
-      : fieldProblems(`${path}.${name}`, field.of, value[name]),
+    isVariantName(name)
+      ? fieldProblems(`${path}.${name}`, field.of, value[name])
+      : [`${path} has a variant name that cannot be used`],
   )
 }
 

@@ -13,7 +13,7 @@ export const demoObjects: Readonly<Record<CollectionName, ObjectsOf>> = {
   Subscribers: subscribers,
 }
 
-export { products as demoProducts } from './products.ts'
+export { demoOffers, productPictures } from './products.ts'
 export { type CollectionName, collectionNames, demoSchemas } from './schemas.ts'
 export { demoSite } from './site.ts'
-export type { DemoMedia, DemoObject, DemoProduct, MediaOf, ObjectsOf } from './types.ts'
+export type { DemoMedia, DemoObject, MediaOf, ObjectsOf } from './types.ts'

@@ -1,6 +1,6 @@
 import { withAltTexts } from './alt-texts.ts'
 import type { PictureName } from './pictures.ts'
-import { type DemoProduct, type MediaOf, type ObjectsOf, prose } from './types.ts'
+import { type MediaOf, prose } from './types.ts'
 
 interface Offer {
   name: string
@@ -145,28 +145,41 @@ const catalogue: Product[] = [
   },
 ]
 
-/** One value for a simple product, one per variant in the order of the variants otherwise. */
-function spread<Value>({ offer, variants = {} }: Product, pick: (offer: Offer) => Value) {
-  if (offer) return pick(offer)
-  return Object.fromEntries(Object.entries(variants).map(([name, variant]) => [name, pick(variant)]))
+const currency = 'cad'
+
+/** What is sold, as a payment provider keeps it: one product with one price for each offer. */
+export interface DemoOffer {
+  product: { id: string; name: string; description: string; metadata: Record<string, string> }
+  prices: { id: string; currency: string; unit_amount: number }[]
 }
 
-function toObject(product: Product, media: MediaOf): DemoProduct {
-  return {
-    externalId: product.id,
-    accountHandle: 'demo',
-    value: {
-      name: spread(product, ({ name }) => name),
-      price: spread(product, ({ price }) => price),
-      description: spread(product, ({ description }) => description),
-      productImage: spread(product, ({ picture }) => media(picture)),
-      default_price: spread(product, ({ priceId }) => priceId),
-      productType: product.type,
-      currency: 'cad',
-      ...(product.variantName !== undefined && { variantName: product.variantName }),
-    },
-  }
+function toOffer(
+  id: string,
+  { name, description, price, priceId }: Offer,
+  metadata: Record<string, string>,
+): DemoOffer {
+  const cents = Number(price.replace('.', ''))
+  return { product: { id, name, description, metadata }, prices: [{ id: priceId, currency, unit_amount: cents }] }
 }
 
-export const products: ObjectsOf<DemoProduct> = (media) =>
-  catalogue.map((product) => toObject(product, withAltTexts(media)))
+function offersOf({ id, type: productType, offer, variantName = '', variants = {} }: Product): DemoOffer[] {
+  if (offer) return [toOffer(id, offer, { productType })]
+  return Object.entries(variants).map(([variant, each], position) =>
+    toOffer(`${id}_${position + 1}`, each, { productType, variant_of: id, variant, variant_name: variantName }),
+  )
+}
+
+export const demoOffers: readonly DemoOffer[] = catalogue.flatMap(offersOf)
+
+/** One picture for a simple product, one per variant in the order of the variants otherwise. */
+export function productPictures(media: MediaOf): Map<string, unknown> {
+  const pictureOf = ({ picture }: Offer) => withAltTexts(media)(picture)
+  return new Map(
+    catalogue.map(({ id, offer, variants = {} }) => [
+      id,
+      offer
+        ? pictureOf(offer)
+        : Object.fromEntries(Object.entries(variants).map(([name, variant]) => [name, pictureOf(variant)])),
+    ]),
+  )
+}

@@ -1,9 +1,8 @@
 import type { Field } from '../content/schema.ts'
 
 export const postCategories = ['Craft', 'Recipes', 'People', 'News']
-export const productTypes = ['Bread', 'Pastry', 'Cake', 'Coffee', 'Gift']
 
-/** The schemas of the collections and of the one integration, as `parseSchema` takes them. */
+/** The schemas of the collections, as `parseSchema` takes them. */
 export const demoSchemas = {
   Blog: {
     title: { type: 'text', required: true, maxLength: 120 },
@@ -39,17 +38,6 @@ export const demoSchemas = {
   Subscribers: {
     email: { type: 'text', required: true, private: true, maxLength: 254 },
     name: { type: 'text', maxLength: 80 },
-  },
-  // A customer searches for what a product is called and said to be, not for the ids and codes that come with it.
-  stripe: {
-    name: { type: 'variant', of: { type: 'text', maxLength: 120 }, required: true },
-    price: { type: 'variant', of: { type: 'decimal', min: 0 }, required: true },
-    description: { type: 'variant', of: { type: 'text', maxLength: 1000 } },
-    productImage: { type: 'variant', of: { type: 'image' } },
-    default_price: { type: 'variant', of: { type: 'text', maxLength: 120 }, required: true, searchable: false },
-    productType: { type: 'enum', values: productTypes, searchable: false },
-    currency: { type: 'text', maxLength: 3, searchable: false },
-    variantName: { type: 'text', private: true, maxLength: 40 },
   },
 } satisfies Record<string, Record<string, Field>>
 

@@ -12,20 +12,23 @@ import { type Authoring, type ContentWriter, writeContent } from '../store/chang
 import { insertContainer } from '../store/containers.ts'
 import {
   createGroup,
+  defaultDatabase,
   type Group,
   type GroupStore,
   listGroups,
   openContentOf,
   versionsKeptByDefault,
 } from '../store/groups.ts'
+import { listIntegrations } from '../store/integrations.ts'
 import { insertObjects } from '../store/objects.ts'
 import type { Store } from '../store/open.ts'
 import { createPreviewToken, previewLifeSeconds } from '../store/preview-tokens.ts'
 import { insertSite } from '../store/sites.ts'
 import { createUser } from '../store/users.ts'
-import { demoObjects, demoProducts, demoSchemas, demoSite } from './content.ts'
+import { demoObjects, demoOffers, demoSchemas, demoSite } from './content.ts'
 import { drawPicture, type PictureName, pictureNames } from './pictures.ts'
 import type { CollectionName } from './schemas.ts'
+import { openShop, type ShopDeps } from './shop.ts'
 import type { DemoObject, MediaOf } from './types.ts'
 
 const demoGroupName = 'Demo Bakery'
@@ -44,9 +47,7 @@ export interface Demo {
   priceIds: string[]
 }
 
-export interface SeedDeps {
-  store: Store
-  media: Media
+export interface SeedDeps extends ShopDeps {
   clock: Clock
 }
 
@@ -87,17 +88,6 @@ async function seedCollections(writer: ContentWriter, media: MediaOf) {
   return { collections, draftId }
 }
 
-const textsIn = (value: unknown): string[] =>
-  typeof value === 'string' ? [value] : Object.values(value as Record<string, string>)
-
-async function seedProducts(writer: ContentWriter, media: MediaOf): Promise<string[]> {
-  const schema = parseSchema(demoSchemas.stripe)
-  const integration = await insertContainer(writer, { kind: 'integration', name: 'stripe', schema })
-  const products = demoProducts(media)
-  await insertObjects(writer, integration, products.map(toNewObject(writer.nowMs)))
-  return products.flatMap(({ value }) => textsIn(value.default_price))
-}
-
 const authoringAt = (nowMs: number): Authoring => ({
   author: { id: null, name: 'demo', address: '' },
   verb: 'seed',
@@ -112,7 +102,8 @@ async function makeAdministrator(store: Store, nowMs: number): Promise<string> {
 }
 
 /** Makes a group with a whole bakery in it: site, content, products, pictures, a key, a token and a preview of a draft. */
-export async function seedDemo({ store, media, clock }: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
+export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
+  const { store, media, clock } = deps
   const nowMs = clock()
   const authoring = authoringAt(nowMs)
   const group = await createGroup(store, { name: demoGroupName, tier: 'pro' }, authoring)
@@ -120,13 +111,14 @@ export async function seedDemo({ store, media, clock }: SeedDeps): Promise<Omit<
   const pictures = await storePictures(media, group, groupStore, authoring)
   const content = await writeContent(groupStore, authoring, async (writer) => {
     const { collections, draftId } = await seedCollections(writer, pictures)
-    const priceIds = await seedProducts(writer, pictures)
     const site = await insertSite(writer, demoSite(collections as Record<CollectionName, string>, pictures))
     const { token } = await createPreviewToken(writer, { objectId: draftId, lifeSeconds: previewLifeSeconds.most })
-    return { siteId: site.id, collections, previewToken: token, priceIds }
+    return { siteId: site.id, collections, previewToken: token }
   })
+  await openShop(deps, groupStore, authoring, pictures)
   const { key } = await createApiKey(store, group.id, 'demo', authoring)
-  return { groupId: group.id, apiKey: key, adminToken: await makeAdministrator(store, nowMs), ...content }
+  const priceIds = demoOffers.flatMap(({ prices }) => prices.map(({ id }) => id))
+  return { groupId: group.id, apiKey: key, adminToken: await makeAdministrator(store, nowMs), ...content, priceIds }
 }
 
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json')
@@ -150,7 +142,9 @@ export async function findOrSeedDemo(
   const file = demoFile(dataDir)
   const demo: Demo | undefined = existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : undefined
   if (demo && groups.some(({ id }) => id === demo.groupId)) {
-    // A demo of version 0.1 has no administrator yet.
+    const group = await openContentOf(deps.store, { id: demo.groupId, database: defaultDatabase })
+    // A demo of version 0.3 has products, and nobody who sells them; one of version 0.1 has no administrator.
+    if ((await listIntegrations(group)).length === 0) await openShop(deps, group, authoringAt(deps.clock()))
     return { ...demo, adminToken: demo.adminToken ?? (await makeAdministrator(deps.store, deps.clock())) }
   }
   if (!groups.every(({ name }) => name === demoGroupName)) return undefined

@@ -18,11 +18,6 @@ export interface DemoObject {
   archived?: boolean
 }
 
-export interface DemoProduct extends DemoObject {
-  externalId: string
-  accountHandle: string
-}
-
 /** An article of the blog, as its author writes it. */
 export interface Post {
   title: string

@@ -17,6 +17,7 @@ import { mediaFoldersCheck } from './media-folders.ts'
 import { mediaStoreCheck } from './media-store.ts'
 import { nodeVersionCheck } from './node-version.ts'
 import { objectIndexCheck } from './object-index.ts'
+import { paymentsCheck } from './payments.ts'
 import { picturesCheck } from './pictures.ts'
 import { schemaVersionsCheck } from './schema-versions.ts'
 import { settingsCheck } from './settings.ts'
@@ -49,5 +50,6 @@ export const checks: readonly Check[] = [
   mediaFoldersCheck,
   picturesCheck,
   inboxCheck,
+  paymentsCheck,
   jobsCheck,
 ]

@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-interface LimitDeps {
+export interface LimitDeps {
   takeToken: (subject: string, limit: RateLimit) => RateDecision
   config: Pick<Config, 'rateLimits' | 'manageRateLimit'>
 }

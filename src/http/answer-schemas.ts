@@ -218,15 +218,26 @@ export const integrationListAnswer = success(
 
 export const previewAnswer = success(Type.Union([collectionObject, integrationObject]), exampleItem)
 
+export const checkoutAnswer = success(
+  Type.String({ format: 'uri', description: 'Where to send the customer.' }),
+  'https://checkout.stripe.com/c/pay/cs_test_a1b2c3',
+)
+
 const commonFailures: ErrorCode[] = ['ValidationError', 'Unauthorized', 'RateLimited', 'InternalError', 'Unavailable']
 
 const exampleMessages: Partial<Record<ErrorCode, string>> = {
   ValidationError: 'limit must be a whole number from 1 to 100.',
   Unauthorized: 'The API key is not valid.',
+  OriginNotAllowed: 'A checkout of this group may not return to https://elsewhere.example.',
   NotFound: 'There is no collection with this collectionId.',
+  ProductUnavailable: 'What the price "price_large" belongs to is not on sale.',
   PreviewExpired: 'This preview has expired. Share a new preview link.',
+  PayloadTooLarge: 'The body is too large.',
+  UnsupportedMediaType: 'Send the body as Content-Type: application/json.',
+  IdempotencyMismatch: 'This Idempotency-Key was used for another request. Use a new key for each request.',
   RateLimited: 'Too many requests. Wait the seconds in Retry-After and try again.',
   InternalError: internalErrorMessage,
+  ProviderError: 'The payment provider did not accept the checkout.',
   Unavailable: 'The service is busy. Try again in a moment.',
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
-const about = `Delivers a site's configuration, published content, products and previews to a website's server.
+const about = `Delivers a site's configuration, published content, products and previews to a website's server, and makes checkout sessions for it.
 
 Send the group's API key, bare, in the \`Authorization\` header. It is a server-side secret: never use it in a browser.
 

@@ -1,10 +1,12 @@
 import { collectionVerbs } from './collections.ts'
 import { groupVerbs } from './groups.ts'
+import { integrationVerbs } from './integrations.ts'
 import { jobVerbs } from './jobs.ts'
 import { keyVerbs } from './keys.ts'
 import { mediaVerbs } from './media.ts'
 import { memberVerbs } from './members.ts'
 import { objectVerbs } from './objects.ts'
+import { orderVerbs } from './orders.ts'
 import { previewVerbs } from './previews.ts'
 import { productVerbs } from './products.ts'
 import { recordVerbs } from './records.ts'
@@ -26,7 +28,9 @@ export const verbs: readonly Verb[] = [
   ...objectVerbs,
   ...versionVerbs,
   ...previewVerbs,
+  ...integrationVerbs,
   ...productVerbs,
+  ...orderVerbs,
   ...submissionVerbs,
   ...recordVerbs,
   ...jobVerbs,

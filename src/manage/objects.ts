@@ -3,11 +3,11 @@ import { parseListQuery } from '../content/list-query.ts'
 import { objectStatuses, reviewStates } from '../content/model.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import { AppError, notFound } from '../errors.ts'
+import { checkInput } from '../http/check-input.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
 import { findCollection, readByContainer } from '../store/containers.ts'
 import { listObjectsInState } from '../store/list-objects.ts'
 import { insertObjects, type NewObject } from '../store/objects.ts'
-import { checkInput } from './check-input.ts'
 import { collectionId, takeCollection } from './collections.ts'
 import {
   type ActedOn,

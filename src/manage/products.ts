@@ -5,19 +5,13 @@ import { objectStatuses } from '../content/model.ts'
 import { notFound } from '../errors.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
 import { changeObject } from '../store/change-objects.ts'
-import {
-  countObjects,
-  findContainerById,
-  findIntegration,
-  listContainers,
-  readByContainer,
-} from '../store/containers.ts'
+import { findContainerById, findIntegration, readByContainer } from '../store/containers.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { listObjectsInState } from '../store/list-objects.ts'
 import { accountFilter, findObject } from '../store/objects.ts'
 import { stateOf } from './object-actions.ts'
 import { state } from './objects.ts'
-import { id, listOf, productShape, showProduct, wholeList } from './shapes.ts'
+import { id, listOf, productShape, showProduct } from './shapes.ts'
 import { refuseStale } from './stale.ts'
 import { defineGroupVerb } from './verb.ts'
 
@@ -31,22 +25,6 @@ async function takeProduct(group: GroupStore, productId: string) {
 }
 
 export const productVerbs = [
-  defineGroupVerb({
-    name: 'integration list',
-    summary: 'Show the integrations of a group',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/integrations',
-    input: {},
-    answer: listOf(Type.Object({ _id: Type.String(), type: Type.String(), productCount: Type.Integer() })),
-    columns: ['_id', 'type', 'productCount'],
-    async run({ ctx }) {
-      const integrations = await listContainers(ctx.content, 'integration')
-      const counts = await countObjects(ctx.content)
-      return wholeList(
-        integrations.map(({ id: _id, name }) => ({ _id, type: name, productCount: counts.get(_id) ?? 0 })),
-      )
-    },
-  }),
   defineGroupVerb({
     name: 'product list',
     summary: 'Show the products of an integration, in every state',

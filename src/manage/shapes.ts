@@ -22,6 +22,16 @@ import { tiers } from '../tiers.ts'
 const exampleId = '66f0c0ffee0123456789abcd'
 export const id = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, description, examples: [exampleId] })
+/** What is sent and never shown again. The command line takes it from a variable or standard input, not from its arguments. */
+export const secret = (description: string, variable: string) =>
+  Type.String({
+    minLength: 8,
+    maxLength: 500,
+    pattern: '^[!-~]+$',
+    writeOnly: true,
+    description,
+    'x-variable': variable,
+  })
 export const ownId = Type.String({ examples: [exampleId] })
 export const moment = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })
 export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -152,6 +162,7 @@ export const siteShape = Type.Object({
   ),
   allowedOrigins: Type.Array(Type.String()),
   allowedRecipients: Type.Array(Type.String()),
+  shippingCountries: Type.Array(Type.String()),
   version: Type.Integer(),
   createdAt: moment,
   updatedAt: moment,
@@ -164,6 +175,7 @@ export const showSite = (site: StoredSite): Static<typeof siteShape> => ({
   settings: site.settings,
   allowedOrigins: site.privateSettings.allowedOrigins ?? [],
   allowedRecipients: site.privateSettings.allowedRecipients ?? [],
+  shippingCountries: site.privateSettings.shippingCountries ?? [],
   version: site.version,
   createdAt: toIso(site.createdMs),
   updatedAt: toIso(site.updatedMs),

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { countries } from '../content/countries.ts'
 import { mergeParts } from '../content/merge.ts'
 import type { StoredSite } from '../content/model.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
@@ -23,17 +24,23 @@ const site = {
   settings,
   allowedOrigins: addresses('Where a checkout may return to, such as https://shop.example. Empty: everywhere.'),
   allowedRecipients: addresses('Who may get contact e-mails. Empty: everybody.'),
+  shippingCountries: Type.Array(Type.String({ maxLength: 2 }), {
+    maxItems: countries.length,
+    uniqueItems: true,
+    description: 'Where a checkout may send goods to, by ISO codes such as CA. Empty: to the usual countries.',
+  }),
 }
 const parts = Type.Partial(Type.Object(site)).properties
 
-type Lists = Partial<Pick<Static<typeof siteShape>, 'allowedOrigins' | 'allowedRecipients'>>
+type Lists = Partial<Pick<Static<typeof siteShape>, 'allowedOrigins' | 'allowedRecipients' | 'shippingCountries'>>
 
 /** An empty list is no list. */
 function withLists(before: StoredSite['privateSettings'], lists: Lists): StoredSite['privateSettings'] {
-  const { allowedOrigins = before.allowedOrigins, allowedRecipients = before.allowedRecipients } = lists
+  const { allowedOrigins, allowedRecipients, shippingCountries } = { ...before, ...lists }
   return {
     ...(allowedOrigins?.length && { allowedOrigins }),
     ...(allowedRecipients?.length && { allowedRecipients }),
+    ...(shippingCountries?.length && { shippingCountries }),
   }
 }
 

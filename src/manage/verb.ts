@@ -1,8 +1,10 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
 import { AppError, invalid } from '../errors.ts'
+import { checkInput } from '../http/check-input.ts'
 import type { Media } from '../media/media.ts'
 import type { Upload } from '../media/receive.ts'
+import type { Payments } from '../payments/payments.ts'
 import { type GroupRole, reaches } from '../roles.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
 import {
@@ -14,7 +16,6 @@ import {
   refuseDeleting,
 } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
-import { checkInput } from './check-input.ts'
 import { id } from './shapes.ts'
 
 /** Who manages: a user of the API by a token, or somebody at the machine's own terminal. */
@@ -34,6 +35,7 @@ export interface Actor {
 export interface ManageDeps {
   store: Store
   media: Media
+  payments: Payments
   clock: Clock
 }
 
@@ -216,5 +218,6 @@ export async function runVerb(
     nowMs,
     versionsKept: 0,
   }
-  return verb.run({ store: deps.store, media: deps.media, actor, nowMs, authoring, upload }, input)
+  const { store, media, payments } = deps
+  return verb.run({ store, media, payments, actor, nowMs, authoring, upload }, input)
 }

@@ -38,6 +38,8 @@ export const contentChangeTypes = [
   'preview.created', 'preview.revoked',
   'media.created', 'media.updated', 'media.deleted',
   'job.retried', 'job.cancelled',
+  'account.connected', 'account.updated', 'account.disconnected', 'account.synced',
+  'order.created', 'order.updated',
 ] as const // biome-ignore format: one line for each subject reads better
 
 export type ContentChangeType = (typeof contentChangeTypes)[number]

@@ -2,6 +2,7 @@ import type { StoredObject } from '../content/model.ts'
 import { objectsPerRead, selectObjectsAfter } from './each-object.ts'
 import type { GroupStore } from './groups.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
+import { type Order, toOrder } from './orders.ts'
 import type { ObjectVersionRow } from './tables.ts'
 import { type ObjectVersion, toVersion } from './versions.ts'
 
@@ -61,6 +62,24 @@ export async function* eachExportedRow(group: GroupStore, containerId: string): 
     }
     const end = objects.at(-1)
     if (!end || objects.length < objectsPerRead) return
+    last = end.id
+  }
+}
+
+/** All orders of a group in the order of ids, a few in memory at a time. */
+export async function* eachExportedOrder({ groupId, database }: GroupStore): AsyncGenerator<Order> {
+  for (let last = ''; ; ) {
+    const rows = await database.read
+      .selectFrom('orders')
+      .selectAll()
+      .where('group_id', '=', groupId)
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(objectsPerRead)
+      .execute()
+    yield* rows.map(toOrder)
+    const end = rows.at(-1)
+    if (!end || rows.length < objectsPerRead) return
     last = end.id
   }
 }

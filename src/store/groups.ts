@@ -198,6 +198,7 @@ export async function deleteGroupRow(store: Store, group: Group, authoring: Auth
     await db.deleteFrom('api_keys').where('group_id', '=', group.id).execute()
     await db.deleteFrom('memberships').where('group_id', '=', group.id).execute()
     await db.deleteFrom('admin_tokens').where('group_id', '=', group.id).execute()
+    await db.deleteFrom('integration_places').where('group_id', '=', group.id).execute()
     await db.deleteFrom('groups').where('id', '=', group.id).execute()
     record({ type: 'group.deleted', groupId: group.id, subjectId: group.id, note: group.name })
   })
@@ -215,7 +216,9 @@ export async function reopenContent({ groupId, database }: GroupStore): Promise<
 /** All but the mark that says that it is closed: who still writes, hours later, must find it. */
 const contentTables = [
   'objects', 'preview_tokens', 'sites', 'changes', 'containers', 'media', 'media_files', 'jobs',
-] as const // biome-ignore format: one line reads better
+  'secrets', 'integrations', 'catalogue_products', 'catalogue_prices', 'catalogue_objects', 'catalogue_pictures',
+  'provider_events', 'orders', 'idempotency_keys', 'sandbox_objects',
+] as const // biome-ignore format: a few lines read better
 
 /** Removes all content of a group, a part at a time, so that nobody waits long and an interruption loses nothing. */
 export async function deleteContent(group: GroupStore, nowMs: number, onProgress: (deleted: number) => void) {

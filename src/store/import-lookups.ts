@@ -1,8 +1,9 @@
 import type { GroupStore } from './groups.ts'
+import { type Order, toOrder } from './orders.ts'
 
 /** What an import asks before it writes. */
 
-export type ImportedTable = 'sites' | 'containers' | 'objects' | 'media' | 'media_files'
+export type ImportedTable = 'sites' | 'containers' | 'objects' | 'media' | 'media_files' | 'orders'
 
 /** Ids are unique in a database: those that another group has cannot be this group's. */
 export async function findIdsOfOthers(
@@ -36,11 +37,27 @@ export async function findByExternalIds(
     .execute()
 }
 
+/** The orders of these sessions, of whichever account. */
+export async function findOrdersBySessions(
+  { groupId, database }: GroupStore,
+  sessionIds: readonly string[],
+): Promise<Order[]> {
+  if (sessionIds.length === 0) return []
+  const rows = await database.read
+    .selectFrom('orders')
+    .selectAll()
+    .where('group_id', '=', groupId)
+    .where('session_id', 'in', sessionIds)
+    .execute()
+  return rows.map(toOrder)
+}
+
 export interface ContentCounts {
   sites: number
   containers: number
   objects: number
   libraryItems: number
+  orders: number
 }
 
 export async function countContent({ groupId, database }: GroupStore): Promise<ContentCounts> {
@@ -57,6 +74,7 @@ export async function countContent({ groupId, database }: GroupStore): Promise<C
     containers: await count('containers'),
     objects: await count('objects'),
     libraryItems: await count('media'),
+    orders: await count('orders'),
   }
 }
 

@@ -5,7 +5,8 @@ import { type ListedContainer, schemaText } from './containers.ts'
 import type { WholeObject } from './export-rows.ts'
 import { inBatches } from './in-batches.ts'
 import { insertRows } from './objects.ts'
-import type { ObjectRow, ObjectVersionRow } from './tables.ts'
+import type { Order } from './orders.ts'
+import type { ObjectRow, ObjectVersionRow, OrderRow } from './tables.ts'
 import type { ObjectVersion } from './versions.ts'
 
 /** What comes from elsewhere with its ids, versions and dates. All of it was checked before. */
@@ -69,6 +70,22 @@ const versionRow = (groupId: string, version: ImportedVersion): ObjectVersionRow
   change: version.change,
 })
 
+export function orderRow(groupId: string, order: Order): OrderRow {
+  const { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId } = order
+  const data = { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId }
+  return {
+    id: order.id,
+    group_id: groupId,
+    type: order.type,
+    account_handle: order.accountHandle,
+    session_id: order.sessionId,
+    status: order.status,
+    data: JSON.stringify(data),
+    created_ms: order.createdMs,
+    updated_ms: order.updatedMs,
+  }
+}
+
 export async function insertImportedSite(writer: ContentWriter, site: StoredSite): Promise<void> {
   await writer.db.insertInto('sites').values(siteRow(writer.group.groupId, site)).execute()
   writer.record({ type: 'site.created', subjectId: site.id, version: site.version, note: site.name })
@@ -109,4 +126,10 @@ export async function insertImportedVersions(
       .onConflict((conflict) => conflict.columns(['object_id', 'version']).doNothing())
       .execute()
   }
+}
+
+export async function insertImportedOrders(writer: ContentWriter, orders: readonly Order[]): Promise<void> {
+  const rows = orders.map((order) => orderRow(writer.group.groupId, order))
+  for (const batch of inBatches(rows)) await writer.db.insertInto('orders').values(batch).execute()
+  for (const { id, status } of orders) writer.record({ type: 'order.created', subjectId: id, note: status })
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import type { Database } from './database.ts'
@@ -47,10 +48,14 @@ export interface NewJob {
   payload: object
   /** Not before this moment; at once where it is not given. */
   runAtMs?: number
+  /** What it is about: where the same is still waiting to be begun, that one will do. */
+  topic?: string
 }
 
 /** Written in the transaction of what causes it: there is no job without its cause, and no cause without its job. */
-export async function insertJob(writer: ContentWriter, { kind, payload, runAtMs }: NewJob): Promise<string> {
+export async function insertJob(writer: ContentWriter, { kind, payload, runAtMs, topic }: NewJob): Promise<string> {
+  const waiting = topic === undefined ? undefined : await findWaitingJob(writer, kind, topic)
+  if (waiting) return waiting.id
   const id = makeId()
   const row: JobRow = {
     id,
@@ -61,12 +66,24 @@ export async function insertJob(writer: ContentWriter, { kind, payload, runAtMs 
     due_ms: runAtMs ?? writer.nowMs,
     attempts: 0,
     worker: null,
+    topic: topic ?? null,
     problem: null,
     created_ms: writer.nowMs,
     finished_ms: null,
   }
   await writer.db.insertInto('jobs').values(row).execute()
   return id
+}
+
+async function findWaitingJob({ db, group }: ContentWriter, kind: string, topic: string) {
+  return db
+    .selectFrom('jobs')
+    .select('id')
+    .where('group_id', '=', group.groupId)
+    .where('kind', '=', kind)
+    .where('topic', '=', topic)
+    .where('state', '=', sql.lit('waiting')) // as it stands in the index
+    .executeTakeFirst()
 }
 
 export async function findJob({ groupId, database }: GroupStore, id: string): Promise<Job | undefined> {

@@ -20,6 +20,8 @@ export const accountFilter = (handle: string): Filter => ({
 })
 
 export interface NewObject {
+  /** Made here and now where it is not given. */
+  id?: string
   value: Record<string, unknown>
   publishMs?: number
   archived?: boolean
@@ -53,7 +55,7 @@ export function toStoredObject(row: Pick<ObjectRow, (typeof objectColumns)[numbe
 function toRow({ group, author, nowMs }: ContentWriter, container: Container, input: NewObject): ObjectRow {
   checkObjectValue(container.schema, group.groupId, input.value)
   return {
-    id: makeId(),
+    id: input.id ?? makeId(),
     group_id: group.groupId,
     container_id: container.id,
     external_id: input.externalId ?? null,

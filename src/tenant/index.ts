@@ -2,16 +2,18 @@ import type { FastifyInstance } from 'fastify'
 import { type AdmissionDeps, admitTenants } from '../http/admission.ts'
 import type { Endpoint, EndpointDeps } from '../http/endpoint.ts'
 import { collectionObjects } from './collection-objects.ts'
+import { createCheckoutSession } from './create-checkout-session.ts'
 import { integrationObjects } from './integration-objects.ts'
 import { preview } from './preview.ts'
 import { siteDetails } from './site-details.ts'
 
 /** spec §4, in its order. */
-const routes: readonly [method: 'GET', url: string, endpoint: Endpoint][] = [
+const routes: readonly [method: 'GET' | 'POST', url: string, endpoint: Endpoint][] = [
   ['GET', '/tenant/siteDetails', siteDetails],
   ['GET', '/tenant/collectionObjects', collectionObjects],
   ['GET', '/tenant/integrationObjects', integrationObjects],
   ['GET', '/tenant/preview', preview],
+  ['POST', '/tenant/createCheckoutSession', createCheckoutSession],
 ]
 
 export function registerTenantRoutes(app: FastifyInstance, deps: EndpointDeps & AdmissionDeps): void {

@@ -15,6 +15,7 @@ import {
 import { findObjects } from '../store/objects.ts'
 import { findSite, updateSite } from '../store/sites.ts'
 import { addItems, mergeItems } from './apply-library.ts'
+import { addOrders, mergeOrders } from './apply-orders.ts'
 import type { ImportStep, ObjectsStep } from './import-steps.ts'
 import { hasSameSchema, underSchema } from './schemas.ts'
 
@@ -47,6 +48,8 @@ export const addStep: ApplyStep = async (writer, step) => {
     await insertImportedVersions(writer, step.versions)
   } else if (step.kind === 'library') {
     await addItems(writer, step.items)
+  } else if (step.kind === 'orders') {
+    await addOrders(writer, step.orders)
   }
 }
 
@@ -133,5 +136,6 @@ export function createMerger(addressLifeMs: number): ApplyStep {
     else if (step.kind === 'objects' && container) await mergeObjects(writer, step, container)
     else if (step.kind === 'containerEnd' && container) await mergeOthers(writer, container)
     else if (step.kind === 'library') await mergeItems(writer, step.items, addressLifeMs)
+    else if (step.kind === 'orders') await mergeOrders(writer, step.orders)
   }
 }

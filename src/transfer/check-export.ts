@@ -4,15 +4,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalid } from '../errors.ts'
 import { createLineChecker } from './check-lines.ts'
-import {
-  type Counts,
-  type EndLine,
-  type ExportLine,
-  exportFormat,
-  formatWithoutLibrary,
-  type HeadLine,
-  linesFile,
-} from './export-format.ts'
+import { type Counts, type EndLine, type ExportLine, type HeadLine, knownFormats, linesFile } from './export-format.ts'
 import { readForm } from './line-forms.ts'
 import { type Line, readLines } from './line-reader.ts'
 import { createProblemList, type ProblemList } from './problem-list.ts'
@@ -47,9 +39,9 @@ function readHead(file: string, { bytes }: Line): HeadLine {
   const problems = createProblemList()
   const line = parseLine(problems, 'line 1', bytes)
   const format = /^\{"type":"sluice-export","format":(\d+)/.exec(bytes.toString('latin1', 0, 100))?.[1]
-  if (format !== undefined && ![formatWithoutLibrary, exportFormat].includes(Number(format))) {
+  if (format !== undefined && !knownFormats.includes(Number(format))) {
     throw invalid(
-      `${file} has the format ${format}, and this Sluice reads ${formatWithoutLibrary} and ${exportFormat}. Use the Sluice that wrote it, or a newer one.`,
+      `${file} has the format ${format}, and this Sluice reads ${knownFormats.join(', ')}. Use the Sluice that wrote it, or a newer one.`,
     )
   }
   problems.refuse(`${file} is not an export of Sluice.`)

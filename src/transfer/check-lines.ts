@@ -12,6 +12,7 @@ import {
   type MediaLine,
   noCounts,
   type ObjectLine,
+  type OrderLine,
   type VersionLine,
 } from './export-format.ts'
 import type { ProblemList } from './problem-list.ts'
@@ -27,8 +28,9 @@ const mayFollow: Readonly<Record<LineType, readonly LineType[]>> = {
   object: [...containers, 'object', 'version'],
   version: ['object', 'version'],
   libraryItem: [...anyContent, 'libraryItem'],
-  media: [...anyContent, 'libraryItem', 'media'],
-  end: [...anyContent, 'libraryItem', 'media'],
+  order: [...anyContent, 'libraryItem', 'order'],
+  media: [...anyContent, 'libraryItem', 'order', 'media'],
+  end: [...anyContent, 'libraryItem', 'order', 'media'],
 }
 
 interface CheckedContainer {
@@ -49,6 +51,7 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
   let previous: LineType = 'sluice-export'
   let container: CheckedContainer = { schema: undefined, lastId: '', products: new Set() }
   let object = { version: 0, lastVersion: 0 }
+  const sessions = new Set<string>()
   let lastKey = ''
 
   function takeId(place: string, id: string): void {
@@ -86,6 +89,12 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
     object.lastVersion = version
   }
 
+  function checkOrder(place: string, { integrationType, accountHandle, sessionId }: OrderLine): void {
+    const session = JSON.stringify([integrationType, accountHandle, sessionId])
+    if (sessions.has(session)) problems.add(place, `the session ${sessionId} stands here more than once`)
+    sessions.add(session)
+  }
+
   async function checkMedia(place: string, line: MediaLine): Promise<void> {
     if (line.key <= lastKey) problems.add(place, `media must stand in the order of keys; ${line.key} does not`)
     lastKey = line.key
@@ -100,6 +109,7 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
     else if (line.type === 'object') checkObject(place, line)
     else if (line.type === 'version') checkVersion(place, line)
     else if (line.type === 'libraryItem') for (const problem of problemsOfItem(line)) problems.add(place, problem)
+    else if (line.type === 'order') checkOrder(place, line)
     else if (line.type === 'media') await checkMedia(place, line)
   }
 

@@ -1,16 +1,20 @@
 import type { Container, ContainerSettings, ReviewState, StoredSite } from '../content/model.ts'
 import type { Field, MediaType } from '../content/schema.ts'
 import type { Derivative } from '../store/media-files.ts'
+import type { Order } from '../store/orders.ts'
 
 /**
  * A group as a folder: `group.ndjson` with one JSON object on each line, and its files below `media/`. The lines stand in
  * this order: the head; sites; containers, each followed by its objects in the order of their ids, each object followed by
- * its former versions; the items of the media library; files; the end. Ids are kept, because answers and media keys contain
- * them. Nothing secret is in it.
+ * its former versions; the items of the media library; orders in the order of their ids; files; the end. Ids are kept,
+ * because answers and media keys contain them. Nothing secret is in it, nor anything of the accounts at payment providers:
+ * products and orders name theirs by its handle.
  */
-export const exportFormat = 2
+export const exportFormat = 3
 /** What versions before 0.3 wrote: there was no library, and content pointed to files themselves. */
 export const formatWithoutLibrary = 1
+/** All that can be read. What version 0.3 wrote has the format 2: nothing was sold yet. */
+export const knownFormats: readonly number[] = [formatWithoutLibrary, 2, exportFormat]
 export const linesFile = 'group.ndjson'
 export const mediaFolder = 'media'
 
@@ -100,6 +104,15 @@ export interface LibraryItemLine {
   }
 }
 
+/** What was bought. The account may be one that is not connected here. */
+export interface OrderLine extends Omit<Order, 'type' | 'createdMs' | 'updatedMs'> {
+  type: 'order'
+  /** The provider, as in an integration's name. */
+  integrationType: string
+  createdAt: string
+  updatedAt: string
+}
+
 /** A file as it lies below `media/`. */
 export interface MediaLine {
   type: 'media'
@@ -116,13 +129,15 @@ export interface Counts {
   objects: number
   versions: number
   libraryItems: number
+  orders: number
   media: number
 }
 
-export interface EndLine extends Omit<Counts, 'libraryItems'> {
+/** Not in formats that knew nothing of them. */
+type LaterCounts = 'libraryItems' | 'orders'
+
+export interface EndLine extends Omit<Counts, LaterCounts>, Partial<Pick<Counts, LaterCounts>> {
   type: 'end'
-  /** Not in the format without a library. */
-  libraryItems?: number
   /** Of the whole file, this line included. */
   lines: number
   /** Of all bytes before this line. */
@@ -136,6 +151,7 @@ export type ExportLine =
   | ObjectLine
   | VersionLine
   | LibraryItemLine
+  | OrderLine
   | MediaLine
   | EndLine
 export type LineType = ExportLine['type']
@@ -147,6 +163,7 @@ export const noCounts = (): Counts => ({
   objects: 0,
   versions: 0,
   libraryItems: 0,
+  orders: 0,
   media: 0,
 })
 
@@ -157,6 +174,7 @@ const countNames: Partial<Record<LineType, keyof Counts>> = {
   object: 'objects',
   version: 'versions',
   libraryItem: 'libraryItems',
+  order: 'orders',
   media: 'media',
 }
 

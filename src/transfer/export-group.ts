@@ -6,14 +6,22 @@ import { pipeline } from 'node:stream/promises'
 import { conflict } from '../errors.ts'
 import type { MediaStorage } from '../media/storage.ts'
 import { countObjects, listContainers } from '../store/containers.ts'
-import { eachExportedRow } from '../store/export-rows.ts'
+import { eachExportedOrder, eachExportedRow } from '../store/export-rows.ts'
 import { type Group, type GroupStore, openContentOf } from '../store/groups.ts'
 import { eachItem } from '../store/media.ts'
 import type { Store } from '../store/open.ts'
 import { listSites } from '../store/sites.ts'
 import { fillFolder } from './export-folder.ts'
 import { type Counts, linesFile, type MediaLine, mediaFolder } from './export-format.ts'
-import { containerLine, headLine, libraryItemLine, objectLine, siteLine, versionLine } from './export-lines.ts'
+import {
+  containerLine,
+  headLine,
+  libraryItemLine,
+  objectLine,
+  orderLine,
+  siteLine,
+  versionLine,
+} from './export-lines.ts'
 import { createLineWriter, type LineWriter } from './line-writer.ts'
 import type { OnProgress } from './progress.ts'
 
@@ -39,6 +47,10 @@ async function writeContent(lines: LineWriter, group: GroupStore, onProgress: On
 
 async function writeLibrary(lines: LineWriter, group: GroupStore): Promise<void> {
   for await (const item of eachItem(group)) await lines.write(libraryItemLine(item))
+}
+
+async function writeOrders(lines: LineWriter, group: GroupStore): Promise<void> {
+  for await (const order of eachExportedOrder(group)) await lines.write(orderLine(order))
 }
 
 /** Copies one file and tells what was copied; undefined for one that was deleted meanwhile. */
@@ -98,6 +110,7 @@ export async function exportGroup(deps: ExportDeps, group: Group, folder: string
         const content = { groupId, database: { ...database, read } }
         await writeContent(lines, content, deps.onProgress)
         await writeLibrary(lines, content)
+        await writeOrders(lines, content)
       })
       await writeMedia(lines, group, draft, deps)
       await lines.finish()

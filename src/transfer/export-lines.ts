@@ -4,6 +4,7 @@ import type { ListedContainer } from '../store/containers.ts'
 import type { WholeObject } from '../store/export-rows.ts'
 import type { Group } from '../store/groups.ts'
 import type { MediaItem } from '../store/media.ts'
+import type { Order } from '../store/orders.ts'
 import type { ObjectVersion } from '../store/versions.ts'
 import {
   type ContainerLine,
@@ -11,6 +12,7 @@ import {
   type HeadLine,
   type LibraryItemLine,
   type ObjectLine,
+  type OrderLine,
   type SiteLine,
   type VersionLine,
 } from './export-format.ts'
@@ -90,3 +92,25 @@ export function libraryItemLine({ type, createdMs, updatedMs, file, ...item }: M
     file: { ...facts, createdAt: toIso(fileCreatedMs) },
   }
 }
+
+export const orderLine = (order: Order): OrderLine => ({
+  type: 'order',
+  id: order.id,
+  integrationType: order.type,
+  accountHandle: order.accountHandle,
+  sessionId: order.sessionId,
+  status: order.status,
+  mode: order.mode,
+  currency: order.currency,
+  subtotal: order.subtotal,
+  total: order.total,
+  email: order.email,
+  name: order.name,
+  phone: order.phone,
+  shipping: order.shipping,
+  lines: order.lines,
+  paymentId: order.paymentId,
+  siteId: order.siteId,
+  createdAt: toIso(order.createdMs),
+  updatedAt: toIso(order.updatedMs),
+})

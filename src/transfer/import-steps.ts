@@ -5,6 +5,7 @@ import { conflict } from '../errors.ts'
 import type { WholeObject } from '../store/export-rows.ts'
 import type { ImportedContainer, ImportedVersion } from '../store/import-rows.ts'
 import type { MediaItem } from '../store/media.ts'
+import type { Order } from '../store/orders.ts'
 import type { CheckedExport } from './check-export.ts'
 import {
   type ExportLine,
@@ -14,7 +15,7 @@ import {
   type ObjectLine,
   type VersionLine,
 } from './export-format.ts'
-import { containerOf, mediaOf, objectOf, siteOf, versionOf } from './line-models.ts'
+import { containerOf, mediaOf, objectOf, orderOf, siteOf, versionOf } from './line-models.ts'
 import { readLines } from './line-reader.ts'
 import { makeLibrary } from './make-library.ts'
 
@@ -26,6 +27,7 @@ export type ImportStep =
   /** All objects of the container have come by. */
   | { kind: 'containerEnd'; place: string; container: ImportedContainer }
   | LibraryStep
+  | OrdersStep
   | { kind: 'media'; place: string; media: MediaLine }
 
 export interface ObjectsStep {
@@ -40,6 +42,11 @@ export interface ObjectsStep {
 export interface LibraryStep {
   kind: 'library'
   items: { media: MediaItem; place: string }[]
+}
+
+export interface OrdersStep {
+  kind: 'orders'
+  orders: (Order & { place: string })[]
 }
 
 const linesPerStep = 500
@@ -86,11 +93,15 @@ function addLine(open: OpenContainer, place: string, line: ObjectLine | VersionL
   }
 }
 
-/** Items are small: so many are never more than a step may be. */
+/** Items and orders are small: so many are never more than a step may be. */
 const itemsPerStep = 100
 
 function* takeItems(items: LibraryStep['items']): Generator<LibraryStep> {
   if (items.length > 0) yield { kind: 'library', items: items.splice(0) }
+}
+
+function* takeOrders(orders: OrdersStep['orders']): Generator<OrdersStep> {
+  if (orders.length > 0) yield { kind: 'orders', orders: orders.splice(0) }
 }
 
 function* takeStep(open: OpenContainer): Generator<ImportStep> {
@@ -108,6 +119,7 @@ function* closeContainer(open: OpenContainer | undefined, place: string): Genera
 async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportStep> {
   let open: OpenContainer | undefined
   const items: LibraryStep['items'] = []
+  const orders: OrdersStep['orders'] = []
   for await (const { place, line, size } of readCheckedLines(checked)) {
     if (line.type === 'object' || line.type === 'version') {
       if (!open) continue // the check has refused such a file
@@ -119,6 +131,8 @@ async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportS
     open = undefined
     if (line.type === 'libraryItem') items.push({ media: mediaOf(line), place })
     if (line.type !== 'libraryItem' || items.length === itemsPerStep) yield* takeItems(items)
+    if (line.type === 'order') orders.push({ ...orderOf(line), place })
+    if (line.type !== 'order' || orders.length === itemsPerStep) yield* takeOrders(orders)
     if (line.type === 'site') yield { kind: 'site', place, site: siteOf(line) }
     else if (line.type === 'media') yield { kind: 'media', place, media: line }
     else if (line.type === 'collection' || line.type === 'integration') {
@@ -129,6 +143,7 @@ async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportS
   }
   yield* closeContainer(open, 'the end')
   yield* takeItems(items)
+  yield* takeOrders(orders)
 }
 
 /** All of an export in parts, in its order. An old one gets the library that it would have today. */

@@ -1,11 +1,12 @@
 import { type ContainerSettings, reviewStates, submissionTypes } from '../content/model.ts'
 import { parseDateTime } from '../content/moments.ts'
+import { orderStatuses } from '../content/orders.ts'
 import { isRecord, mediaTypes } from '../content/schema.ts'
 import { type Check, count, flag, listOf, memberPath, must, text, textThatMust } from '../content/shapes.ts'
 import { isStorableText } from '../content/validate.ts'
 import { idPattern } from '../ids.ts'
 import { isTier, tiers } from '../tiers.ts'
-import { type ExportLine, exportFormat, formatWithoutLibrary, type LineType } from './export-format.ts'
+import { type ExportLine, knownFormats, type LineType } from './export-format.ts'
 import { storageProblem } from './storable-json.ts'
 
 /** What each kind of line must look like. What its content must be, beyond that, is for `check-export.ts`. */
@@ -43,6 +44,7 @@ const indexedText = textThatMust(
   `be a text of at most ${maxIndexedBytes} bytes`,
   (value) => Buffer.byteLength(value) <= maxIndexedBytes && isStorableText(value),
 )
+const anyText = textThatMust('be a text that can be stored', isStorableText)
 const sha256 = textThatMust('be a SHA-256 of 64 hex digits', (value) => /^[0-9a-f]{64}$/.test(value))
 
 const orNull =
@@ -121,13 +123,46 @@ const libraryFile = membersOnly({
   createdAt: moment,
 })
 
+const amount = textThatMust('be an amount such as 12.50', (value) => /^-?\d{1,20}(\.\d{1,20})?$/.test(value))
+const textOrNull = orNull(anyText)
+const shipping = membersOnly({
+  name: textOrNull,
+  address: membersOnly({
+    line1: textOrNull,
+    line2: textOrNull,
+    city: textOrNull,
+    state: textOrNull,
+    postalCode: textOrNull,
+    country: textOrNull,
+  }),
+})
+const order = membersOnly({
+  type: text,
+  id,
+  integrationType: indexedText,
+  accountHandle: indexedText,
+  sessionId: indexedText,
+  status: oneOf(orderStatuses),
+  mode: oneOf(['payment', 'subscription']),
+  currency: anyText,
+  subtotal: amount,
+  total: amount,
+  email: textOrNull,
+  name: textOrNull,
+  phone: textOrNull,
+  shipping: orNull(shipping),
+  lines: listOf(
+    membersOnly({ description: anyText, priceId: textOrNull, productId: textOrNull, quantity: count, amount }),
+  ),
+  paymentId: textOrNull,
+  siteId: textOrNull,
+  ...dates,
+})
+
 const forms: Readonly<Record<LineType, Check>> = {
   'sluice-export': membersOnly({
     type: text,
-    format: must(
-      `be ${formatWithoutLibrary} or ${exportFormat}`,
-      (value) => value === formatWithoutLibrary || value === exportFormat,
-    ),
+    format: must(`be one of ${knownFormats.join(', ')}`, (value) => knownFormats.includes(value as number)),
     groupId: id,
     name,
     tier: textThatMust(`be one of ${tiers.join(', ')}`, isTier),
@@ -183,6 +218,7 @@ const forms: Readonly<Record<LineType, Check>> = {
     ...dates,
     file: libraryFile,
   }),
+  order,
   media: membersOnly({ type: text, key: text, bytes: count, sha256 }),
   end: membersOnly(
     {
@@ -194,10 +230,11 @@ const forms: Readonly<Record<LineType, Check>> = {
       objects: count,
       versions: count,
       libraryItems: count,
+      orders: count,
       media: count,
       sha256,
     },
-    ['libraryItems'],
+    ['libraryItems', 'orders'],
   ),
 }
 

@@ -5,7 +5,8 @@ import type { WholeObject } from '../store/export-rows.ts'
 import type { ImportedContainer, ImportedVersion } from '../store/import-rows.ts'
 import type { MediaItem } from '../store/media.ts'
 import type { Derivative } from '../store/media-files.ts'
-import type { ContainerLine, LibraryItemLine, ObjectLine, SiteLine, VersionLine } from './export-format.ts'
+import type { Order } from '../store/orders.ts'
+import type { ContainerLine, LibraryItemLine, ObjectLine, OrderLine, SiteLine, VersionLine } from './export-format.ts'
 
 /** Lines that were checked, as the content that they stand for. */
 
@@ -75,3 +76,9 @@ export const mediaOf = (line: LibraryItemLine): MediaItem => {
     file: { ...file, derivatives: derivatives.map(derivativeOf), createdMs: toMs(createdAt) },
   }
 }
+
+export const orderOf = ({ type: _, integrationType, createdAt, updatedAt, ...order }: OrderLine): Order => ({
+  ...order,
+  type: integrationType,
+  ...datesOf({ createdAt, updatedAt }),
+})

@@ -8,6 +8,7 @@ import { type FoundObject, findObjects } from '../store/objects.ts'
 import { findSite } from '../store/sites.ts'
 import type { ImportStep, ObjectsStep } from './import-steps.ts'
 import { planItems } from './plan-library.ts'
+import { planOrders } from './plan-orders.ts'
 import type { ProblemList } from './problem-list.ts'
 import { hasSameSchema, underSchema } from './schemas.ts'
 import { judgeContainer, judgeObject, judgeSite, type Tally } from './tally.ts'
@@ -94,6 +95,7 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
     else if (step.kind === 'container') await lookAtContainer(step.place, step.container)
     else if (step.kind === 'objects') await lookAtObjects(step)
     else if (step.kind === 'library') await planItems(group, step, tally.libraryItems, problems)
+    else if (step.kind === 'orders') await planOrders(group, step, tally.orders, problems)
     else if (step.kind === 'containerEnd' && schemaChange) await lookAtOthers(schemaChange)
   }
 }

@@ -7,7 +7,7 @@ import {
   findIdsOfOthers,
   type ImportedTable,
 } from '../store/import-lookups.ts'
-import { containerRow, objectRow, siteRow } from '../store/import-rows.ts'
+import { containerRow, objectRow, orderRow, siteRow } from '../store/import-rows.ts'
 import type { CheckedExport } from './check-export.ts'
 import { digestOfStored } from './import-media.ts'
 import { type ImportStep, readSteps } from './import-steps.ts'
@@ -38,6 +38,7 @@ function idsIn(step: ImportStep): PlacedIds[] {
   if (step.kind === 'site') return [['sites', [{ id: step.site.id, place: step.place }]]]
   if (step.kind === 'container') return [['containers', [{ id: step.container.id, place: step.place }]]]
   if (step.kind === 'objects') return [['objects', step.objects]]
+  if (step.kind === 'orders') return [['orders', step.orders]]
   if (step.kind !== 'library') return []
   return [
     ['media', step.items.map(({ media, place }) => ({ id: media.id, place }))],
@@ -78,19 +79,26 @@ function createLeftoverPlanner(group: GroupStore | undefined, tally: Tally) {
       )
     else if (step.kind === 'library')
       add(tally.libraryItems, step.items.length, group ? await countSameItems(group, step.items) : 0)
+    else if (step.kind === 'orders')
+      await count(
+        tally.orders,
+        'orders',
+        step.orders.map((order) => orderRow(groupId, order)),
+      )
   }
 }
 
 const isHere = ({ changed, equal }: TallyCounts): number => changed + equal
 
 async function countOnlyHere(group: GroupStore | undefined, tally: Tally): Promise<ContentCounts> {
-  if (!group) return { sites: 0, containers: 0, objects: 0, libraryItems: 0 }
+  if (!group) return { sites: 0, containers: 0, objects: 0, libraryItems: 0, orders: 0 }
   const all = await countContent(group)
   return {
     sites: all.sites - isHere(tally.sites),
     containers: all.containers - isHere(tally.collections) - isHere(tally.integrations),
     objects: all.objects - isHere(tally.objects),
     libraryItems: all.libraryItems - isHere(tally.libraryItems),
+    orders: all.orders - isHere(tally.orders),
   }
 }
 

@@ -8,7 +8,10 @@ export type Verdict = 'added' | 'changed' | 'equal'
 export type TallyCounts = Record<Verdict, number>
 
 /** What an import does, counted by kind. */
-export type Tally = Record<'sites' | 'collections' | 'integrations' | 'objects' | 'libraryItems' | 'media', TallyCounts>
+export type Tally = Record<
+  'sites' | 'collections' | 'integrations' | 'objects' | 'libraryItems' | 'orders' | 'media',
+  TallyCounts
+>
 
 const none = (): TallyCounts => ({ added: 0, changed: 0, equal: 0 })
 
@@ -18,6 +21,7 @@ export const emptyTally = (): Tally => ({
   integrations: none(),
   objects: none(),
   libraryItems: none(),
+  orders: none(),
   media: none(),
 })
 

@@ -6,7 +6,9 @@ import { type ClientOptions, createClient } from '../../client/src/index.ts'
 export const apiKey = 'slc_live_key-that-must-stay-secret'
 
 export interface Seen {
+  method: string
   url: URL
+  body: string
   headers: IncomingMessage['headers']
   atMs: number
 }
@@ -19,8 +21,13 @@ export async function serve(t: TestContext, answer: Answer, options: Partial<Cli
   const seen: Seen[] = []
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://service')
-    seen.push({ url, headers: request.headers, atMs: performance.now() })
-    answer(response, url, seen.length)
+    const asked = { method: request.method ?? '', url, body: '', headers: request.headers, atMs: performance.now() }
+    const nth = seen.push(asked)
+    request.setEncoding('utf8')
+    request.on('data', (text: string) => {
+      asked.body += text
+    })
+    request.on('end', () => answer(response, url, nth))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.after(() => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
+import { countries } from '../../src/content/countries.ts'
 import { checkSite, collectionIdsIn, problemsOfSite, type SiteDraft } from '../../src/content/site-settings.ts'
 import { demoSite } from '../../src/demo/content.ts'
 import { AppError } from '../../src/errors.ts'
@@ -259,7 +260,7 @@ const scenarios: Record<string, Scenario> = {
   },
   privateSettings: {
     problemsOf: (privateSettings) => problemsWith({ privateSettings }),
-    accepted: [{}, { allowedOrigins: [], allowedRecipients: [] }],
+    accepted: [{}, { allowedOrigins: [], allowedRecipients: [], shippingCountries: [] }],
     refused: [
       null, undefined, [], 'x', { other: 1 }, { allowedorigins: [] }, { constructor: 1 }, JSON.parse('{"__proto__":1}'),
       { x: nested(100_000) },
@@ -292,6 +293,12 @@ const scenarios: Record<string, Scenario> = {
     ],
     because: /^privateSettings\.allowedRecipients(\[0\])? must (be one e-mail address|be a list|have at most 50 entries)/,
   },
+  shippingCountries: {
+    problemsOf: inPrivate('shippingCountries'),
+    accepted: [[], ['CA'], ['US', 'CA', 'GB', 'XK'], [...countries]],
+    refused: [null, 'CA', {}, [''], ['ca'], ['CAN'], ['XX'], ['KP'], [5], [null], [['CA']], [...countries, 'CA']],
+    because: /^privateSettings\.shippingCountries(\[0\])? must (be the code of a country|be a list|have at most \d+ entries)/,
+  },
 } // biome-ignore format: one line a case reads better
 
 /** Some values are too deep or too long to be written out. */
@@ -321,7 +328,11 @@ describe('a site', () => {
       Subscribers: collectionId,
     }
     const { name, domainName, settings } = demoSite(ids, (picture) => image(`${groupId}/${picture}.png`) as never)
-    const privateSettings = { allowedOrigins: ['https://demo.example'], allowedRecipients: ['hello@demo.example'] }
+    const privateSettings = {
+      allowedOrigins: ['https://demo.example'],
+      allowedRecipients: ['hello@demo.example'],
+      shippingCountries: ['CA'],
+    }
     assert.deepEqual(problemsOfSite(groupId, { name, domainName, settings, privateSettings }), [])
     assert.deepEqual(collectionIdsIn(settings).sort(), [groupId, collectionId])
   })

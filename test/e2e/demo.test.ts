@@ -7,6 +7,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
 import { demoSite } from '../../src/demo/content.ts'
+import type { Order } from '../../src/store/orders.ts'
 import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
 
@@ -114,6 +115,47 @@ onBothEngines('npm start on an empty data folder', (engine) => {
     const again = createClient({ baseUrl: server.baseUrl, apiKey: demo.apiKey })
     assert.equal((await again.products.list({ type: 'stripe' })).totalCount, 8)
     assert.equal(JSON.parse(await readFile(demoFile, 'utf8')).groupId, demo.groupId)
+  })
+})
+
+type DemoOrder = Pick<Order, 'status' | 'total' | 'currency' | 'email' | 'accountHandle' | 'lines'>
+
+onBothEngines('the demo', (engine) => {
+  it('sells: a checkout, a page to pay on, and the order in the list', async () => {
+    const place = await createEmptyPlace(engine)
+    const server = await startServer(place.env, ['--demo'])
+    after(async () => {
+      await server.stop()
+      await place.remove()
+    })
+    const demo = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
+    const client = createClient({ baseUrl: demo.baseUrl, apiKey: demo.apiKey })
+    const url = await client.checkout.create({
+      products: [{ price: 'price_demo_sourdough_large', quantity: 2 }],
+      requiresShipping: false,
+      originUrl: 'https://bakery.example',
+    })
+    const page = await (await fetch(url)).text()
+    assert.ok(page.includes('Sourdough loaf, large') && page.includes('no money moves'))
+    const typed = new URLSearchParams({ email: 'ada@people.example', name: 'Ada' })
+    const paid = await fetch(`${url}/pay`, { method: 'POST', body: typed, redirect: 'manual' })
+    assert.equal(paid.status, 303)
+    assert.match(paid.headers.get('location') ?? '', /^https:\/\/bakery\.example\/checkoutsuccess\?session_id=cs_test_/)
+    const orders = async () => {
+      const headers = { authorization: `Bearer ${demo.adminToken}` }
+      const answer = await fetch(`${demo.baseUrl}/manage/groups/${demo.groupId}/orders`, { headers })
+      const { data } = (await answer.json()) as { data: { items: DemoOrder[] } }
+      return data.items
+    }
+    // The sandbox calls the service as a provider does, and that is a job; so is the order.
+    for (const endMs = Date.now() + 60_000; (await orders()).length === 0 && Date.now() < endMs; ) await sleep(200)
+    const [order] = await orders()
+    assert.deepEqual(
+      [order?.status, order?.total, order?.currency, order?.email, order?.accountHandle],
+      ['paid', '18.00', 'cad', 'ada@people.example', 'demo'],
+    )
+    const lines = order?.lines.map(({ quantity, priceId }) => [quantity, priceId])
+    assert.deepEqual(lines, [[2, 'price_demo_sourdough_large']])
   })
 })
 

@@ -10,6 +10,7 @@ const controlTables: Record<keyof ControlTables, true> = {
   memberships: true,
   admin_tokens: true,
   changes: true,
+  integration_places: true,
 }
 
 const contentTables: Record<keyof ContentTables, true> = {
@@ -25,6 +26,16 @@ const contentTables: Record<keyof ContentTables, true> = {
   media_files: true,
   media: true,
   jobs: true,
+  secrets: true,
+  integrations: true,
+  catalogue_products: true,
+  catalogue_prices: true,
+  catalogue_objects: true,
+  catalogue_pictures: true,
+  provider_events: true,
+  orders: true,
+  idempotency_keys: true,
+  sandbox_objects: true,
 }
 
 /** Every row of every table, as lines of text. When a key was last used is left out: it is written at leisure. */

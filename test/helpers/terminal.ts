@@ -2,18 +2,18 @@ import type { CommandContext } from '../../src/cli/command.ts'
 import { runCommand } from '../../src/cli/index.ts'
 import { type Harness, harness, type TestEngine } from './harness.ts'
 
+export type Run = (...argv: string[]) => Promise<string>
+
 export interface Terminal extends Harness {
   /** What a command prints. */
-  run(...argv: string[]): Promise<string>
+  run: Run
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
   json(...argv: string[]): Promise<any>
 }
 
 /** Commands against the harness's own store, with what they print. */
-export async function terminal(engine: TestEngine): Promise<Terminal> {
-  const created = await harness(engine)
-  const { service, config, clock } = created
-  const run = async (...argv: string[]): Promise<string> => {
+export function commandsOn({ service, config, clock }: Harness): Run {
+  return async (...argv) => {
     const printed: string[] = []
     const context: CommandContext = {
       config,
@@ -25,5 +25,11 @@ export async function terminal(engine: TestEngine): Promise<Terminal> {
     await runCommand(argv, context)
     return printed.join('\n')
   }
+}
+
+/** A harness of its own with them. */
+export async function terminal(engine: TestEngine, env: Record<string, string> = {}): Promise<Terminal> {
+  const created = await harness(engine, { env })
+  const run = commandsOn(created)
   return { ...created, run, json: async (...argv) => JSON.parse(await run(...argv, '--json')) }
 }

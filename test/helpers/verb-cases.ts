@@ -5,6 +5,7 @@ import type { Verb } from '../../src/manage/verb.ts'
 import { createAdminToken } from '../../src/store/admin-tokens.ts'
 import { insertJob } from '../../src/store/jobs.ts'
 import type { NewObject } from '../../src/store/objects.ts'
+import { listOrders, type NewOrder, recordOrder } from '../../src/store/orders.ts'
 import { authoring, createApiKey, createPreviewToken, createSite, write } from './authoring.ts'
 import { fileForm, type ManagedGroup, type Managing, type Method } from './manage.ts'
 
@@ -32,7 +33,19 @@ export async function setScene(created: Managing, mark = 'plain'): Promise<Scene
   const stripe = await group.integration('stripe', { name: { type: 'text' }, productType: { type: 'text' } })
   const scene = { created, group, posts, stripe, fresh }
   // Something of each kind that lists show.
-  for (const make of [newObject, newSubmission, newProduct, newSite, newPreview, newKey, newToken, newFile, newJob])
+  for (const make of [
+    newObject,
+    newSubmission,
+    newProduct,
+    newSite,
+    newPreview,
+    newKey,
+    newToken,
+    newFile,
+    newJob,
+    newAccount,
+    newOrder,
+  ])
     await make(scene)
   return scene
 }
@@ -97,6 +110,48 @@ async function newToken({ created, group, fresh }: Scene): Promise<{ userId: str
 const newJob = ({ created, group, fresh }: Scene) =>
   write(group.store, created.clock.now, (writer) => insertJob(writer, { kind: 'none', payload: { mark: fresh() } }))
 
+const accountKey = ({ fresh }: Scene) => `sk_test_${fresh()}_${makeId()}`
+
+async function newAccount(scene: Scene): Promise<{ integrationId: string; secretKey: string }> {
+  const { created, group, fresh } = scene
+  const secretKey = accountKey(scene)
+  const account = { type: 'stripe', accountHandle: fresh(), secretKey }
+  const { _id } = await created.ask('POST', `/manage/groups/${group.groupId}/integrations`, account)
+  return { integrationId: _id, secretKey }
+}
+
+async function newSandbox({ created, group, fresh }: Scene): Promise<string> {
+  const account = { type: 'stripe', accountHandle: fresh() }
+  return (await created.ask('POST', `/manage/groups/${group.groupId}/integrations/sandbox`, account))._id
+}
+
+async function newOrder({ created, group, fresh }: Scene): Promise<string> {
+  const sessionId = fresh()
+  const line = { description: fresh(), priceId: 'price_1', productId: 'prod_1', quantity: 2, amount: '9.00' }
+  const order: NewOrder = {
+    type: 'stripe',
+    accountHandle: 'main',
+    sessionId,
+    status: 'paid',
+    mode: 'payment',
+    currency: 'cad',
+    subtotal: '9.00',
+    total: '9.00',
+    email: `${fresh()}@people.example`,
+    name: fresh(),
+    phone: null,
+    shipping: null,
+    lines: [line],
+    paymentId: 'pi_1',
+    siteId: null,
+    createdMs: created.clock.now,
+  }
+  await write(group.store, created.clock.now, (writer) => recordOrder(writer, order))
+  const { orders } = await listOrders(group.store, { limit: 100, skip: 0 })
+  return orders.find((one) => one.sessionId === sessionId)?.id ?? ''
+}
+
+const onAccount = async (scene: Scene) => ({ integrationId: (await newAccount(scene)).integrationId })
 const onObject = async (scene: Scene) => ({ objectId: await newObject(scene) })
 const onJob = async (scene: Scene) => ({ jobId: await newJob(scene) })
 const onFile = async (scene: Scene) => ({ mediaId: await newFile(scene) })
@@ -147,6 +202,7 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     settings: { motto: fresh(), pages: pagesOf(posts.id) },
     allowedOrigins: ['https://shop.example'],
     allowedRecipients: ['hello@shop.example'],
+    shippingCountries: ['CA', 'US'],
   }),
   'site list': () => ({}),
   'site show': async (scene) => ({ siteId: await newSite(scene) }),
@@ -223,7 +279,18 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'preview create': async (scene) => ({ ...(await onObject(scene)), lifeSeconds: 3600, maxUses: 3 }),
   'preview list': onObject,
   'preview revoke': async (scene) => ({ previewId: await newPreview(scene) }),
+  'integration connect': (scene) => ({ type: 'stripe', accountHandle: scene.fresh(), secretKey: accountKey(scene) }),
+  'integration sandbox': ({ fresh }) => ({ type: 'stripe', accountHandle: fresh() }),
   'integration list': () => ({}),
+  'integration show': onAccount,
+  'integration sync': onAccount,
+  'integration rotate': async (scene) => {
+    const { integrationId, secretKey } = await newAccount(scene)
+    return { integrationId, secretKey: `${secretKey}2` }
+  },
+  'integration webhook': async (scene) => ({ integrationId: await newSandbox(scene) }),
+  'integration secret': async (scene) => ({ ...(await onAccount(scene)), webhookSecret: `whsec_${makeId()}` }),
+  'integration disconnect': onAccount,
   'product list': () => ({ type: 'stripe', accountHandle: 'main', limit: 50 }),
   'product show': async (scene) => ({ productId: await newProduct(scene) }),
   'product update': async (scene) => ({
@@ -233,6 +300,8 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     publishDate: null,
     archived: true,
   }),
+  'order list': () => ({ status: 'paid', limit: 50 }),
+  'order show': async (scene) => ({ orderId: await newOrder(scene) }),
   'submission list': ({ posts }) => ({ collectionId: posts.id, review: 'pending' }),
   'submission approve': async (scene) => ({ objectId: await newSubmission(scene) }),
   'submission reject': async (scene) => ({ objectId: await newSubmission(scene) }),

@@ -37,11 +37,8 @@ async function withProducts(engine: TestEngine) {
 
 onBothEngines('products', (engine) => {
   it('are listed in every state, with status, account, filters, sort, search and pages', async () => {
-    const { does, send, stripe, cake, path } = await withProducts(engine)
-    assert.deepEqual(await does('GET', '/integrations'), {
-      items: [{ _id: stripe.id, type: 'stripe', productCount: 3 }],
-      totalCount: 1,
-    })
+    const { does, send, cake, path } = await withProducts(engine)
+    assert.deepEqual(await does('GET', '/integrations'), { items: [], totalCount: 0 }, 'no account is connected')
     assert.deepEqual([cake.id, cake.type, cake.accountHandle, cake.status], ['prod_1', 'stripe', 'north', 'published'])
     assert.deepEqual(await does('GET', path), cake)
     const lists: [query: string, ids: string[], total: number][] = [

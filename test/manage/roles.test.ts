@@ -84,7 +84,8 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   anyone: ['group list', 'whoami'],
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
-    'object versions', 'object diff', 'integration list', 'product list', 'product show', 'submission list',
+    'object versions', 'object diff', 'integration list', 'integration show', 'product list', 'product show',
+    'submission list', 'order list', 'order show',
     'submission export', 'event list', 'media list', 'media show', 'media usage', 'job list', 'job show',
   ],
   editor: [
@@ -92,13 +93,14 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
     'object bulk', 'object restore-version', 'preview create', 'preview list', 'preview revoke', 'product update',
     'submission approve', 'submission reject', 'media add', 'media rename', 'media replace', 'media delete',
-    'media derive', 'job retry', 'job cancel',
+    'media derive', 'job retry', 'job cancel', 'integration sync',
   ],
   owner: [
     'group rename', 'group set-versions', 'member list', 'member add', 'member set-role', 'member remove',
     'member token', 'member tokens', 'member revoke-token', 'key create', 'key list', 'key revoke', 'key rotate',
     'site create', 'site delete', 'collection create', 'collection update', 'collection change-schema',
-    'collection delete', 'audit list', 'media sweep',
+    'collection delete', 'audit list', 'media sweep', 'integration connect', 'integration sandbox',
+    'integration rotate', 'integration webhook', 'integration secret', 'integration disconnect',
   ],
   administrator: [
     'group create', 'group set-tier', 'group freeze', 'group unfreeze', 'group delete', 'user create', 'user list',

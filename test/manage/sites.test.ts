@@ -79,12 +79,14 @@ onBothEngines('sites', (engine) => {
       assertRefused(await send('PATCH', path, { version: 1, settings }), 400, message)
       assertRefused(await send('POST', '/sites', { name: 'New', settings }), 400, message)
     }
-    const lists = { allowedOrigins: ['shop.example/path'], allowedRecipients: ['nobody'] }
+    const lists = { allowedOrigins: ['shop.example/path'], allowedRecipients: ['nobody'], shippingCountries: ['XX'] }
     assertRefused(
       await send('PATCH', path, { version: 1, ...lists }),
       400,
-      /must be an origin.*must be one e-mail address/,
+      /must be an origin.*must be one e-mail address.*must be the code of a country/,
     )
+    const twice = { version: 1, shippingCountries: ['CA', 'CA'] }
+    assertRefused(await send('PATCH', path, twice), 400, /shippingCountries must not name anything twice/)
     assertRefused(
       await send('PATCH', path, { version: 1, domainName: 'no host' }),
       400,
@@ -107,6 +109,19 @@ onBothEngines('sites', (engine) => {
     const emptied = await does('PATCH', path, { version: 3, allowedOrigins: [] })
     assert.deepEqual([emptied.allowedOrigins, emptied.allowedRecipients], [[], lists.allowedRecipients])
     assert.ok(!JSON.stringify(await siteDetails()).includes('owner@bakery.example'))
+  })
+
+  it('say where goods are sent to, until the list is emptied', async () => {
+    const { does, path } = await withSite(engine)
+    const shippingCountries = ['CA', 'US']
+    assert.deepEqual((await does('GET', path)).shippingCountries, [])
+    const steps: [change: object, after: string[]][] = [
+      [{ shippingCountries }, shippingCountries],
+      [{ allowedOrigins: ['https://shop.example'] }, shippingCountries],
+      [{ shippingCountries: [] }, []],
+    ]
+    for (const [at, [change, after]] of steps.entries())
+      assert.deepEqual((await does('PATCH', path, { version: at + 1, ...change })).shippingCountries, after)
   })
 
   it('leave no trace of a change that changes nothing', async () => {

@@ -14,7 +14,8 @@ const schema = {
   default_price: variant('text', { searchable: false }),
   productType: { type: 'text', searchable: false },
   currency: { type: 'text', searchable: false },
-  variantName: { type: 'text', private: true },
+  variantName: { type: 'text', searchable: false },
+  internal: { type: 'text', private: true },
 }
 
 async function withProducts(engine: TestEngine) {
@@ -123,7 +124,18 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
       assert.deepEqual(Object.keys(loaf.objectValue[field]), ['Small', 'Large'], field)
     }
     assert.match(loaf.objectValue.productImage.Large.currentFile.source, /\/l\.png\?expires=/)
-    assert.equal(loaf.objectValue.variantName, undefined)
+    assert.equal(loaf.objectValue.variantName, 'Size')
+  })
+
+  it('does not show what variants are called where the schema keeps that private', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const hiding = { ...schema, variantName: { type: 'text', private: true } }
+    const container = await group.integration('stripe', hiding)
+    await group.add(container, { value: { name: { S: 'Small', L: 'Large' }, variantName: 'Secret' } })
+    const answer = await group.get('/tenant/integrationObjects?type=stripe')
+    assert.equal(answer.json().data.items[0].usingVariant.name, 'variant')
+    assert.doesNotMatch(answer.body, /Secret/)
   })
 
   it('falls back to the _id, an empty account and "variant" where a product has no id, account or variant name', async () => {
@@ -233,7 +245,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
   const refused: [parameters: string, message: RegExp][] = [
     ['&groupBy[value]=bread', /^groupBy\[value\] needs groupBy\[key\]/],
     ['&groupBy[key]=nope', /^groupBy\[key\] names "/],
-    ['&groupBy[key]=variantName', /^groupBy\[key\] names "/],
+    ['&groupBy[key]=internal', /^groupBy\[key\] names "/],
     ['&groupBy[key]=description', /^groupBy\[key\] names "/],
     ['&groupBy[key]=__proto__', /^groupBy\[key\] names "/],
     ['&groupBy[key]=price&groupBy[value]=cheap', /^groupBy\[value\] must be a number/],
@@ -241,9 +253,9 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     ['&groupBy=productType', /^groupBy is written groupBy\[key or value\]=/],
     ['&groupBy[other]=x', /^groupBy is written groupBy\[key or value\]=/],
     ['&groupBy[key][x]=productType', /^groupBy is written groupBy\[key or value\]=/],
-    ['&filters[variantName]=Size', /cannot be used here/],
+    ['&filters[internal]=Size', /cannot be used here/],
     ['&filters[@accountHandle]=main', /cannot be used here/],
-    ['&sort=variantName:asc', /cannot be used here/],
+    ['&sort=internal:asc', /cannot be used here/],
     ['&sort=@accountHandle:asc', /cannot be used here/],
     [`&accountHandle=${'x'.repeat(201)}`, /^accountHandle must have at most 200/],
     [`&search=${'x'.repeat(201)}`, /^search must have at most 200/],

@@ -81,6 +81,7 @@ export async function dumpOf(store: Store, database = 'main'): Promise<string> {
     changes: await content.selectFrom('changes').selectAll().orderBy('group_id').orderBy('seq').execute(),
     files: await content.selectFrom('media_files').selectAll().orderBy('id').execute(),
     library: await content.selectFrom('media').selectAll().orderBy('id').execute(),
+    orders: await content.selectFrom('orders').selectAll().orderBy('id').execute(),
     jobs: await content.selectFrom('jobs').selectAll().orderBy('id').execute(),
     previews: await content.selectFrom('preview_tokens').selectAll().orderBy('id').execute(),
   }

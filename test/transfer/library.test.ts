@@ -110,7 +110,7 @@ onBothEngines('an import of a media library', (engine) => {
     const mine = await upload(target, id, 'mine.txt', 'mine')
     const report = await sync(source, target, id)
     assert.deepEqual(report.tally.libraryItems, { added: 1, changed: 0, equal: 1 })
-    assert.deepEqual(report.onlyHere, { sites: 0, containers: 0, objects: 0, libraryItems: 1 })
+    assert.deepEqual(report.onlyHere, { sites: 0, containers: 0, objects: 0, libraryItems: 1, orders: 0 })
     assert.equal(await contentOf(target, id, recipe.key), 'flour and water')
     assert.equal(await contentOf(target, id, mine.key), 'mine')
   })

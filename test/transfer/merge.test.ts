@@ -88,7 +88,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     await createObjects(here, only, [{ value: { title: 'Stays' } }], target.clock.now)
     const dump = await dumpOf(target.service.store)
     const report = await importInto(target, await exportOf(source, id))
-    assert.deepEqual(report.onlyHere, { sites: 0, containers: 1, objects: 1, libraryItems: 0 })
+    assert.deepEqual(report.onlyHere, { sites: 0, containers: 1, objects: 1, libraryItems: 0, orders: 0 })
     assert.equal(await dumpOf(target.service.store), dump)
   })
 

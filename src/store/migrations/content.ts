@@ -3,6 +3,7 @@ import { type RawBuilder, sql, type Transaction } from 'kysely'
 import { textType } from '../column-types.ts'
 import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
+import { addCommerce } from './content-commerce.ts'
 
 interface ObjectsOfThen {
   objects: {
@@ -364,5 +365,9 @@ export const contentMigrations: readonly Migration[] = [
       await db.schema.createIndex('jobs_by_state').on('jobs').columns(['state', 'finished_ms']).execute()
       await indexMediaUses(db as Transaction<ObjectsOfThen>)
     },
+  },
+  {
+    name: 'secrets, payment integrations and their catalogue, orders, and answers that are given once',
+    up: addCommerce,
   },
 ]

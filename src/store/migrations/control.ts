@@ -91,4 +91,20 @@ export const controlMigrations: readonly Migration[] = [
       await db.schema.createIndex('changes_of_group').on('changes').columns(['group_id', 'id']).execute()
     },
   },
+  {
+    name: 'where integrations live',
+    async up(db, engine) {
+      const text = textType(engine)
+      await db.schema
+        .createTable('integration_places')
+        .addColumn('integration_id', text, (column) => column.primaryKey())
+        .addColumn('group_id', text, (column) => column.notNull())
+        .execute()
+      await db.schema
+        .createIndex('integration_places_of_group')
+        .on('integration_places')
+        .columns(['group_id'])
+        .execute()
+    },
+  },
 ]

@@ -1,0 +1,97 @@
+import { SluiceError } from './errors.ts'
+import type { MediaValue, Variants } from './wire.ts'
+
+/** What these functions need of a product, as `products.list` gives it. */
+export interface Sellable {
+  objectValue: {
+    name: Variants<string>
+    price: Variants<string>
+    default_price: Variants<string>
+    description?: Variants<string> | null
+    productImage?: Variants<MediaValue> | null
+    currency?: Variants<string> | null
+  }
+  usingVariant?: { name: string; values: string[] }
+}
+
+/** What a customer can put into the basket: a simple product, or one variant of a product. */
+export interface Offer {
+  /** Such as `Large`; undefined for a simple product. */
+  variant: string | undefined
+  name: string
+  description: string | undefined
+  /** Decimal amount in the currency's main unit, such as "4.50". */
+  price: string
+  /** ISO code, such as `cad`. */
+  currency: string | undefined
+  /** What `checkout.create` takes as `price`. */
+  priceId: string
+  /** What `imageProps`, `imageAttributes` and `pictureHtml` take. */
+  image: MediaValue | undefined
+}
+
+/** Whether the customer has to choose among variants. */
+export function isVariant<Product extends Pick<Sellable, 'usingVariant'>>(
+  product: Product,
+): product is Product & Required<Pick<Sellable, 'usingVariant'>> {
+  return product.usingVariant !== undefined
+}
+
+/** All that can be bought of a product, in the order of its variants. Of a simple product that is one. */
+export function variantsOf(product: Sellable): Offer[] {
+  const { name, description, price, currency, default_price, productImage } = product.objectValue
+  return variantNames(product).flatMap((variant) => {
+    const amount = textOf(price, variant)
+    const priceId = textOf(default_price, variant)
+    if (amount === undefined || priceId === undefined) return [] // it has no price, and cannot be bought
+    return {
+      variant,
+      name: textOf(name, variant) ?? '',
+      description: textOf(description, variant),
+      price: amount,
+      currency: textOf(currency, variant),
+      priceId,
+      image: imageOf(productImage, variant),
+    }
+  })
+}
+
+/** What a product, or the variant of it that the customer chose, costs; and the id under which it is bought. */
+export function priceOf(product: Sellable, variant?: string): Offer {
+  const offers = variantsOf(product)
+  const found = offers.find((offer) => offer.variant === variant)
+  if (found) return found
+  throw new SluiceError(problemOf(product, offers, variant), { code: 'InvalidArgument' })
+}
+
+function problemOf(product: Sellable, offers: Offer[], variant: string | undefined): string {
+  if (!isVariant(product)) return variant === undefined ? 'The product has no price' : 'The product has no variants'
+  const names = offers.map((offer) => JSON.stringify(offer.variant)).join(', ')
+  const asked = variant === undefined ? 'A variant must be named' : `There is no variant ${JSON.stringify(variant)}`
+  return `${asked}: the product has ${names}`
+}
+
+const variantNames = (product: Sellable): (string | undefined)[] =>
+  isVariant(product) ? product.usingVariant.values : [undefined]
+
+type Optional<Value> = Value | null | undefined
+
+/** A field that is the same for all variants may be a plain value. */
+function textOf(field: Optional<Variants<string>>, variant: string | undefined): string | undefined {
+  return typeof field === 'string' ? field : entryOf(field, variant)
+}
+
+function imageOf(field: Optional<Variants<MediaValue>>, variant: string | undefined): MediaValue | undefined {
+  return isMedia(field) ? field : entryOf(field, variant)
+}
+
+/** Own properties only: a variant may be called `constructor`. */
+function entryOf<Value>(map: Optional<{ [variant: string]: Value }>, variant: string | undefined): Value | undefined {
+  return map && variant !== undefined && Object.hasOwn(map, variant) ? map[variant] : undefined
+}
+
+/** A variant may be called `currentFile`, but then a file lies there, and no address. */
+function isMedia(field: Optional<Variants<MediaValue>>): field is MediaValue {
+  const file = field?.currentFile
+  return typeof file === 'object' && file !== null && 'source' in file && typeof file.source === 'string'
+}

@@ -1,0 +1,84 @@
+import { AppError } from '../errors.ts'
+import type { Field, Schema } from './schema.ts'
+import { checkObjectValue, problemsOf } from './validate.ts'
+
+export const maxNameCharacters = 250
+const maxMetadataFields = 100
+
+/** A customer searches for what a product is called and said to be, not for the ids and codes that come with it. */
+export const productSchema: Schema = new Map<string, Field>([
+  ['name', { type: 'variant', of: { type: 'text', maxLength: maxNameCharacters }, required: true }],
+  ['price', { type: 'variant', of: { type: 'decimal', min: 0 }, required: true, searchable: false }],
+  ['description', { type: 'variant', of: { type: 'longText' } }],
+  ['productImage', { type: 'variant', of: { type: 'image' }, searchable: false }],
+  ['default_price', { type: 'variant', of: { type: 'text', maxLength: 255 }, required: true, searchable: false }],
+  ['productType', { type: 'text', maxLength: 500, searchable: false }],
+  ['currency', { type: 'variant', of: { type: 'text', maxLength: 3 }, searchable: false }],
+  ['interval', { type: 'variant', of: { type: 'text', maxLength: 40 }, searchable: false }],
+  ['variantName', { type: 'text', maxLength: 500, searchable: false }],
+])
+
+const metadataField: Field = { type: 'variant', of: { type: 'text', maxLength: 500 }, searchable: false }
+
+type Value = Record<string, unknown>
+
+const fits = (name: string, field: Field, value: Value): boolean =>
+  problemsOf(new Map([[name, field]]), { [name]: value[name] }).length === 0
+
+/** The schema with a place for all that is in these values. What it takes already, it still takes. */
+export function widenSchema(current: Schema, values: readonly Value[]): Schema {
+  const wide = new Map(current)
+  for (const [name, field] of productSchema) {
+    const existing = wide.get(name)
+    // Products that are there may lack it.
+    if (!existing || isTooNarrow(name, existing, values))
+      wide.set(name, { ...field, required: existing?.required ?? false })
+  }
+  let room = maxMetadataFields - [...wide.keys()].filter((name) => !productSchema.has(name)).length
+  for (const name of values.flatMap((value) => Object.keys(value))) {
+    if (wide.has(name) || room <= 0) continue
+    wide.set(name, metadataField)
+    room -= 1
+  }
+  return wide
+}
+
+/** Whether a field does not take a value that ours would take, or hides what is to be shown. */
+function isTooNarrow(name: string, existing: Field, values: readonly Value[]): boolean {
+  const ours = productSchema.get(name)
+  if (!ours) return false
+  if (name === 'variantName' && existing.private) return true
+  return values.some((value) => Object.hasOwn(value, name) && !fits(name, existing, value) && fits(name, ours, value))
+}
+
+/** What of a value can be stored under a schema. Undefined where too little of it is left to be a product. */
+export function fitValue(
+  schema: Schema,
+  groupId: string,
+  value: Value,
+): { value: Value | undefined; problems: string[] } {
+  const problems: string[] = []
+  const fitting = Object.entries(value).filter(([name, item]) => {
+    const field = schema.get(name)
+    const problem = field
+      ? problemWith(new Map([[name, field]]), groupId, { [name]: item })
+      : `metadata.${name} is left out: products have at most ${maxMetadataFields} such fields.`
+    if (problem !== undefined) problems.push(problem)
+    return problem === undefined
+  })
+  const fitted = Object.fromEntries(fitting)
+  const isWhole = [...productSchema].every(([name, { required }]) => !required || Object.hasOwn(fitted, name))
+  const problem = problemWith(schema, groupId, fitted)
+  if (problem !== undefined) problems.push(problem)
+  return { value: isWhole && problem === undefined ? fitted : undefined, problems }
+}
+
+function problemWith(schema: Schema, groupId: string, value: Value): string | undefined {
+  try {
+    checkObjectValue(schema, groupId, value)
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}

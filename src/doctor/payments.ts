@@ -1,0 +1,147 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createPayments, type Payments, secretKeyField, webhookSecretField } from '../payments/payments.ts'
+import { ProviderFailure } from '../payments/provider.ts'
+import { countProblems } from '../store/catalogue-objects.ts'
+import { type Integration, listIntegrations } from '../store/integrations.ts'
+import { secretFields } from '../store/secrets.ts'
+import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
+import { counted, inTime, messageOf } from './words.ts'
+
+const hourMs = 3_600_000
+/** So many times longer than it should take before somebody is told. */
+const patience = 2
+
+interface Account extends CheckedGroup {
+  integration: Integration
+  /** What to call it. */
+  name: string
+}
+
+async function accountsOf(groups: readonly CheckedGroup[]): Promise<Account[]> {
+  const found = await Promise.all(
+    groups.map(async (checked) =>
+      (await listIntegrations(checked.content)).map((integration) => ({
+        ...checked,
+        integration,
+        name: `the ${integration.type} account "${integration.accountHandle}" of ${checked.group.name}`,
+      })),
+    ),
+  )
+  return found.flat().filter(({ integration }) => integration.status === 'active')
+}
+
+/** How commands name it. */
+const placeOf = ({ group, integration }: Account): string => `${group.id} ${integration.id}`
+
+/** Whether the provider is there, and lets us in. The stand-in is part of us. */
+async function findRefusal(payments: Payments, account: Account): Promise<Finding[]> {
+  const { content, integration, name } = account
+  try {
+    // To open the stand-in is to make it listen; whether its key can be read is all there is to know.
+    if (integration.sandbox) await payments.vault.take(content, integration.id, secretKeyField)
+    else await (await payments.open(content, integration)).verify()
+    return []
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.kind !== 'refused')
+      return [
+        {
+          level: 'attention',
+          what: `The provider of ${name} does not answer: ${error.message}`,
+          advice:
+            'Products are served all the same; nobody can check out. Look whether this machine reaches the Internet.',
+        },
+      ]
+    const isRefused = error instanceof ProviderFailure
+    return [
+      {
+        level: 'wrong',
+        what: `The key of ${name} cannot be used: ${messageOf(error)}`,
+        advice: isRefused
+          ? 'Nobody can check out. Give it a key that works:'
+          : 'Nobody can check out. Restore the master key from your backup; only if it is lost for good, begin with:',
+        commands: [
+          isRefused
+            ? `npx sluice integration rotate ${placeOf(account)}`
+            : `npx sluice integration disconnect ${placeOf(account)}`,
+        ],
+      },
+    ]
+  }
+}
+
+async function findSilence(account: Account): Promise<Finding[]> {
+  const { content, integration, name } = account
+  if ((await secretFields(content, integration.id)).includes(webhookSecretField)) return []
+  return [
+    {
+      level: 'attention',
+      what: `Nobody tells us when something changes in ${name}: products follow when all are compared, and so do orders.`,
+      advice:
+        'Set PUBLIC_URL to an https address and have the provider call it; or set a webhook up there by hand, and keep its secret:',
+      commands: [
+        `npx sluice integration webhook ${placeOf(account)}`,
+        `npx sluice integration secret ${placeOf(account)}`,
+      ],
+    },
+  ]
+}
+
+function findDelay(ctx: DoctorContext, account: Account): Finding[] {
+  const { integration, name } = account
+  const limitMs = ctx.config.catalogueSyncHours * hourMs * patience
+  const agoMs = ctx.clock() - (integration.syncedMs ?? integration.createdMs)
+  if (limitMs === 0 || agoMs < limitMs) return []
+  const since = integration.syncedMs === null ? 'has not come in since it was connected' : 'was last compared'
+  return [
+    {
+      level: 'attention',
+      what: `The catalogue of ${name} ${since}, ${inTime(agoMs)} ago.`,
+      advice: 'The finding about jobs may say why. To try at once:',
+      commands: [`npx sluice integration sync ${placeOf(account)}`],
+    },
+  ]
+}
+
+async function findLeftOut(account: Account): Promise<Finding[]> {
+  const { content, integration, name } = account
+  const { count, examples } = await countProblems(content, integration.id)
+  if (count === 0) return []
+  return [
+    {
+      level: 'attention',
+      what: `Something of ${counted(count, 'product')} of ${name} could not be taken over.`,
+      examples,
+      advice: 'Put it right at the provider; it follows by itself.',
+    },
+  ]
+}
+
+const noKey = (accounts: readonly Account[]): Finding => ({
+  level: 'wrong',
+  what: `${counted(accounts.length, 'payment account')} cannot be used: there is no master key to open the secrets with.`,
+  advice: 'Restore DATA_DIR/master.key from your backup, or set SLUICE_MASTER_KEY to what it was.',
+})
+
+/** Accounts at payment providers. */
+export const paymentsCheck: Check = {
+  name: 'Payments',
+  async run(ctx) {
+    const accounts = await accountsOf(await ctx.groups())
+    if (accounts.length === 0) return []
+    const { config, clock } = ctx
+    // Without this question a key would be made, and looking is not to make anything.
+    if (!config.masterKey && !existsSync(join(config.dataDir, 'master.key'))) return [noKey(accounts)]
+    const payments = createPayments({ config, clock, store: await ctx.store(), baseUrl: () => 'http://localhost' })
+    try {
+      const findings: Finding[] = []
+      for (const account of accounts) {
+        findings.push(...(await findRefusal(payments, account)), ...(await findSilence(account)))
+        findings.push(...findDelay(ctx, account), ...(await findLeftOut(account)))
+      }
+      return findings
+    } finally {
+      await payments.close()
+    }
+  },
+}

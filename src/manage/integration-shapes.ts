@@ -1,0 +1,82 @@
+import Type, { type Static } from 'typebox'
+import { toIso } from '../content/moments.ts'
+import { webhookSecretField } from '../payments/payments.ts'
+import type { GroupStore } from '../store/groups.ts'
+import type { Integration } from '../store/integrations.ts'
+import { secretFields } from '../store/secrets.ts'
+import { isoOrNull, moment, orNull, ownId } from './shapes.ts'
+
+const found = {
+  products: Type.Integer({ description: 'Products of the provider that were looked at.' }),
+  prices: Type.Integer(),
+  added: Type.Integer({ description: 'Products that are new here.' }),
+  changed: Type.Integer(),
+  archived: Type.Integer({ description: 'Products that the provider no longer sells.' }),
+  ordersFound: Type.Integer({ description: 'Paid checkouts that we had not been told of.' }),
+}
+
+/** An account at a payment provider. None of its secrets is ever shown again. */
+export const integrationShape = Type.Object({
+  _id: ownId,
+  type: Type.String(),
+  accountHandle: Type.String(),
+  status: Type.Enum(['active', 'disconnecting']),
+  sandbox: Type.Boolean({ description: 'Whether the provider is our own stand-in.' }),
+  live: Type.Boolean({ description: 'Whether real money moves.' }),
+  account: Type.Object({ id: Type.String(), name: Type.String() }, { description: 'Who this is at the provider.' }),
+  webhook: Type.Enum(['registered', 'by hand', 'none'], {
+    description:
+      'How the provider tells us of changes: by a call that we registered, by one that somebody set up there, or not at all.',
+  }),
+  lastEventAt: orNull(moment),
+  syncedAt: orNull(moment),
+  progress: orNull(
+    Type.Object(
+      { phase: Type.String(), startedAt: moment, ...found },
+      { description: 'Of the comparison with the provider’s whole catalogue that is under way.' },
+    ),
+  ),
+  lastSync: orNull(
+    Type.Object({ startedAt: moment, finishedAt: moment, ...found }, { description: 'What the latest one found.' }),
+  ),
+  version: Type.Integer(),
+  createdAt: moment,
+  updatedAt: moment,
+})
+
+export async function showIntegration(
+  group: GroupStore,
+  integration: Integration,
+): Promise<Static<typeof integrationShape>> {
+  const { id, type, accountHandle, status, sandbox, live, walk, lastSync } = integration
+  const isTold = (await secretFields(group, id)).includes(webhookSecretField)
+  const countsOf = ({ products, prices, added, changed, archived, ordersFound }: NonNullable<typeof lastSync>) => ({
+    products,
+    prices,
+    added,
+    changed,
+    archived,
+    ordersFound,
+  })
+  return {
+    _id: id,
+    type,
+    accountHandle,
+    status,
+    sandbox,
+    live,
+    account: { id: integration.accountId, name: integration.accountName },
+    webhook: integration.webhookId !== null ? 'registered' : isTold ? 'by hand' : 'none',
+    lastEventAt: isoOrNull(integration.lastEventMs),
+    syncedAt: isoOrNull(integration.syncedMs),
+    progress: walk
+      ? { phase: walk.phase, startedAt: toIso(walk.startedMs), ...countsOf({ ...walk, finishedMs: 0 }) }
+      : null,
+    lastSync: lastSync
+      ? { startedAt: toIso(lastSync.startedMs), finishedAt: toIso(lastSync.finishedMs), ...countsOf(lastSync) }
+      : null,
+    version: integration.version,
+    createdAt: toIso(integration.createdMs),
+    updatedAt: toIso(integration.updatedMs),
+  }
+}

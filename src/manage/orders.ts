@@ -1,0 +1,85 @@
+import Type, { type Static } from 'typebox'
+import { toIso } from '../content/moments.ts'
+import { orderStatuses } from '../content/orders.ts'
+import { notFound } from '../errors.ts'
+import { limitParameter, skipParameter } from '../http/parameters.ts'
+import { findOrder, listOrders, type Order } from '../store/orders.ts'
+import { id, listOf, moment, orNull, ownId } from './shapes.ts'
+import { defineGroupVerb } from './verb.ts'
+
+const text = orNull(Type.String())
+const amount = Type.String({ description: 'In the currency’s main unit.', examples: ['12.50'] })
+
+const orderShape = Type.Object({
+  _id: ownId,
+  status: Type.Enum([...orderStatuses], {
+    description: 'Whether the money has come: `pending` while a bank takes its time, then `paid` or `failed`.',
+  }),
+  total: amount,
+  subtotal: amount,
+  currency: Type.String(),
+  email: text,
+  name: text,
+  phone: text,
+  shipping: orNull(
+    Type.Object({
+      name: text,
+      address: Type.Object({ line1: text, line2: text, city: text, state: text, postalCode: text, country: text }),
+    }),
+  ),
+  lines: Type.Array(
+    Type.Object({
+      description: Type.String(),
+      quantity: Type.Integer(),
+      amount,
+      priceId: text,
+      productId: text,
+    }),
+  ),
+  mode: Type.Enum(['payment', 'subscription']),
+  siteId: text,
+  type: Type.String(),
+  accountHandle: Type.String(),
+  sessionId: Type.String({ description: 'The provider’s, which the site sees as session_id.' }),
+  paymentId: text,
+  createdAt: moment,
+  updatedAt: moment,
+})
+
+function showOrder({ id: _id, createdMs, updatedMs, ...order }: Order): Static<typeof orderShape> {
+  return { _id, ...order, createdAt: toIso(createdMs), updatedAt: toIso(updatedMs) }
+}
+
+export const orderVerbs = [
+  defineGroupVerb({
+    name: 'order list',
+    summary: 'Show what was bought, newest first',
+    needs: 'viewer',
+    route: 'GET /manage/groups/:groupId/orders',
+    input: {
+      status: Type.Optional(Type.Enum([...orderStatuses], { description: 'Only orders in this state.' })),
+      limit: limitParameter,
+      skip: skipParameter,
+    },
+    answer: listOf(orderShape),
+    columns: ['_id', 'createdAt', 'status', 'total', 'currency', 'email', 'lines'],
+    async run({ ctx, input }) {
+      const { status, limit = 100, skip = 0 } = input
+      const { orders, totalCount } = await listOrders(ctx.content, { status, limit, skip })
+      return { items: orders.map(showOrder), totalCount }
+    },
+  }),
+  defineGroupVerb({
+    name: 'order show',
+    summary: 'Show one order',
+    needs: 'viewer',
+    route: 'GET /manage/groups/:groupId/orders/:orderId',
+    input: { orderId: id('The order’s _id.') },
+    answer: orderShape,
+    async run({ ctx, input }) {
+      const order = await findOrder(ctx.content, input.orderId)
+      if (!order) throw notFound('There is no such order in this group.')
+      return showOrder(order)
+    },
+  }),
+]

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import {
+  type CheckoutWish,
+  chooseOrigin,
+  chooseSeller,
+  chooseSite,
+  modeOf,
+  notesOf,
+  type Offer,
+  returnUrls,
+} from '../content/checkout.ts'
+import { defaultShippingCountries } from '../content/countries.ts'
+import { AppError, invalid } from '../errors.ts'
+import { findPrices } from '../store/catalogue.ts'
+import { type ContentWriter, writeContent } from '../store/changes.ts'
+import { findGroupById, type GroupStore } from '../store/groups.ts'
+import { type Asked, claimKey, findClaim, releaseClaim, settleClaim } from '../store/idempotency.ts'
+import { findIntegrationById, type Integration, listIntegrations } from '../store/integrations.ts'
+import type { Store } from '../store/open.ts'
+import { listSites } from '../store/sites.ts'
+import { refreshProduct } from './mirror.ts'
+import type { Payments } from './payments.ts'
+import { ProviderFailure, type SessionRequest } from './provider.ts'
+import { createProviderPlaces } from './provider-places.ts'
+
+export interface CheckoutDeps {
+  store: Store
+  payments: Pick<Payments, 'open'>
+  clock: Clock
+}
+
+/** What is asked of the provider. Asked again word for word, it gives the same session. */
+interface Plan {
+  integrationId: string
+  providerKey: string
+  request: SessionRequest
+}
+
+const endpoint = 'createCheckoutSession'
+
+function write<Result>({ clock }: CheckoutDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) {
+  const author = { id: null, name: endpoint, address: '' }
+  return writeContent(group, { author, verb: endpoint, nowMs: clock(), versionsKept: 0 }, work)
+}
+
+const notActive = (): AppError =>
+  new AppError('IntegrationNotActive', 'The group has no active payment integration. Connect one first.')
+
+/** What the caller has chosen; with anything else that the provider does not like, the mistake is ours. */
+const callersParameter = /^(line_items|customer_email|success_url|cancel_url)\b/
+
+function blamesCaller({ kind, parameter }: ProviderFailure): boolean {
+  return parameter === undefined ? kind === 'invalid' : callersParameter.test(parameter)
+}
+
+/** What a provider did not do, in words for who asked for a checkout. */
+function explain(failure: ProviderFailure): AppError {
+  const { kind, message, retryAfterSeconds = 1 } = failure
+  switch (kind) {
+    case 'unreachable':
+    case 'limited':
+      return new AppError('Unavailable', `${message} Try again in a moment.`, {
+        cause: failure,
+        retryAfterSeconds: Math.max(1, retryAfterSeconds),
+      })
+    case 'refused': {
+      const advice = 'The payment provider does not accept the key of this integration. Enter a new one there.'
+      return new AppError('ProviderError', advice, { cause: failure })
+    }
+    case 'unknown':
+    case 'invalid':
+      if (blamesCaller(failure)) return invalid(message)
+      return new AppError('ProviderError', 'The payment provider did not accept the checkout.', { cause: failure })
+  }
+}
+
+/** Whether it is certain that no session was made, nor will be. */
+const isDefinite = (error: unknown): boolean =>
+  error instanceof ProviderFailure && error.kind !== 'unreachable' && error.kind !== 'limited'
+
+/** Brings a price into our mirror that it does not have (yet). */
+async function fetchPrice(deps: CheckoutDeps, group: GroupStore, accounts: readonly Integration[], priceId: string) {
+  for (const account of accounts) {
+    const provider = await deps.payments.open(group, account)
+    const productId = await provider.findProductOfPrice(priceId)
+    if (productId === undefined) continue
+    const { versionsKept } = await findGroupById(deps.store, group.groupId)
+    return refreshProduct({ ...deps, versionsKept }, group, account, provider, productId)
+  }
+  throw invalid(`products: the payment provider does not know the price "${priceId}".`)
+}
+
+async function findOffers(
+  deps: CheckoutDeps,
+  group: GroupStore,
+  accounts: readonly Integration[],
+  priceIds: readonly string[],
+): Promise<Offer[]> {
+  const find = async () =>
+    (await findPrices(group, priceIds)).filter((offer) => accounts.some(({ id }) => id === offer.integrationId))
+  const known = await find()
+  const unknown = priceIds.filter((id) => !known.some(({ price }) => price.id === id))
+  for (const priceId of unknown) await fetchPrice(deps, group, accounts, priceId)
+  return unknown.length === 0 ? known : find()
+}
+
+async function planCheckout(deps: CheckoutDeps, group: GroupStore, wish: CheckoutWish, nowMs: number): Promise<Plan> {
+  const { lines, requiresShipping, businessName, contactEmail } = wish
+  const sites = await listSites(group)
+  const origin = chooseOrigin(wish.origin, sites)
+  const accounts = (await listIntegrations(group)).filter(({ status }) => status === 'active')
+  if (accounts.length === 0) throw notActive()
+  const priceIds = [...new Set(lines.map(({ price }) => price))]
+  const { integrationId, offers } = chooseSeller(priceIds, await findOffers(deps, group, accounts, priceIds), nowMs)
+  const site = chooseSite(origin, sites)
+  const countries = site?.privateSettings.shippingCountries ?? defaultShippingCountries
+  const request: SessionRequest = {
+    mode: modeOf(offers),
+    lines,
+    ...returnUrls(origin),
+    ...(requiresShipping && { shippingCountries: [...countries] }),
+    ...(businessName !== undefined && { businessName }),
+    ...(contactEmail !== undefined && { contactEmail }),
+    metadata: notesOf(group.groupId, site?.id),
+  }
+  return { integrationId, providerKey: randomUUID(), request }
+}
+
+async function openSession({ payments }: CheckoutDeps, group: GroupStore, plan: Plan): Promise<string> {
+  const account = await findIntegrationById(group, plan.integrationId)
+  if (account?.status !== 'active') throw notActive()
+  const provider = await payments.open(group, account)
+  return (await provider.createSession(plan.request, plan.providerKey)).url
+}
+
+/** Under a key the plan is written down before the provider hears of it, so that no retry can ask for another session. */
+async function openOnce(deps: CheckoutDeps, group: GroupStore, asked: Asked, wanted: Plan): Promise<string> {
+  const claim = await write(deps, group, (writer) => claimKey<Plan, string>(writer, asked, wanted))
+  const { isNew, request: plan, answer } = claim
+  if (answer !== undefined) return answer
+  try {
+    const url = await openSession(deps, group, plan)
+    await write(deps, group, (writer) => settleClaim(writer, asked, { request: plan, answer: url }))
+    return url
+  } catch (error) {
+    // Only who has begun it knows that nobody asked before, and may have been heard.
+    if (isNew && isDefinite(error)) await write(deps, group, (writer) => releaseClaim(writer, asked, plan))
+    throw error
+  }
+}
+
+/** Makes a checkout session, and answers its address. */
+export type CheckOut = (group: GroupStore, wish: CheckoutWish, idempotencyKey: string | undefined) => Promise<string>
+
+export function createCheckouts(deps: CheckoutDeps): CheckOut {
+  const inPlace = createProviderPlaces()
+
+  async function checkOut(group: GroupStore, wish: CheckoutWish, key: string | undefined): Promise<string> {
+    const makePlan = () => planCheckout(deps, group, wish, deps.clock())
+    if (key === undefined) return inPlace(group.groupId, async () => openSession(deps, group, await makePlan()))
+    const asked: Asked = { endpoint, key, body: wish }
+    const earlier = await findClaim<Plan, string>(group, asked, deps.clock())
+    if (earlier?.answer !== undefined) return earlier.answer
+    return inPlace(group.groupId, async () => openOnce(deps, group, asked, earlier?.request ?? (await makePlan())))
+  }
+
+  return async (...call) => {
+    try {
+      return await checkOut(...call)
+    } catch (error) {
+      throw error instanceof ProviderFailure ? explain(error) : error
+    }
+  }
+}

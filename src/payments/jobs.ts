@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto'
+import type { NewJob } from '../store/jobs.ts'
+
+/** Work that payment integrations ask for. The same work is not asked for twice while it waits. */
+
+export interface SyncWork {
+  integrationId: string
+}
+
+export interface RefreshWork {
+  integrationId: string
+  productId: string
+}
+
+export interface PictureWork {
+  integrationId: string
+  url: string
+  /** The product of ours that waits for it. */
+  objectKey: string
+}
+
+export interface OrderWork {
+  integrationId: string
+  sessionId: string
+}
+
+export const syncKind = 'catalogue.sync'
+export const refreshKind = 'catalogue.refresh'
+export const pictureKind = 'catalogue.picture'
+export const orderKind = 'order.record'
+
+/** Walks through the whole catalogue. */
+export const syncJob = (integrationId: string): NewJob => ({
+  kind: syncKind,
+  payload: { integrationId } satisfies SyncWork,
+  topic: integrationId,
+})
+
+/** Asks the provider what a product is like now. */
+export const refreshJob = (integrationId: string, productId: string): NewJob => ({
+  kind: refreshKind,
+  payload: { integrationId, productId } satisfies RefreshWork,
+  topic: `${integrationId} ${productId}`,
+})
+
+/** Takes a picture of the provider's into our library. */
+export const pictureJob = (integrationId: string, url: string, objectKey: string): NewJob => ({
+  kind: pictureKind,
+  payload: { integrationId, url, objectKey } satisfies PictureWork,
+  topic: `${integrationId} ${hash('sha256', url)} ${objectKey}`,
+})
+
+/** Writes down what was bought. */
+export const orderJob = (integrationId: string, sessionId: string): NewJob => ({
+  kind: orderKind,
+  payload: { integrationId, sessionId } satisfies OrderWork,
+  topic: `${integrationId} ${sessionId}`,
+})

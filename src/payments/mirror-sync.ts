@@ -1,0 +1,107 @@
+import { findSomeParts, findStrayKeys } from '../store/catalogue-walk.ts'
+import { deleteProducts } from '../store/catalogue-writes.ts'
+import { scheduleAuthor, writeContent } from '../store/changes.ts'
+import { type GroupStore, listGroups, openContentOf } from '../store/groups.ts'
+import {
+  deleteIntegration,
+  findIntegrationById,
+  forgetIntegrationPlace,
+  type Integration,
+  listIntegrations,
+  noteSync,
+} from '../store/integrations.ts'
+import { findPendingJobs, insertJob } from '../store/jobs.ts'
+import type { Store } from '../store/open.ts'
+import { type SyncWork, syncJob, syncKind } from './jobs.ts'
+import { type MirrorDeps, writeMirror } from './mirror.ts'
+import { rebuildObjects } from './mirror-objects.ts'
+import { newWalk, walkPhases } from './mirror-walk.ts'
+import type { Payments } from './payments.ts'
+import type { Provider } from './provider.ts'
+
+/** What a walk found this long ago, nobody can rely on: one that was interrupted begins anew. */
+const walkLifeMs = 12 * 3_600_000
+const keysPerStep = 100
+
+export interface SyncDeps extends MirrorDeps {
+  store: Store
+  payments: Pick<Payments, 'open'>
+}
+
+export interface SyncOptions {
+  signal?: AbortSignal
+}
+
+/**
+ * Walks through all that the provider has, and makes ours the same. Each step is written together with how far the walk
+ * has come: whoever comes next goes on from there. Only a page of it is ever held.
+ */
+export async function syncCatalogue(
+  deps: SyncDeps,
+  group: GroupStore,
+  integrationId: string,
+  { signal }: SyncOptions = {},
+): Promise<void> {
+  let provider: Provider | undefined
+  for (let hasBegun = false; ; hasBegun = true) {
+    signal?.throwIfAborted()
+    const integration = await findIntegrationById(group, integrationId)
+    if (!integration) return
+    if (integration.status === 'disconnecting') return giveUpCatalogue(deps, group, integration)
+    const { walk } = integration
+    if (!walk && hasBegun) return
+    if (!walk || deps.clock() - walk.startedMs > walkLifeMs) {
+      await beginWalk(deps, group, integration)
+    } else {
+      provider ??= await deps.payments.open(group, integration)
+      await walkPhases[walk.phase]({ deps, group, integration, walk, provider })
+    }
+  }
+}
+
+/** Its number is that of the write that begins it: no walk before had it. */
+async function beginWalk(deps: SyncDeps, group: GroupStore, { id, type, walk }: Integration): Promise<void> {
+  await writeMirror(deps, group, { type }, async (writer) => {
+    const current = await findIntegrationById(writer.group, id)
+    if (!current || current.walk?.number !== walk?.number) return // somebody else was faster
+    const catalogueSeq = current.catalogueSeq + 1
+    await noteSync(writer, id, { catalogueSeq, walk: newWalk(catalogueSeq, writer.nowMs) })
+  })
+}
+
+/** An account that is disconnected has no catalogue any more: its products are archived, and it goes itself. */
+async function giveUpCatalogue(deps: SyncDeps, group: GroupStore, { id, type }: Integration): Promise<void> {
+  for (let isDone = false; !isDone; ) {
+    isDone = await writeMirror(deps, group, { type }, async (writer) => {
+      const integration = await findIntegrationById(writer.group, id)
+      if (!integration) return true
+      const { objectKeys, productIds } = await findSomeParts(writer.group, id, keysPerStep)
+      await deleteProducts(writer, id, productIds)
+      const strays = await findStrayKeys(writer.group, integration, { after: '', limit: keysPerStep })
+      const keys = [...new Set([...objectKeys, ...strays])]
+      await rebuildObjects(writer, integration, keys)
+      if (keys.length === 0) await deleteIntegration(writer, integration)
+      return keys.length === 0
+    })
+  }
+  await forgetIntegrationPlace(deps.store, id)
+}
+
+/** Asks for a walk through each catalogue that was not compared for so long. */
+export async function scheduleSyncs(store: Store, nowMs: number, everyMs: number): Promise<void> {
+  for (const owner of await listGroups(store)) {
+    if (owner.frozen || owner.deletingMs !== null) continue
+    const group = await openContentOf(store, owner)
+    const due = (await listIntegrations(group)).filter(
+      ({ status, syncedMs }) => status === 'disconnecting' || syncedMs === null || syncedMs + everyMs <= nowMs,
+    )
+    const pending = due.length === 0 ? [] : await findPendingJobs(group, syncKind)
+    const underWay = new Set(pending.map(({ payload }) => (payload as SyncWork).integrationId))
+    const wanted = due.filter(({ id }) => !underWay.has(id))
+    if (wanted.length === 0) continue
+    const { versionsKept } = owner
+    await writeContent(group, { author: scheduleAuthor, verb: 'catalogue', nowMs, versionsKept }, async (writer) => {
+      for (const { id } of wanted) await insertJob(writer, syncJob(id))
+    })
+  }
+}

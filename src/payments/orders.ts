@@ -1,0 +1,30 @@
+import { readNotes } from '../content/checkout.ts'
+import type { JobHandler } from '../jobs/handler.ts'
+import { findIntegrationById } from '../store/integrations.ts'
+import { recordOrder } from '../store/orders.ts'
+import { type OrderWork, orderKind } from './jobs.ts'
+import type { Payments } from './payments.ts'
+
+const limitSeconds = 60
+
+/** Asks the provider what a session is like now, and writes down what was bought in it. */
+export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }): JobHandler[] => [
+  {
+    kind: orderKind,
+    retryAfterSeconds: [5, 60, 600, 3600, 14_400, 43_200],
+    limitSeconds,
+    async run({ payload }, { group, finish }) {
+      const { integrationId, sessionId } = payload as OrderWork
+      const integration = await findIntegrationById(group, integrationId)
+      if (!integration) return // it was disconnected meanwhile
+      const provider = await payments.open(group, integration)
+      const session = await provider.fetchSession(sessionId)
+      if (!session || session.status === null) return
+      const { id, status, metadata, ...purchase } = session
+      const { groupId, siteId } = readNotes(metadata)
+      if (groupId !== group.groupId) return // sold by the same account, but not through us
+      const { type, accountHandle } = integration
+      await finish((writer) => recordOrder(writer, { type, accountHandle, sessionId: id, status, siteId, ...purchase }))
+    },
+  },
+]

@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto'
+import { mainUnits } from '../../content/amounts.ts'
+import type { LineItem, Session, SessionRecord } from './objects.ts'
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)
+
+const style = `:root { color-scheme: light dark; --ink: #1b2530; --soft: #566473; --line: #d5dce3; --paper: #fff; --ground: #eef1f4;
+  --accent: #14608f; --on-accent: #fff; --mark: #7a4b00; --mark-ground: #ffefcf; --bad: #a3191f }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #a5b2bf; --line: #3a4652; --paper: #1c242c;
+  --ground: #12181e; --accent: #79c0ee; --on-accent: #0d1b26; --mark: #ffd998; --mark-ground: #46330f; --bad: #ff9ea1 } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+.mark { margin: 0; padding: .6rem 1rem; background: var(--mark-ground); color: var(--mark); text-align: center; font-weight: 600 }
+main { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; display: grid; gap: 1.5rem }
+@media (min-width: 46rem) { main.pay { grid-template-columns: 1fr 1fr; align-items: start } }
+section, form { background: var(--paper); border: 1px solid var(--line); border-radius: 12px; padding: 1.5rem }
+h1 { margin: 0 0 1rem; font-size: 1.15rem; overflow-wrap: anywhere } h2 { margin: 0 0 1rem; font-size: 1.05rem }
+table { width: 100%; border-collapse: collapse } td, th { padding: .5rem 0; text-align: left; vertical-align: top; font-weight: 400 }
+td:last-child { padding-left: 1rem; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+th { overflow-wrap: anywhere } small { display: block; color: var(--soft) }
+tfoot td, tfoot th { border-top: 1px solid var(--line); padding-top: .8rem; font-weight: 700; font-size: 1.15rem }
+label { display: block; margin-bottom: .9rem; font-size: .9rem; font-weight: 600 }
+input, select { display: block; width: 100%; margin-top: .25rem; padding: .6rem .7rem; font: inherit; font-weight: 400; color: inherit;
+  background: var(--paper); border: 1px solid var(--soft); border-radius: 8px }
+fieldset { margin: 0 0 .5rem; padding: 0; border: 0 } legend { padding: 0; margin-bottom: .8rem; font-weight: 700 }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: .8rem }
+button { width: 100%; margin-top: .6rem; padding: .75rem; font: inherit; font-weight: 600; color: var(--accent); background: none;
+  border: 1px solid var(--accent); border-radius: 8px; cursor: pointer }
+button.pay { color: var(--on-accent); background: var(--accent); font-size: 1.1rem }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
+a { color: var(--accent) } section > :last-child { margin-bottom: 0 } .problem { color: var(--bad); font-weight: 600 }
+.later { margin: 1.4rem 0 0; color: var(--soft); font-size: .9rem }`
+
+/** The page's own style and nothing else; a browser also asks where the answer to a form may lead. */
+export function pagePolicy({ success_url: successUrl }: Pick<Session, 'success_url'>): string {
+  const origin = URL.parse(successUrl ?? '')?.origin ?? ''
+  const styleHash = hash('sha256', style, 'base64')
+  return `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self' ${origin}; base-uri 'none'; frame-ancestors 'none'`
+}
+
+const shown = (currency: string, amount: number): string =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).format(Number(mainUnits(currency, String(amount))))
+
+function page(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><title>${escapeHtml(title)}</title><style>${style}</style></head>
+<body><p class="mark">Sandbox: no money moves.</p>
+${content}
+</body></html>`
+}
+
+function rowOf({ description, quantity, amount_total: amount, currency, price }: LineItem): string {
+  const { recurring } = price
+  const every =
+    recurring?.interval_count === 1 ? recurring.interval : `${recurring?.interval_count} ${recurring?.interval}s`
+  const rhythm = recurring ? `, every ${every}` : ''
+  return `<tr><th scope="row">${escapeHtml(description ?? '')}<small>Quantity ${quantity}${rhythm}</small></th><td>${shown(currency, amount)}</td></tr>`
+}
+
+/** What a customer has typed, to be shown again where it was not accepted. */
+export type Typed = Partial<Record<string, string>>
+
+function field(name: string, label: string, typed: Typed, attributes: string): string {
+  return `<label>${label}<input name="${name}" value="${escapeHtml(typed[name] ?? '')}" maxlength="200" ${attributes}></label>`
+}
+
+function countrySelect(countries: readonly string[], chosen: string | undefined): string {
+  const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
+  const nameOf = (code: string): string => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : code)
+  const options = countries.map(
+    (code) =>
+      `<option value="${escapeHtml(code)}"${code === chosen ? ' selected' : ''}>${escapeHtml(nameOf(code))}</option>`,
+  )
+  return `<label>Country<select name="country" autocomplete="shipping country" required>${options.join('')}</select></label>`
+}
+
+const addressFields = (countries: readonly string[], typed: Typed): string =>
+  `<fieldset><legend>Shipping address</legend>
+${countrySelect(countries, typed.country)}
+${field('line1', 'Street and number', typed, 'autocomplete="shipping address-line1" required')}
+${field('line2', 'Apartment, floor (optional)', typed, 'autocomplete="shipping address-line2"')}
+<div class="pair">${field('postal_code', 'Postal code', typed, 'autocomplete="shipping postal-code"')}
+${field('city', 'City', typed, 'autocomplete="shipping address-level2" required')}</div>
+${field('state', 'State or province (optional)', typed, 'autocomplete="shipping address-level1"')}</fieldset>`
+
+/** Where a customer pays. */
+export function renderCheckout(
+  { session, lines }: SessionRecord,
+  action: string,
+  typed: Typed,
+  problem?: string,
+): string {
+  const { currency, amount_total: amount, cancel_url: cancelUrl, shipping_address_collection: shipping } = session
+  const business = session.branding_settings?.display_name ?? ''
+  const total = shown(currency ?? '', amount ?? 0)
+  const filled = { ...typed, email: typed.email ?? session.customer_email ?? '' }
+  return page(
+    `Pay ${business}`,
+    `<main class="pay"><section><h1>${escapeHtml(business)}</h1>
+<table><tbody>${lines.map(rowOf).join('')}</tbody><tfoot><tr><th scope="row">Total</th><td>${total}</td></tr></tfoot></table>
+${cancelUrl === null ? '' : `<p><a href="${escapeHtml(cancelUrl)}">Cancel and go back</a></p>`}</section>
+<form method="post" action="${escapeHtml(action)}"><h2>Your details</h2>
+${problem === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(problem)}</p>`}
+${field('email', 'E-mail', filled, 'type="email" autocomplete="email" required')}
+${field('name', 'Name', filled, 'autocomplete="name"')}
+${shipping ? addressFields(shipping.allowed_countries, filled) : ''}
+<button class="pay" name="outcome" value="paid">Pay ${total}</button>
+<p class="later">Or try a bank debit, whose result comes a few seconds later:</p>
+<button name="outcome" value="paid-later">Pay later, and the money comes</button>
+<button name="outcome" value="fails-later">Pay later, and the payment fails</button></form></main>`,
+  )
+}
+
+/** Where there is nothing to pay (any more). */
+export function renderEnd({ status, success_url: successUrl, cancel_url: cancelUrl }: Session, id: string): string {
+  const complete = status === 'complete'
+  const back = complete ? successUrl && returnUrl(successUrl, id) : cancelUrl
+  const words = complete ? 'This has been paid already.' : 'This page has expired. Begin again in the shop.'
+  const link = back ? `<p><a href="${escapeHtml(back)}">Back to the shop</a></p>` : ''
+  return page(words, `<main><section><h1>${words}</h1>${link}</section></main>`)
+}
+
+/** Where a customer goes after paying. */
+export const returnUrl = (successUrl: string, id: string): string => successUrl.replaceAll('{CHECKOUT_SESSION_ID}', id)

@@ -1,0 +1,133 @@
+import type { Group } from '../../store/groups.ts'
+import type { Books, OpenBooks, PageOf } from './books.ts'
+import { findEvent, listEvents } from './events.ts'
+import { expandAll } from './expand.ts'
+import type { Form } from './form.ts'
+import { type ParameterTypes, readParameters } from './parameters.ts'
+import { createPrice, findPrice, listPrices, updatePrice } from './prices.ts'
+import { createProduct, deleteProduct, findProduct, listProducts, updateProduct } from './products.ts'
+import {
+  asList,
+  createSession,
+  expireSession,
+  findSession,
+  listLines,
+  listSessions,
+  sessionsPath,
+  withLines,
+} from './sessions.ts'
+import { createWebhookEndpoint, deleteWebhookEndpoint, listWebhookEndpoints } from './webhook-endpoints.ts'
+
+/** What a call is about. */
+export interface Call {
+  /** Of what the address names. */
+  id: string
+  path: string
+  owner: Group
+  /** Where a customer pays. */
+  pageOf(sessionId: string): string
+  webhookSecretOf(endpointId: string): string
+}
+
+/** One call of the provider's API. Its parameters are read before anything is done. */
+export interface Endpoint<Access extends Books> {
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  prepare(form: Form): (books: Access, call: Call) => Promise<object>
+  /** What is said once and kept nowhere. */
+  addSecret?(answer: object, call: Call): object
+}
+
+function endpoint<Access extends Books, Name extends keyof ParameterTypes>(
+  method: Endpoint<Access>['method'],
+  path: string,
+  name: Name,
+  run: (books: Access, given: ParameterTypes[Name], call: Call) => Promise<object>,
+): Endpoint<Access> {
+  return {
+    method,
+    path,
+    prepare(form) {
+      const given: ParameterTypes[Name] & { expand?: string[] } = readParameters(name, form)
+      return async (books, call) => expandAll(books, await run(books, given, call), given.expand)
+    },
+  }
+}
+
+const read = <Name extends keyof ParameterTypes>(
+  path: string,
+  name: Name,
+  run: (books: Books, given: ParameterTypes[Name], call: Call) => Promise<object>,
+) => endpoint<Books, Name>('GET', path, name, run)
+
+const list = <Name extends keyof ParameterTypes>(
+  path: string,
+  name: Name,
+  run: (books: Books, given: ParameterTypes[Name], call: Call) => Promise<PageOf<object>>,
+) => read(path, name, async (books, given, call) => asList(await run(books, given, call), call.path))
+
+const post = <Name extends keyof ParameterTypes>(
+  path: string,
+  name: Name,
+  run: (books: OpenBooks, given: ParameterTypes[Name], call: Call) => Promise<object>,
+) => endpoint<OpenBooks, Name>('POST', path, name, run)
+
+const remove = <Name extends keyof ParameterTypes>(
+  path: string,
+  name: Name,
+  run: (books: OpenBooks, given: ParameterTypes[Name], call: Call) => Promise<object>,
+) => endpoint<OpenBooks, Name>('DELETE', path, name, run)
+
+export const readingEndpoints: Endpoint<Books>[] = [
+  read('/v1/account', 'AccountRetrieveParams', async (books, _given, { owner }) => accountOf(books, owner)),
+  list('/v1/products', 'ProductListParams', listProducts),
+  read('/v1/products/:id', 'ProductRetrieveParams', (books, _given, { id }) => findProduct(books, id)),
+  list('/v1/prices', 'PriceListParams', listPrices),
+  read('/v1/prices/:id', 'PriceRetrieveParams', (books, _given, { id }) => findPrice(books, id)),
+  list(sessionsPath, 'SessionListParams', listSessions),
+  read(`${sessionsPath}/:id`, 'SessionRetrieveParams', async (books, given, { id }) =>
+    withLines(await findSession(books, id), given),
+  ),
+  list(`${sessionsPath}/:id/line_items`, 'SessionListLineItemsParams', (books, given, { id }) =>
+    listLines(books, id, given),
+  ),
+  list('/v1/events', 'EventListParams', listEvents),
+  read('/v1/events/:id', 'EventRetrieveParams', (books, _given, { id }) => findEvent(books, id)),
+  list('/v1/webhook_endpoints', 'WebhookEndpointListParams', listWebhookEndpoints),
+]
+
+export const writingEndpoints: Endpoint<OpenBooks>[] = [
+  post('/v1/products', 'ProductCreateParams', createProduct),
+  post('/v1/products/:id', 'ProductUpdateParams', (books, given, { id }) => updateProduct(books, id, given)),
+  remove('/v1/products/:id', 'ProductDeleteParams', (books, _given, { id }) => deleteProduct(books, id)),
+  post('/v1/prices', 'PriceCreateParams', createPrice),
+  post('/v1/prices/:id', 'PriceUpdateParams', (books, given, { id }) => updatePrice(books, id, given)),
+  post(sessionsPath, 'SessionCreateParams', (books, given, { pageOf }) => createSession(books, given, pageOf)),
+  post(`${sessionsPath}/:id/expire`, 'SessionExpireParams', async (books, given, { id }) =>
+    withLines(await expireSession(books, id), given),
+  ),
+  {
+    ...post('/v1/webhook_endpoints', 'WebhookEndpointCreateParams', createWebhookEndpoint),
+    addSecret: (answer, { webhookSecretOf }) =>
+      'id' in answer ? { ...answer, secret: webhookSecretOf(String(answer.id)) } : answer,
+  },
+  remove('/v1/webhook_endpoints/:id', 'WebhookEndpointDeleteParams', (books, _given, { id }) =>
+    deleteWebhookEndpoint(books, id),
+  ),
+]
+
+function accountOf({ integrationId }: Books, { name }: Group): object {
+  return {
+    id: `acct_${integrationId}`,
+    object: 'account',
+    business_profile: { name },
+    charges_enabled: true,
+    country: 'US',
+    default_currency: 'usd',
+    details_submitted: true,
+    email: null,
+    payouts_enabled: true,
+    settings: { dashboard: { display_name: `${name} (sandbox)`, timezone: 'Etc/UTC' } },
+    type: 'standard',
+  }
+}

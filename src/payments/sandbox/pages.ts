@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isEmailAddress } from '../../content/email.ts'
+import { notFound } from '../../errors.ts'
+import type { GroupStore } from '../../store/groups.ts'
+import { findPlacedIntegration } from '../../store/integrations.ts'
+import { readBooks, writeBooks } from './books.ts'
+import { pagePolicy, renderCheckout, renderEnd, returnUrl, type Typed } from './checkout-page.ts'
+import { type Customer, completeSession, type Outcome, outcomes } from './completion.ts'
+import type { Session, SessionRecord } from './objects.ts'
+import { checkoutPath, type SandboxDeps } from './server.ts'
+import { findSession } from './sessions.ts'
+
+interface Place {
+  integrationId: string
+  sessionId: string
+}
+
+const longestText = 200
+
+const noSuchPage = () => notFound('There is no such checkout.')
+
+/** The pages on which customers pay in the sandbox. They exist for accounts of the sandbox only. */
+export function registerCheckoutPages(app: FastifyInstance, { store, clock }: SandboxDeps): void {
+  async function find(place: Place): Promise<{ group: GroupStore; record: SessionRecord }> {
+    const found = await findPlacedIntegration(store, place.integrationId)
+    if (!found?.integration.sandbox) throw noSuchPage()
+    const books = readBooks(found.group, place.integrationId, clock())
+    if (!(await books.find('session', place.sessionId))) throw noSuchPage()
+    return { group: found.group, record: await findSession(books, place.sessionId) }
+  }
+
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      (_request: FastifyRequest, body: string | Buffer, done: (error: null, typed: Typed) => void) =>
+        done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+    )
+    const options = { schema: { hide: true } }
+    const path = checkoutPath(':integrationId', ':sessionId')
+
+    scope.get<{ Params: Place }>(path, options, async ({ params }, reply) => {
+      const { record } = await find(params)
+      return sendPage(reply, record, params, {})
+    })
+
+    scope.post<{ Params: Place; Body: Typed | undefined }>(`${path}/pay`, options, async (request, reply) => {
+      const { params, body: typed = {} } = request
+      const { group, record } = await find(params)
+      if (record.session.status === 'expired') return sendPage(reply, record, params, {})
+      if (record.session.status === 'complete') return sendBack(reply, record.session)
+      const customer = readCustomer(record.session, typed)
+      if (typeof customer === 'string') return sendPage(reply.code(400), record, params, typed, customer)
+      const outcome = outcomeOf(typed)
+      const session = await writeBooks(group, params.integrationId, clock(), (books) =>
+        completeSession(books, params.sessionId, customer, outcome),
+      )
+      // Another click may have been faster, or the end of its time.
+      return session.status === 'complete'
+        ? sendBack(reply, session)
+        : sendPage(reply, { ...record, session }, params, {})
+    })
+  })
+}
+
+const outcomeOf = ({ outcome }: Typed): Outcome => outcomes.find((each) => each === outcome) ?? 'paid'
+
+/** What the customer typed; or what is wrong with it, in words. */
+function readCustomer({ shipping_address_collection: shipping }: Session, typed: Typed): Customer | string {
+  const textOf = (name: string): string | null => typed[name]?.trim() || null
+  if (Object.values(typed).some((text = '') => text.length > longestText)) return 'One of the entries is too long.'
+  const email = textOf('email')
+  if (email === null || !isEmailAddress(email)) return 'Enter a valid e-mail address.'
+  const name = textOf('name')
+  if (!shipping) return { email, name, shipping: null }
+  const { allowed_countries: countries } = shipping
+  const country = countries.find((code) => code === typed.country)
+  const [line1, city] = [textOf('line1'), textOf('city')]
+  if (country === undefined) return 'Choose one of the countries.'
+  if (line1 === null || city === null) return 'Enter the street and the city.'
+  const rest = { line2: textOf('line2'), postal_code: textOf('postal_code'), state: textOf('state') }
+  return { email, name, shipping: { name: name ?? '', address: { line1, city, country, ...rest } } }
+}
+
+function sendBack(reply: FastifyReply, { id, success_url: successUrl }: Session): FastifyReply {
+  return reply.redirect(new URL(returnUrl(successUrl ?? '', id)).href, 303)
+}
+
+function sendPage(
+  reply: FastifyReply,
+  record: SessionRecord,
+  { integrationId, sessionId }: Place,
+  typed: Typed,
+  problem?: string,
+): FastifyReply {
+  const { session } = record
+  const action = `${checkoutPath(integrationId, sessionId)}/pay`
+  if (session.status === 'expired') reply.code(410)
+  return reply
+    .type('text/html; charset=utf-8')
+    .header('Content-Security-Policy', pagePolicy(session))
+    .send(session.status === 'open' ? renderCheckout(record, action, typed, problem) : renderEnd(session, sessionId))
+}

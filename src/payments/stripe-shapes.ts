@@ -1,0 +1,101 @@
+import type Stripe from 'stripe'
+import { mainUnits } from '../content/amounts.ts'
+import type { CataloguePrice, CatalogueProduct } from '../content/catalogue.ts'
+import type { OrderStatus, PurchaseLine, ShippingDetails } from '../content/orders.ts'
+import type { CheckoutSession, Page } from './provider.ts'
+
+/** What Stripe answers, as we keep it. None of its own objects goes further than this. */
+
+type Session = Stripe.Checkout.Session
+
+/** Stripe names another object by its id, or gives the object itself. */
+const idOf = (reference: string | { id: string }): string => (typeof reference === 'string' ? reference : reference.id)
+const idOrNull = (reference: string | { id: string } | null | undefined): string | null =>
+  reference ? idOf(reference) : null
+
+export function pageOf<Item extends { id: string }, Ours>(
+  { data, has_more }: Stripe.ApiList<Item>,
+  convert: (item: Item) => Ours,
+): Page<Ours> {
+  return { items: data.map(convert), next: has_more ? data.at(-1)?.id : undefined }
+}
+
+export const accountNameOf = ({ settings, business_profile, email }: Stripe.Account): string =>
+  settings?.dashboard.display_name || business_profile?.name || email || ''
+
+export const productOf = (product: Stripe.Product): CatalogueProduct => ({
+  id: product.id,
+  name: product.name,
+  description: product.description,
+  active: product.active,
+  images: product.images,
+  metadata: product.metadata,
+  defaultPriceId: idOrNull(product.default_price),
+  createdMs: product.created * 1000,
+})
+
+export const priceOf = (price: Stripe.Price): CataloguePrice => ({
+  id: price.id,
+  productId: idOf(price.product),
+  active: price.active,
+  currency: price.currency,
+  unitAmount: fixedAmountOf(price),
+  interval: price.recurring && intervalOf(price.recurring),
+  nickname: price.nickname,
+  lookupKey: price.lookup_key,
+  metadata: price.metadata,
+  createdMs: price.created * 1000,
+})
+
+/** Null where the customer chooses the amount, or where it depends on the quantity. */
+function fixedAmountOf({ billing_scheme, custom_unit_amount, unit_amount_decimal }: Stripe.Price): string | null {
+  return billing_scheme === 'tiered' || custom_unit_amount ? null : (unit_amount_decimal?.toString() ?? null)
+}
+
+const intervalOf = ({ interval, interval_count }: Stripe.Price.Recurring): string =>
+  interval_count === 1 ? interval : `${interval_count} ${interval}s`
+
+export function sessionOf(session: Session, lineItems: Stripe.LineItem[]): CheckoutSession {
+  const { customer_details: customer } = session
+  const currency = session.currency ?? ''
+  const isSubscription = session.mode === 'subscription'
+  return {
+    id: session.id,
+    status: statusOf(session),
+    mode: isSubscription ? 'subscription' : 'payment',
+    currency,
+    subtotal: mainUnits(currency, String(session.amount_subtotal ?? 0)),
+    total: mainUnits(currency, String(session.amount_total ?? 0)),
+    email: customer?.email ?? session.customer_email,
+    name: customer?.name ?? null,
+    phone: customer?.phone ?? null,
+    shipping: shippingOf(session),
+    lines: lineItems.map(lineOf),
+    metadata: session.metadata ?? {},
+    paymentId: idOrNull(isSubscription ? session.subscription : session.payment_intent),
+    createdMs: session.created * 1000,
+  }
+}
+
+/** Some ways to pay take days. Where such a payment fails, its intent waits for another one, or is given up. */
+function statusOf({ status, payment_status, payment_intent }: Session): OrderStatus | null {
+  if (status !== 'complete') return null
+  if (payment_status === 'paid' || payment_status === 'no_payment_required') return 'paid'
+  const intentStatus = payment_intent && typeof payment_intent === 'object' ? payment_intent.status : undefined
+  return intentStatus === 'requires_payment_method' || intentStatus === 'canceled' ? 'failed' : 'pending'
+}
+
+function shippingOf({ collected_information }: Session): ShippingDetails | null {
+  const details = collected_information?.shipping_details
+  if (!details) return null
+  const { line1, line2, city, state, postal_code: postalCode, country } = details.address
+  return { name: details.name, address: { line1, line2, city, state, postalCode, country } }
+}
+
+const lineOf = ({ description, price, quantity, currency, amount_total }: Stripe.LineItem): PurchaseLine => ({
+  description: description ?? '',
+  priceId: idOrNull(price),
+  productId: idOrNull(price?.product),
+  quantity: quantity ?? 1,
+  amount: mainUnits(currency, String(amount_total)),
+})

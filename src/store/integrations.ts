@@ -1,0 +1,249 @@
+import type { Selectable } from 'kysely'
+import { conflict } from '../errors.ts'
+import { makeId } from '../ids.ts'
+import type { ContentWriter } from './changes.ts'
+import { findGroupById, type Group, type GroupStore, openContentOf } from './groups.ts'
+import type { Store } from './open.ts'
+import { deleteSecrets } from './secrets.ts'
+import type { IntegrationRow } from './tables.ts'
+
+/** How far a walk through the provider's catalogue has come: what is needed to go on, and what was found so far. */
+export interface CatalogueWalk {
+  number: number
+  startedMs: number
+  phase: 'prices' | 'products' | 'missing' | 'strays' | 'orders'
+  /** Where the phase goes on; undefined at its beginning. */
+  cursor?: string | undefined
+  /** Whether the phase was begun a second time, because the provider no longer knew where we were. */
+  isSecondTry: boolean
+  prices: number
+  products: number
+  added: number
+  changed: number
+  archived: number
+  ordersFound: number
+  /** What could not be taken over, in words: the first of it. */
+  problems: string[]
+}
+
+/** What the latest walk found. */
+export interface SyncReport
+  extends Pick<CatalogueWalk, 'prices' | 'products' | 'added' | 'changed' | 'archived' | 'ordersFound' | 'problems'> {
+  startedMs: number
+  finishedMs: number
+}
+
+/** One account at a payment provider, which a group's products come from. */
+export interface Integration {
+  id: string
+  type: string
+  accountHandle: string
+  /** Whether the provider is our own stand-in. */
+  sandbox: boolean
+  /** One that is being disconnected gives up its products first. */
+  status: 'active' | 'disconnecting'
+  /** Who the account is at the provider. */
+  accountId: string
+  accountName: string
+  /** Whether real money moves. */
+  live: boolean
+  webhookId: string | null
+  catalogueSeq: number
+  /** The latest of the writes to the catalogue that may have removed something from it. */
+  removedSeq: number
+  walk: CatalogueWalk | undefined
+  lastSync: SyncReport | undefined
+  syncedMs: number | null
+  lastEventMs: number | null
+  version: number
+  createdMs: number
+  updatedMs: number
+}
+
+const parsed = <Value>(text: string | null): Value | undefined => (text === null ? undefined : JSON.parse(text))
+
+function toIntegration(row: Selectable<IntegrationRow>): Integration {
+  return {
+    id: row.id,
+    type: row.type,
+    accountHandle: row.account_handle,
+    sandbox: row.sandbox !== 0,
+    status: row.status as Integration['status'], // nobody else writes it
+    accountId: row.account_id,
+    accountName: row.account_name,
+    live: row.live !== 0,
+    webhookId: row.webhook_id,
+    catalogueSeq: row.catalogue_seq,
+    removedSeq: row.removed_seq,
+    walk: parsed(row.walk),
+    lastSync: parsed(row.last_sync),
+    syncedMs: row.synced_ms,
+    lastEventMs: row.last_event_ms,
+    version: row.version,
+    createdMs: row.created_ms,
+    updatedMs: row.updated_ms,
+  }
+}
+
+/** In the order in which they were connected. */
+export async function listIntegrations({ groupId, database }: GroupStore, type?: string): Promise<Integration[]> {
+  const rows = await database.read
+    .selectFrom('integrations')
+    .selectAll()
+    .where((eb) => eb.and({ group_id: groupId, ...(type !== undefined && { type }) }))
+    .orderBy('id')
+    .execute()
+  return rows.map(toIntegration)
+}
+
+export async function findIntegrationById(
+  { groupId, database }: GroupStore,
+  id: string,
+): Promise<Integration | undefined> {
+  const row = await database.read
+    .selectFrom('integrations')
+    .selectAll()
+    .where('group_id', '=', groupId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && toIntegration(row)
+}
+
+export type NewIntegration = Pick<
+  Integration,
+  'id' | 'type' | 'accountHandle' | 'sandbox' | 'accountId' | 'accountName' | 'live'
+>
+
+/** Its place must have been noted before: see `noteIntegrationPlace`. */
+export async function insertIntegration(writer: ContentWriter, input: NewIntegration): Promise<Integration> {
+  const { db, group, nowMs } = writer
+  const { type, accountHandle } = input
+  if ((await listIntegrations(group, type)).some((other) => other.accountHandle === accountHandle))
+    throw conflict(`There is already a ${type} account "${accountHandle}" in this group.`)
+  await db
+    .insertInto('integrations')
+    .values({
+      id: input.id,
+      group_id: group.groupId,
+      type,
+      account_handle: accountHandle,
+      sandbox: input.sandbox ? 1 : 0,
+      status: 'active',
+      account_id: input.accountId,
+      account_name: input.accountName,
+      live: input.live ? 1 : 0,
+      created_ms: nowMs,
+      updated_ms: nowMs,
+    })
+    .execute()
+  writer.record({ type: 'account.connected', subjectId: input.id, version: 1, note: `${type} ${accountHandle}` })
+  const stored = await findIntegrationById(group, input.id)
+  if (!stored) throw new Error('An integration that was just stored is not there.')
+  return stored
+}
+
+export const newIntegrationId = makeId
+
+export type IntegrationChange = Partial<
+  Pick<Integration, 'status' | 'accountId' | 'accountName' | 'live' | 'webhookId' | 'accountHandle'>
+>
+
+const columnsOf = ({ status, accountId, accountName, live, webhookId, accountHandle }: Integration) => ({
+  status,
+  account_handle: accountHandle,
+  account_id: accountId,
+  account_name: accountName,
+  live: live ? 1 : 0,
+  webhook_id: webhookId,
+})
+
+/** What people change. `note` says what it was; secrets that changed are written apart. */
+export async function updateIntegration(
+  writer: ContentWriter,
+  before: Integration,
+  wanted: IntegrationChange,
+  note: string,
+): Promise<Integration> {
+  const after = { ...before, ...wanted, version: before.version + 1, updatedMs: writer.nowMs }
+  await writer.db
+    .updateTable('integrations')
+    .set({ ...columnsOf(after), version: after.version, updated_ms: after.updatedMs })
+    .where('group_id', '=', writer.group.groupId)
+    .where('id', '=', before.id)
+    .execute()
+  writer.record({ type: 'account.updated', subjectId: before.id, version: after.version, note })
+  return after
+}
+
+/** How the mirror stands; nothing that people changed. */
+export async function noteSync(
+  { db, group }: ContentWriter,
+  id: string,
+  state: Partial<Pick<Integration, 'catalogueSeq' | 'removedSeq' | 'lastSync' | 'syncedMs' | 'lastEventMs'>> & {
+    walk?: CatalogueWalk | null
+  },
+): Promise<void> {
+  const { walk, lastSync, catalogueSeq, removedSeq, syncedMs, lastEventMs } = state
+  await db
+    .updateTable('integrations')
+    .set({
+      ...(walk !== undefined && { walk: walk && JSON.stringify(walk) }),
+      ...(lastSync !== undefined && { last_sync: JSON.stringify(lastSync) }),
+      ...(catalogueSeq !== undefined && { catalogue_seq: catalogueSeq }),
+      ...(removedSeq !== undefined && { removed_seq: removedSeq }),
+      ...(syncedMs !== undefined && { synced_ms: syncedMs }),
+      ...(lastEventMs !== undefined && { last_event_ms: lastEventMs }),
+    })
+    .where('group_id', '=', group.groupId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** With its secrets. What was mirrored must be gone before: see `payments/mirror`. */
+export async function deleteIntegration(writer: ContentWriter, { id, type, accountHandle }: Integration) {
+  const { db, group } = writer
+  await deleteSecrets(writer, id)
+  for (const table of ['provider_events', 'sandbox_objects', 'catalogue_prices', 'catalogue_products'] as const)
+    await db.deleteFrom(table).where('group_id', '=', group.groupId).where('integration_id', '=', id).execute()
+  await db.deleteFrom('integrations').where('group_id', '=', group.groupId).where('id', '=', id).execute()
+  writer.record({ type: 'account.disconnected', subjectId: id, note: `${type} ${accountHandle}` })
+}
+
+/** Before the integration itself is written: a place without one leads nowhere, one without a place could not be called. */
+export async function noteIntegrationPlace(store: Store, integrationId: string, groupId: string): Promise<void> {
+  await store.control.write((db) =>
+    db.insertInto('integration_places').values({ integration_id: integrationId, group_id: groupId }).execute(),
+  )
+}
+
+export async function forgetIntegrationPlace(store: Store, integrationId: string): Promise<void> {
+  await store.control.write((db) =>
+    db.deleteFrom('integration_places').where('integration_id', '=', integrationId).execute(),
+  )
+}
+
+/** The group that an integration is, or is about to be, part of. */
+export async function findIntegrationPlace(
+  store: Store,
+  id: string,
+): Promise<{ owner: Group; group: GroupStore } | undefined> {
+  const place = await store.control.read
+    .selectFrom('integration_places')
+    .innerJoin('groups', 'groups.id', 'integration_places.group_id')
+    .select('integration_places.group_id')
+    .where('integration_id', '=', id)
+    .executeTakeFirst()
+  if (!place) return undefined
+  const owner = await findGroupById(store, place.group_id)
+  return { owner, group: await openContentOf(store, owner) }
+}
+
+/** The integration that a call names, in whichever database it lives. */
+export async function findPlacedIntegration(
+  store: Store,
+  id: string,
+): Promise<{ owner: Group; group: GroupStore; integration: Integration } | undefined> {
+  const place = await findIntegrationPlace(store, id)
+  const integration = place && (await findIntegrationById(place.group, id))
+  return integration && { ...place, integration }
+}

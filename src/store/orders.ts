@@ -1,0 +1,119 @@
+import type { Selectable } from 'kysely'
+import { nextStatus, type OrderStatus, type Purchase } from '../content/orders.ts'
+import { makeId } from '../ids.ts'
+import type { ContentWriter } from './changes.ts'
+import type { GroupStore } from './groups.ts'
+import { inBatches } from './in-batches.ts'
+import type { OrderRow } from './tables.ts'
+
+/** Which account a session belongs to. The account may be disconnected; its orders stay. */
+export interface OrderPlace {
+  type: string
+  accountHandle: string
+}
+
+/** What was bought, in which checkout session. */
+export interface Order extends OrderPlace, Purchase {
+  id: string
+  sessionId: string
+  status: OrderStatus
+  /** The site that it was bought on, where that is known. */
+  siteId: string | null
+  /** When the provider made the session. */
+  createdMs: number
+  updatedMs: number
+}
+
+export type NewOrder = Omit<Order, 'id' | 'updatedMs'>
+
+export function toOrder(row: Selectable<OrderRow>): Order {
+  return {
+    id: row.id,
+    type: row.type,
+    accountHandle: row.account_handle,
+    sessionId: row.session_id,
+    status: row.status as OrderStatus, // nobody else writes it
+    ...(JSON.parse(row.data) as Purchase & Pick<Order, 'siteId'>),
+    createdMs: row.created_ms,
+    updatedMs: row.updated_ms,
+  }
+}
+
+/** Writes an order down, once for each session. Of one that is known only the status changes, and only forward. */
+export async function recordOrder(writer: ContentWriter, input: NewOrder): Promise<void> {
+  const { db, group, nowMs } = writer
+  const { type, accountHandle, sessionId, status, createdMs, ...data } = input
+  const session = { group_id: group.groupId, type, account_handle: accountHandle, session_id: sessionId }
+  const known = await db
+    .selectFrom('orders')
+    .select(['id', 'status'])
+    .where((eb) => eb.and(session))
+    .executeTakeFirst()
+  if (!known) {
+    const id = makeId()
+    const moments = { created_ms: createdMs, updated_ms: nowMs }
+    await db
+      .insertInto('orders')
+      .values({ id, ...session, status, data: JSON.stringify(data), ...moments })
+      .execute()
+    return writer.record({ type: 'order.created', subjectId: id, note: status })
+  }
+  const next = nextStatus(known.status as OrderStatus, status)
+  if (next === known.status) return
+  await db.updateTable('orders').set({ status: next, updated_ms: nowMs }).where('id', '=', known.id).execute()
+  writer.record({ type: 'order.updated', subjectId: known.id, note: next })
+}
+
+export interface OrderQuery {
+  status?: OrderStatus | undefined
+  limit: number
+  skip: number
+}
+
+/** Newest first. */
+export async function listOrders(
+  { groupId, database }: GroupStore,
+  { status, limit, skip }: OrderQuery,
+): Promise<{ orders: Order[]; totalCount: number }> {
+  const matching = database.read
+    .selectFrom('orders')
+    .where((eb) => eb.and({ group_id: groupId, ...(status !== undefined && { status }) }))
+  const { total } = await matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await matching
+    .selectAll()
+    .orderBy('created_ms', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(skip)
+    .execute()
+  return { orders: rows.map(toOrder), totalCount: Number(total) }
+}
+
+export async function findOrder({ groupId, database }: GroupStore, id: string): Promise<Order | undefined> {
+  const row = await database.read
+    .selectFrom('orders')
+    .selectAll()
+    .where('group_id', '=', groupId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row && toOrder(row)
+}
+
+/** Which of these sessions are orders already, and how they stand. */
+export async function findKnownSessions(
+  { groupId, database }: GroupStore,
+  { type, accountHandle }: OrderPlace,
+  sessionIds: readonly string[],
+): Promise<Map<string, OrderStatus>> {
+  const known = new Map<string, OrderStatus>()
+  for (const batch of inBatches(sessionIds)) {
+    const rows = await database.read
+      .selectFrom('orders')
+      .select(['session_id', 'status'])
+      .where((eb) => eb.and({ group_id: groupId, type, account_handle: accountHandle }))
+      .where('session_id', 'in', batch)
+      .execute()
+    for (const row of rows) known.set(row.session_id, row.status as OrderStatus)
+  }
+  return known
+}

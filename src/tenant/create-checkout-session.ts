@@ -1,0 +1,60 @@
+import Type from 'typebox'
+import { readWish } from '../content/checkout.ts'
+import { checkoutAnswer } from '../http/answer-schemas.ts'
+import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
+import { createCheckouts } from '../payments/checkout.ts'
+
+const maxProducts = 100
+const maxQuantity = 10_000
+
+/** Only these are read: no price comes from the caller, nor anything else of which the amount is made. */
+const body = Type.Object({
+  products: Type.Array(
+    Type.Object({
+      price: Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'The provider’s price id: `default_price` of a product.',
+        examples: ['price_large'],
+      }),
+      quantity: Type.Integer({ minimum: 1, maximum: maxQuantity, examples: [2] }),
+    }),
+    {
+      minItems: 1,
+      maxItems: maxProducts,
+      description: `What is bought: 1 to ${maxProducts} of \`{ price, quantity }\`, in whole numbers of 1 to ${maxQuantity}.`,
+    },
+  ),
+  requiresShipping: Type.Boolean({ description: 'Whether the customer is asked for an address to send to.' }),
+  originUrl: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'Where the customer returns to. Without it the request’s `Origin`, else the group’s first site.',
+      examples: ['https://bakery.example'],
+    }),
+  ),
+  businessName: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'The name that the customer is shown.' }),
+  ),
+  contactEmail: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 254, description: 'The customer’s e-mail address, for the receipt.' }),
+  ),
+})
+
+/** spec §4.5 */
+export const createCheckoutSession: Endpoint = (deps) => {
+  const checkOut = createCheckouts(deps)
+  return defineEndpoint({
+    summary: 'A checkout session',
+    description:
+      'Answers the address at which the customer pays. From there they come back to `<origin>/checkoutsuccess?session_id=…` or `<origin>/checkoutcancel`.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one session.',
+    query: Type.Object({}),
+    body,
+    honoursIdempotencyKey: true,
+    answer: checkoutAnswer,
+    failures: ['IntegrationNotActive', 'OriginNotAllowed', 'ProductUnavailable', 'ProviderError'],
+    isContent: false,
+    handle: async (call) => checkOut(call.group, readWish(call.body, call.origin), call.idempotencyKey),
+  })(deps)
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { type Editable, mergeEdits, type Origin } from '../../src/content/product-edits.ts'
+
+const says = (more: Partial<Editable> = {}): Editable => ({
+  archived: false,
+  productType: null,
+  productImage: null,
+  ...more,
+})
+
+const effective = ({ archived, productType, productImage }: Editable): Editable => ({
+  archived,
+  productType,
+  productImage,
+})
+
+/** A product that was made from what the provider said, as an editor then left it. */
+function edited(provider: Editable, edit: Partial<Editable>): { origin: Origin; current: Editable } {
+  const { origin, ...current } = mergeEdits(undefined, says(), provider)
+  return { origin, current: { ...effective(current), ...edit } }
+}
+
+describe('what editors say of a product', () => {
+  it('follows the provider where they said nothing', () => {
+    const { origin, current } = edited(says({ productType: 'Bread' }), {})
+    const now = says({ productType: 'Cake', productImage: { key: 'new' }, archived: true })
+    assert.deepEqual(effective(mergeEdits(origin, current, now)), now)
+  })
+
+  it('stays, whatever the provider says later', () => {
+    const edit = { productType: 'Ours', productImage: { key: 'ours' }, archived: true }
+    const { origin, current } = edited(says({ productType: 'Bread' }), edit)
+    const merged = mergeEdits(origin, current, says({ productType: 'Cake', productImage: { key: 'theirs' } }))
+    assert.deepEqual(effective(merged), edit)
+    assert.deepEqual(effective(mergeEdits(merged.origin, merged, says())), edit)
+  })
+
+  it('stays away what they took away', () => {
+    const { origin, current } = edited(says({ productType: 'Bread', productImage: { key: 'a' } }), {
+      productType: null,
+      productImage: null,
+    })
+    const merged = mergeEdits(origin, current, says({ productType: 'Cake', productImage: { key: 'b' } }))
+    assert.deepEqual(effective(merged), says())
+  })
+
+  it('ends when they put back what the provider says', () => {
+    const { origin, current } = edited(says({ productType: 'Bread' }), { productType: 'Ours', archived: true })
+    const merged = mergeEdits(origin, current, says({ productType: 'Bread' }))
+    const takenBack = { ...effective(merged), productType: 'Bread', archived: false }
+    const after = mergeEdits(merged.origin, takenBack, says({ productType: 'Cake' }))
+    assert.deepEqual(effective(after), says({ productType: 'Cake' }))
+    assert.deepEqual(after.origin.edited, {})
+  })
+
+  it('cannot sell what the provider does not sell', () => {
+    const { origin, current } = edited(says({ archived: true }), { archived: false })
+    const merged = mergeEdits(origin, current, says({ archived: true }))
+    assert.equal(merged.archived, true)
+    assert.equal(mergeEdits(merged.origin, merged, says()).archived, false)
+  })
+
+  it('counts of a product that came by an import, except for what it lacks', () => {
+    const provider = says({ productType: 'Theirs', productImage: { key: 'theirs' } })
+    const merged = mergeEdits(undefined, says({ productType: 'Ours', archived: true }), provider)
+    assert.deepEqual(merged.origin.edited, { archived: true, productType: 'Ours' })
+    assert.deepEqual(effective(merged), { ...provider, productType: 'Ours', archived: true })
+  })
+
+  it('is always the last edit, however edits and syncs follow each other', () => {
+    const text = fc.constantFrom(null, 'A', 'B', 'C')
+    const editable = { archived: fc.boolean(), productType: text, productImage: text }
+    const step = fc.oneof(
+      fc.record({ provider: fc.record(editable) }),
+      fc.record({ edit: fc.record(editable, { requiredKeys: [] }) }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        let provider = says()
+        let { origin, ...current } = mergeEdits(undefined, says(), provider)
+        /** What the editor said last that was not what the provider said at that moment. */
+        const wanted: Partial<Editable> = {}
+        for (const { provider: said, edit } of steps.map((each) => ({
+          provider: undefined,
+          edit: undefined,
+          ...each,
+        }))) {
+          for (const field of ['productType', 'productImage'] as const) {
+            if (edit?.[field] === undefined || edit[field] === current[field]) continue
+            if (edit[field] === provider[field]) delete wanted[field]
+            else wanted[field] = edit[field]
+          }
+          if (edit?.archived === true && !current.archived) wanted.archived = true
+          if (edit?.archived === false && current.archived) delete wanted.archived
+          current = { ...current, ...edit }
+          provider = said ?? provider
+          ;({ origin, ...current } = mergeEdits(origin, current, provider))
+          assert.deepEqual(current.productType, 'productType' in wanted ? wanted.productType : provider.productType)
+          assert.deepEqual(current.productImage, 'productImage' in wanted ? wanted.productImage : provider.productImage)
+          assert.equal(current.archived, wanted.archived === true || provider.archived)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

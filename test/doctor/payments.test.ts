@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, it } from 'node:test'
+import { connectAccount, keepWebhookSecret } from '../../src/payments/connect.ts'
+import { webhookSecretField } from '../../src/payments/payments.ts'
+import { noteOrigins } from '../../src/store/catalogue-objects.ts'
+import { noteSync, updateIntegration } from '../../src/store/integrations.ts'
+import { deleteSecrets } from '../../src/store/secrets.ts'
+import { authoring, write } from '../helpers/authoring.ts'
+import { assertUnchanged } from '../helpers/dump.ts'
+import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { startStripeServer } from '../helpers/stripe-server.ts'
+import { assertOnly, assertSound, patient } from './patient.ts'
+
+const hourMs = 3_600_000
+
+/** A sound service with an account whose provider is there, and that hears of changes. */
+async function connected(engine: TestEngine) {
+  const stripe = await startStripeServer()
+  after(() => stripe.close())
+  const on = await patient(engine, { STRIPE_URL: stripe.url })
+  const { service, clock, newGroup } = on
+  const shop = await newGroup({ name: 'Shop' })
+  const { group, store: content } = shop
+  const deps = { ...service, authoring: authoring(clock.now), confirm: async () => {} }
+  const account = { type: 'stripe', accountHandle: 'main', secretKey: 'sk_test_shop_canary' }
+  const integration = await connectAccount(deps, content, account)
+  await keepWebhookSecret(deps, content, integration.id, 'whsec_canary')
+  await service.worker.runDue()
+  return { ...on, stripe, shop, content, integration, place: `${group.id} ${integration.id}` }
+}
+
+onBothEngines('the doctor looks at payments', (engine) => {
+  it('finds nothing where the key works and changes are heard of', async () => {
+    const { examine, service } = await connected(engine)
+    await assertUnchanged(service.store, async () => assertSound(await examine()))
+  })
+
+  it('finds a provider that does not answer: products are served all the same', async () => {
+    const { examine, stripe } = await connected(engine)
+    await stripe.close()
+    assertOnly(await examine(), {
+      check: 'Payments',
+      level: 'attention',
+      what: /^The provider of the stripe account "main" of Shop does not answer: /,
+      advice: /nobody can check out/,
+    })
+  })
+
+  it('finds a key that the provider no longer takes, and says how to give another', async () => {
+    const { examine, service, clock, content, integration, place } = await connected(engine)
+    await write(content, clock.now, (writer) =>
+      service.payments.vault.put(writer, integration.id, 'secretKey', 'sk_live_gone-canary'),
+    )
+    const finding = assertOnly(await examine(), {
+      check: 'Payments',
+      level: 'wrong',
+      what: /^The key of the stripe account "main" of Shop cannot be used: /,
+      commands: [`npx sluice integration rotate ${place}`],
+    })
+    assert.ok(!JSON.stringify(finding).includes('canary'))
+  })
+
+  it('finds a master key that is another one, and says to restore it before anything else', async () => {
+    const { examine, config, place } = await connected(engine)
+    const masterKey = randomBytes(32)
+    const found = (await examine({ config: { ...config, masterKey } })).find(({ name }) => name === 'Payments')
+    const [finding] = found?.findings ?? []
+    assert.match(finding?.what ?? '', /cannot be used: The sealed \w+ cannot be opened/)
+    assert.match(finding?.advice ?? '', /Restore the master key/)
+    assert.deepEqual(finding?.commands, [`npx sluice integration disconnect ${place}`])
+  })
+
+  it('finds an account that nobody tells of changes', async () => {
+    const { examine, clock, content, integration, place } = await connected(engine)
+    await content.database.write((db) =>
+      db
+        .deleteFrom('secrets')
+        .where('subject_id', '=', integration.id)
+        .where('field', '=', webhookSecretField)
+        .execute(),
+    )
+    assertOnly(await examine({ clock: () => clock.now }), {
+      check: 'Payments',
+      level: 'attention',
+      what: /^Nobody tells us when something changes in the stripe account "main" of Shop/,
+      commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
+    })
+  })
+
+  it('finds a catalogue that was not compared for twice as long as it should be, unless that is switched off', async () => {
+    const { examine, config, clock, content, integration, place } = await connected(engine)
+    const syncedMs = clock.now - 2 * config.catalogueSyncHours * hourMs - 1
+    await write(content, clock.now, (writer) => noteSync(writer, integration.id, { syncedMs }))
+    assertOnly(await examine(), {
+      check: 'Payments',
+      level: 'attention',
+      what: /^The catalogue of the stripe account "main" of Shop was last compared, 2 days ago\.$/,
+      commands: [`npx sluice integration sync ${place}`],
+    })
+    assertSound(await examine({ config: { ...config, catalogueSyncHours: 0 } }))
+  })
+
+  it('finds products of which something could not be taken over, with examples', async () => {
+    const { examine, clock, shop, content, integration } = await connected(engine)
+    const products = await shop.integration('stripe', { name: { type: 'text' } })
+    const [loaf] = await shop.add(products, { value: { name: 'Loaf' }, externalId: 'prod_1', accountHandle: 'main' })
+    const problems = ['The price price_1 has no fixed amount.']
+    const origin = { provider: { archived: false, productType: null, productImage: null }, edited: {} }
+    await write(content, clock.now, (writer) =>
+      noteOrigins(writer, integration.id, [{ objectId: loaf?.id ?? '', origin, problems }]),
+    )
+    const finding = assertOnly(await examine(), {
+      check: 'Payments',
+      level: 'attention',
+      what: /^Something of 1 product of the stripe account "main" of Shop could not be taken over\.$/,
+    })
+    assert.deepEqual(finding.examples, problems)
+  })
+
+  it('finds that the master key is gone, and makes none', async () => {
+    const { examine, config, service } = await connected(engine)
+    const file = join(config.dataDir, 'master.key')
+    renameSync(file, `${file}.away`)
+    await assertUnchanged(service.store, async () => {
+      const found = (await examine()).find(({ name }) => name === 'Payments')?.findings ?? []
+      assert.deepEqual(found.map(({ level }) => level), ['wrong'])
+      assert.match(found[0]?.what ?? '', /^1 payment account cannot be used: there is no master key/)
+    })
+    assert.equal(existsSync(file), false)
+  }) // biome-ignore format: short
+
+  it('says nothing of an account that is being disconnected', async () => {
+    const { examine, clock, content, integration, stripe } = await connected(engine)
+    await write(content, clock.now, async (writer) => {
+      await updateIntegration(writer, integration, { status: 'disconnecting' }, 'disconnecting')
+      await deleteSecrets(writer, integration.id)
+    })
+    await stripe.close()
+    assertSound(await examine())
+  })
+
+  it('finds nothing in a sandbox, without a word to anybody', async () => {
+    const { examine, service, clock, newGroup } = await patient(engine)
+    const { store: content } = await newGroup({ name: 'Shop' })
+    const deps = { ...service, authoring: authoring(clock.now), confirm: async () => {} }
+    await connectAccount(deps, content, { type: 'stripe', accountHandle: 'sandbox', secretKey: undefined })
+    await service.worker.runDue()
+    await assertUnchanged(service.store, async () => assertSound(await examine()))
+  })
+})

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { it } from 'node:test'
+import { orderKind, refreshKind } from '../../src/payments/jobs.ts'
+import { webhookSecretField } from '../../src/payments/payments.ts'
+import { updateGroup } from '../../src/store/groups.ts'
+import { findIntegrationById, updateIntegration } from '../../src/store/integrations.ts'
+import { findPendingJobs } from '../../src/store/jobs.ts'
+import { pruneProviderEvents } from '../../src/store/provider-events.ts'
+import { authoring, setFrozen, write } from '../helpers/authoring.ts'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { connectAccount } from './shop.ts'
+
+const secret = 'whsec_canary_of_this_test'
+const dayMs = 24 * 3_600_000
+
+/** As Stripe signs: the moment and the bytes, under the secret. */
+function sign(payload: string, nowMs: number, key = secret): string {
+  const seconds = Math.floor(nowMs / 1000)
+  return `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${payload}`).digest('hex')}`
+}
+
+/** Written as Stripe writes it, with line breaks: parsed and written again it would be other bytes. */
+const eventText = (id: string, type: string, object: object, more: object = {}): string =>
+  JSON.stringify({ id, object: 'event', type, livemode: false, data: { object }, ...more }, null, 2)
+
+const productEvent = (id = 'evt_1', more = {}) => eventText(id, 'product.updated', { id: 'prod_1' }, more)
+const sessionEvent = (id = 'evt_2') => eventText(id, 'checkout.session.completed', { id: 'cs_1' })
+
+async function listen(engine: TestEngine, env: Record<string, string> = {}) {
+  const created = await harness(engine, { env })
+  const group = await created.newGroup()
+  const { integration } = await connectAccount(created, group, 'main')
+  const { app, clock, service } = created
+  const keepSecret = () =>
+    write(group.store, clock.now, (writer) =>
+      service.payments.vault.put(writer, integration.id, webhookSecretField, secret),
+    )
+  await keepSecret()
+  const url = `/webhooks/stripe/${integration.id}`
+  const call = (payload: string, headers: Record<string, string> = {}, path = url) =>
+    app.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+      payload,
+    })
+  const signed = (payload: string) => call(payload, { 'stripe-signature': sign(payload, clock.now) })
+  const jobs = async () => {
+    const found = [
+      ...(await findPendingJobs(group.store, refreshKind)),
+      ...(await findPendingJobs(group.store, orderKind)),
+    ]
+    return found.map(({ kind, payload }) => [kind, payload])
+  }
+  const events = async () => {
+    const rows = await group.store.database.read.selectFrom('provider_events').selectAll().orderBy('event_id').execute()
+    return rows.map(({ event_id }) => event_id)
+  }
+  const nothingHappened = async () => {
+    assert.deepEqual([await jobs(), await events()], [[], []])
+    assert.equal((await findIntegrationById(group.store, integration.id))?.lastEventMs, null)
+  }
+  return { ...created, group, integration, url, call, signed, jobs, events, nothingHappened }
+}
+
+onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
+  it('takes a signed event at once, and leaves the work to a job', async () => {
+    const { signed, jobs, events, integration, group, clock } = await listen(engine)
+    const answer = await signed(productEvent())
+    assert.equal(answer.statusCode, 200, answer.body)
+    assert.equal(answer.body, '{"success":true,"data":{"received":true},"error":null}')
+    assert.equal((await signed(sessionEvent())).statusCode, 200)
+    assert.deepEqual(await jobs(), [
+      [refreshKind, { integrationId: integration.id, productId: 'prod_1' }],
+      [orderKind, { integrationId: integration.id, sessionId: 'cs_1' }],
+    ])
+    assert.deepEqual(await events(), ['evt_1', 'evt_2'])
+    assert.equal((await findIntegrationById(group.store, integration.id))?.lastEventMs, clock.now)
+  })
+
+  it('takes an event once, however often and under whichever fresh signature it comes', async () => {
+    const { signed, events, group, clock } = await listen(engine)
+    const count = () => group.store.database.read.selectFrom('jobs').selectAll().execute()
+    await signed(productEvent())
+    // The first job is under way: a second one would not be the same as one that waits.
+    await write(group.store, clock.now, ({ db }) => db.updateTable('jobs').set({ state: 'running' }).execute())
+    for (const _time of [1, 2]) {
+      clock.now += 10_000
+      assert.equal((await signed(productEvent())).statusCode, 200)
+    }
+    const answers = await Promise.all(Array.from({ length: 5 }, () => signed(productEvent())))
+    for (const { statusCode } of answers) assert.equal(statusCode, 200)
+    assert.equal((await count()).length, 1)
+    assert.deepEqual(await events(), ['evt_1'])
+    assert.equal((await signed(productEvent('evt_9'))).statusCode, 200)
+    assert.equal((await count()).length, 2)
+  })
+
+  it('refuses what is unsigned, signed with another secret, or in any other way', async () => {
+    const { call, nothingHappened, clock } = await listen(engine)
+    const payload = productEvent()
+    assertFailure(await call(payload), 400, 'ValidationError', /stripe-signature header is missing/)
+    const right = sign(payload, clock.now)
+    const wrong = [
+      '', 'x', 't=1', sign(payload, clock.now, 'whsec_other'), sign(payload, clock.now, ''), right.slice(0, -1), `${right}0`,
+      right.replace('v1=', 'v0='), right.replace(/v1=.*/, 'v1='), right.replace(/t=\d+,/, ''), sign(sessionEvent(), clock.now),
+    ] // biome-ignore format: a few lines read better
+    for (const signature of wrong)
+      assertFailure(await call(payload, { 'stripe-signature': signature }), 400, 'ValidationError', /signature/)
+    await nothingHappened()
+  })
+
+  it('refuses what was signed more than 300 seconds ago, or from now', async () => {
+    const { call, signed, nothingHappened, clock, events } = await listen(engine)
+    const payload = productEvent()
+    for (const away of [-301_000, 301_000, -dayMs]) {
+      const answer = await call(payload, { 'stripe-signature': sign(payload, clock.now + away) })
+      assertFailure(answer, 400, 'ValidationError', /signed too long ago, or in the future/)
+    }
+    await nothingHappened()
+    assert.equal((await signed(payload)).statusCode, 200)
+    const old = await call(productEvent('evt_3'), {
+      'stripe-signature': sign(productEvent('evt_3'), clock.now - 300_000),
+    })
+    assert.equal(old.statusCode, 200)
+    assert.equal((await events()).length, 2)
+  })
+
+  it('refuses a body that was parsed and written again: the very bytes were signed', async () => {
+    const { call, nothingHappened, clock } = await listen(engine)
+    const payload = productEvent()
+    const headers = { 'stripe-signature': sign(payload, clock.now) }
+    const others = [JSON.stringify(JSON.parse(payload)), `${payload}\n`, payload.replace('prod_1', 'prod_2'), '', '{}']
+    for (const other of others) assertFailure(await call(other, headers), 400, 'ValidationError', /signature/)
+    await nothingHappened()
+  })
+
+  it('looks at the bytes whatever content type they come under, and takes no more than 1 MB of them', async () => {
+    const { call, clock, events } = await listen(engine)
+    const types = ['text/plain', 'application/octet-stream', 'application/json', 'x/y; charset=latin1']
+    for (const [at, type] of types.entries()) {
+      const payload = productEvent(`evt_ü_${at}`)
+      const answer = await call(payload, { 'content-type': type, 'stripe-signature': sign(payload, clock.now) })
+      assert.equal(answer.statusCode, 200, answer.body)
+    }
+    assert.equal((await events()).length, types.length)
+    const large = productEvent('evt_large', { filler: 'x'.repeat(900_000) })
+    assert.equal((await call(large, { 'stripe-signature': sign(large, clock.now) })).statusCode, 200)
+    const tooLarge = productEvent('evt_too_large', { filler: 'x'.repeat(1_100_000) })
+    const answer = await call(tooLarge, { 'stripe-signature': sign(tooLarge, clock.now) })
+    assertFailure(answer, 413, 'PayloadTooLarge')
+  })
+
+  it('refuses every call where no secret is kept, also one that is signed with an empty one', async () => {
+    const { call, nothingHappened, group, clock, log } = await listen(engine)
+    await write(group.store, clock.now, ({ db }) =>
+      db.deleteFrom('secrets').where('field', '=', webhookSecretField).execute(),
+    )
+    const payload = productEvent()
+    for (const key of [secret, '', 'undefined']) {
+      const answer = await call(payload, { 'stripe-signature': sign(payload, clock.now, key) })
+      assertFailure(answer, 400, 'ValidationError', /No webhook secret is configured/)
+    }
+    await nothingHappened()
+    assert.ok(!log().includes(secret))
+  })
+
+  it('answers 404 for an integration that is not there, has another type, or whose group is being deleted', async () => {
+    const { call, url, integration, service, group, clock, nothingHappened } = await listen(engine)
+    const payload = productEvent()
+    const headers = { 'stripe-signature': sign(payload, clock.now) }
+    const missing = `${integration.id.slice(0, -1)}${integration.id.endsWith('0') ? '1' : '0'}`
+    const paths = [`/webhooks/stripe/${missing}`, `/webhooks/stripe/x`, `/webhooks/paypal/${integration.id}`]
+    const bodies = new Set<string>()
+    for (const path of [...paths, `/webhooks/stripe/${group.group.id}`]) {
+      const answer = await call(payload, headers, path)
+      assertFailure(answer, 404, 'NotFound', /no such integration/)
+      bodies.add(answer.body)
+    }
+    await updateGroup(service.store, group.group, { deletingMs: clock.now }, authoring(clock.now))
+    const deleting = await call(payload, headers, url)
+    assertFailure(deleting, 404, 'NotFound')
+    bodies.add(deleting.body)
+    assert.equal(bodies.size, 1)
+    await nothingHappened()
+  })
+
+  it('leaves alone what is not about what we keep: test events of a live account, other types', async () => {
+    const { signed, nothingHappened } = await listen(engine)
+    assert.equal((await signed(productEvent('evt_1', { livemode: true }))).statusCode, 200)
+    assert.equal((await signed(eventText('evt_2', 'customer.created', { id: 'cus_1' }))).statusCode, 200)
+    await nothingHappened()
+  })
+
+  it('takes events of a frozen group, and of an account that is about to go: money moves all the same', async () => {
+    const { signed, events, service, group, clock, integration } = await listen(engine)
+    await setFrozen(service.store, group.group.id, true)
+    clock.now += 1000
+    assert.equal((await signed(sessionEvent('evt_1'))).statusCode, 200)
+    await write(group.store, clock.now, (writer) =>
+      updateIntegration(writer, integration, { status: 'disconnecting' }, 'test'),
+    )
+    assert.equal((await signed(sessionEvent('evt_2'))).statusCode, 200)
+    assert.equal((await events()).length, 2)
+  })
+
+  it('answers 5xx where it could not be written down as a whole, and takes it when it is sent again', async () => {
+    const { signed, events, jobs, group } = await listen(engine)
+    const rename = (from: string, to: string) =>
+      group.store.database.write((db) => db.schema.alterTable(from).renameTo(to).execute())
+    await rename('jobs', 'jobs_away')
+    assertFailure(await signed(sessionEvent()), 500, 'InternalError')
+    await rename('jobs_away', 'jobs')
+    assert.deepEqual(await events(), [])
+    assert.equal((await signed(sessionEvent())).statusCode, 200)
+    assert.equal((await jobs()).length, 1)
+  })
+
+  it('limits strangers by their address, and never the provider', async () => {
+    const { call, signed } = await listen(engine, {
+      RATE_LIMITS: 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9',
+    })
+    for (let at = 0; at < 10; at += 1) assert.equal((await signed(productEvent(`evt_${at}`))).statusCode, 200)
+    for (const _time of [1, 2]) assertFailure(await call('{}'), 400, 'ValidationError')
+    assertFailure(await call('{}'), 429, 'RateLimited')
+    assertFailure(await call('{}', {}, '/webhooks/stripe/x'), 429, 'RateLimited')
+    assert.equal((await signed(productEvent('evt_last'))).statusCode, 200)
+  })
+
+  it('needs no API key, takes POST only, and writes no secret into the log', async () => {
+    const { app, url, signed, log } = await listen(engine)
+    const answer = await app.inject({ url })
+    assertFailure(answer, 405, 'MethodNotAllowed')
+    assert.equal(answer.headers.allow, 'POST')
+    await signed(sessionEvent())
+    assert.match(log(), /"route":"\/webhooks\/:type\/:integrationId"/)
+    for (const canary of [secret, 'whsec_', 'v1=']) assert.ok(!log().includes(canary), canary)
+  })
+
+  it('forgets events after 30 days', async () => {
+    const { signed, events, group, clock } = await listen(engine)
+    await signed(productEvent('evt_1'))
+    clock.now += 1
+    await signed(productEvent('evt_2'))
+    await pruneProviderEvents(group.store.database, clock.now + 30 * dayMs - 1)
+    assert.deepEqual(await events(), ['evt_1', 'evt_2'])
+    await pruneProviderEvents(group.store.database, clock.now + 30 * dayMs)
+    assert.deepEqual(await events(), ['evt_2'])
+  })
+})

@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { defaultShippingCountries } from '../../src/content/countries.ts'
+import { ProviderFailure } from '../../src/payments/provider.ts'
+import { findPrices } from '../../src/store/catalogue.ts'
+import { changeObject, type ObjectChange } from '../../src/store/change-objects.ts'
+import { findIntegration } from '../../src/store/containers.ts'
+import { updateIntegration } from '../../src/store/integrations.ts'
+import { createSite, write } from '../helpers/authoring.ts'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { postSuite } from '../helpers/post-suite.ts'
+import { type Account, checkoutPath, connectAccount, oneLoaf, openShop, type Shop } from '../payments/shop.ts'
+
+onBothEngines(`POST ${checkoutPath}, as every endpoint with a body`, (engine) =>
+  postSuite(engine, {
+    path: checkoutPath,
+    required: ['products', 'requiresShipping'],
+    status: 200,
+    async prepare(group, harness) {
+      const { sell } = await connectAccount(harness, group, 'main')
+      await sell('price_loaf')
+      return oneLoaf
+    },
+  }),
+)
+
+const lastAsked = ({ provider }: Shop & Account) => {
+  const asked = provider.asked.at(-1)
+  assert.ok(asked, 'the provider was asked for a session')
+  return asked.request
+}
+
+/** Changes what visitors are shown of a product. */
+async function changeProduct({ group, clock }: Shop, priceId: string, wanted: ObjectChange): Promise<void> {
+  const [known] = await findPrices(group.store, [priceId])
+  assert.ok(known?.object)
+  const { object } = known
+  await write(group.store, clock.now, async (writer) => {
+    const container = await findIntegration(writer.group, 'stripe')
+    assert.ok(container)
+    await changeObject(writer, container, object, wanted, 'test')
+  })
+}
+
+onBothEngines(`POST ${checkoutPath}`, (engine) => {
+  it('answers the address of a session, and asks the provider for what was asked of us', async () => {
+    const shop = await openShop(engine)
+    const { post, provider, group } = shop
+    const answer = await post({
+      ...oneLoaf,
+      requiresShipping: true,
+      businessName: 'Corner Bakery',
+      contactEmail: 'ada@customer.example',
+    })
+    assert.equal(answer.body, '{"success":true,"data":"https://pay.example/cs_1","error":null}')
+    assert.deepEqual(lastAsked(shop), {
+      mode: 'payment',
+      lines: [{ price: 'price_loaf', quantity: 2 }],
+      successUrl: 'https://shop.example/checkoutsuccess?session_id={CHECKOUT_SESSION_ID}',
+      cancelUrl: 'https://shop.example/checkoutcancel',
+      shippingCountries: [...defaultShippingCountries],
+      businessName: 'Corner Bakery',
+      contactEmail: 'ada@customer.example',
+      metadata: { sluice_group: group.group.id },
+    })
+    assert.equal(provider.asked.length, 1)
+  })
+
+  it('collects no address where nothing is sent', async () => {
+    const shop = await openShop(engine)
+    await shop.post(oneLoaf)
+    assert.equal(lastAsked(shop).shippingCountries, undefined)
+  })
+
+  it('keeps lines as they were sent, also the same price twice', async () => {
+    const shop = await openShop(engine)
+    await shop.sell('price_cake')
+    const products = ['price_loaf', 'price_cake', 'price_loaf'].map((price, at) => ({ price, quantity: at + 1 }))
+    assert.equal((await shop.post({ ...oneLoaf, products })).statusCode, 200)
+    assert.deepEqual(lastAsked(shop).lines, products)
+  })
+
+  it('makes a subscription where a price recurs', async () => {
+    const shop = await openShop(engine)
+    await shop.sell('price_weekly', { interval: 'week' })
+    const products = [...oneLoaf.products, { price: 'price_weekly', quantity: 1 }]
+    assert.equal((await shop.post({ ...oneLoaf, products })).statusCode, 200)
+    assert.equal(lastAsked(shop).mode, 'subscription')
+  })
+
+  it('never reads a price, an amount or a name that the caller sends along', async () => {
+    const shop = await openShop(engine)
+    const line = { price: 'price_loaf', quantity: 1, price_data: { unit_amount: 1 }, amount: 1, currency: 'usd' }
+    const more = { price_data: { unit_amount: 1 }, line_items: [], discounts: [{ coupon: 'all' }], mode: 'setup' }
+    assert.equal((await shop.post({ ...oneLoaf, ...more, products: [line] })).statusCode, 200)
+    const plain = await openShop(engine)
+    await plain.post({ ...oneLoaf, products: [{ price: 'price_loaf', quantity: 1 }] })
+    const { metadata: _own, ...asked } = lastAsked(shop)
+    const { metadata: _other, ...expected } = lastAsked(plain)
+    assert.deepEqual(asked, expected)
+    const without = { quantity: 1, price_data: { unit_amount: 1, currency: 'eur' } }
+    assertFailure(await shop.post({ ...oneLoaf, products: [without] }), 400, 'ValidationError', /price is required/)
+  })
+
+  it('refuses what is not as it must be, says what, and asks the provider nothing', async () => {
+    const { post, provider } = await openShop(engine)
+    const line = (more: object) => ({ products: [{ price: 'price_loaf', quantity: 1, ...more }] })
+    const quantity = /^products\[0\]\.quantity must be/
+    const price = /^products\[0\]\.price must/
+    const originUrl = /^originUrl must/
+    const cases: [object, RegExp][] = [
+      ...[0, -1, 1.5, 1e9, 10_001, '1', null, true, [1]].map((bad): [object, RegExp] => [
+        line({ quantity: bad }),
+        quantity,
+      ]),
+      ...['', 5, null, {}, 'p'.repeat(256)].map((bad): [object, RegExp] => [line({ price: bad }), price]),
+      [{ products: [] }, /^products must have at least 1 entries/],
+      [{ products: Array.from({ length: 101 }, () => oneLoaf.products[0]) }, /^products must have at most 100 entries/],
+      [{ products: {} }, /^products must be a list/],
+      [{ products: ['price_loaf'] }, /^products\[0\] must be an object/],
+      ...['true', 1, null].map((bad): [object, RegExp] => [
+        { requiresShipping: bad },
+        /^requiresShipping must be true or false/,
+      ]),
+      ...[
+        '', 5, null, 'shop.example', '/cart', '//evil.example', 'javascript:alert(1)', 'ftp://shop.example', 'https://',
+        'https:\\\\evil.example', 'https://shop.example\\@evil.example', 'https://u@evil.example', 'https://u:p@evil.example',
+        'https://shop.example\n.evil.example', ' https://shop.example', 'https://shop .example', 'https://shop.example:99999',
+      ].map((bad): [object, RegExp] => [{ originUrl: bad }, originUrl]),
+      [{ businessName: '' }, /^businessName must not be empty/],
+      [{ businessName: 'x'.repeat(201) }, /^businessName must have at most 200/],
+      ...['ada', 'a@b.c, d@e.f', 'a@b.c\r\nBcc: d@e.f', 'Ada <a@b.c>'].map((bad): [object, RegExp] => [
+        { contactEmail: bad },
+        /^contactEmail must be one e-mail address/,
+      ]),
+    ] // biome-ignore format: a few lines read better
+    for (const [bad, message] of cases)
+      assertFailure(await post({ ...oneLoaf, ...bad }), 400, 'ValidationError', message)
+    assert.deepEqual(provider.asked, [])
+  })
+
+  it('names everything that is wrong in one answer', async () => {
+    const { post } = await openShop(engine)
+    const answer = await post({ products: [{ price: '', quantity: 0 }, { quantity: 1.5 }], originUrl: 5 })
+    assertFailure(answer, 400, 'ValidationError')
+    const { error } = answer.json()
+    for (const what of ['products[0].price', 'products[0].quantity', 'products[1].price', 'products[1].quantity'])
+      assert.ok(error.includes(what), `${what}: ${error}`)
+    for (const what of ['requiresShipping is required', 'originUrl must be a text'])
+      assert.ok(error.includes(what), `${what}: ${error}`)
+    const both = await post({ ...oneLoaf, originUrl: 'x', contactEmail: 'x' })
+    assertFailure(both, 400, 'ValidationError', /^originUrl must .*; contactEmail must/)
+  })
+
+  it('returns to originUrl, else to the request’s Origin, else to the first site with a domain', async () => {
+    const shop = await openShop(engine)
+    const { post, group, clock } = shop
+    const { originUrl: _none, ...silent } = oneLoaf
+    const cancelUrl = async (body: object, headers = {}) => {
+      const answer = await post(body, headers)
+      assert.equal(answer.statusCode, 200, answer.body)
+      return lastAsked(shop).cancelUrl
+    }
+    assertFailure(await post(silent), 400, 'ValidationError', /^originUrl is required here/)
+    assertFailure(await post(silent, { origin: 'null' }), 400, 'ValidationError', /^originUrl is required here/)
+    for (const domainName of ['', 'bücher.example:8443', 'second.example'])
+      await createSite(group.store, { name: 'Site', domainName, settings: {} }, clock.now)
+    assert.equal(await cancelUrl(silent), 'https://xn--bcher-kva.example:8443/checkoutcancel')
+    assert.equal(await cancelUrl(silent, { origin: 'null' }), 'https://xn--bcher-kva.example:8443/checkoutcancel')
+    const browser = { origin: 'http://localhost:3000' }
+    assert.equal(await cancelUrl(silent, browser), 'http://localhost:3000/checkoutcancel')
+    const full = { ...silent, originUrl: 'HTTPS://Shop.Example:443/a/b?c#d' }
+    assert.equal(await cancelUrl(full, browser), 'https://shop.example/checkoutcancel')
+  })
+
+  it('returns only to allowed origins where any site of the group lists some', async () => {
+    const shop = await openShop(engine)
+    const { post, group, clock, provider } = shop
+    const site = (domainName: string, ...allowedOrigins: string[]) =>
+      createSite(
+        group.store,
+        { name: 'Site', domainName, settings: {}, privateSettings: { allowedOrigins } },
+        clock.now,
+      )
+    await createSite(group.store, { name: 'Site', domainName: 'first.example', settings: {} }, clock.now)
+    await site('second.example', 'https://shop.example')
+    await site('third.example', 'http://localhost:3000', 'https://third.example')
+    for (const originUrl of ['https://shop.example/x', 'http://localhost:3000', 'https://third.example'])
+      assert.equal((await post({ ...oneLoaf, originUrl })).statusCode, 200)
+    const refused = [
+      'http://shop.example', 'https://shop.example:444', 'https://shop.example.evil.example', 'https://evilshop.example',
+      'https://evil.example/https://shop.example', 'https://shop.example@evil.example', 'https://shоp.example',
+    ] // biome-ignore format: a few lines read better
+    for (const originUrl of refused) {
+      const answer = await post({ ...oneLoaf, originUrl })
+      if (originUrl.includes('@')) assertFailure(answer, 400, 'ValidationError')
+      else assertFailure(answer, 403, 'OriginNotAllowed', /may not return to/)
+    }
+    const { originUrl: _none, ...silent } = oneLoaf
+    assertFailure(await post(silent, { origin: 'https://evil.example' }), 403, 'OriginNotAllowed')
+    assertFailure(await post(silent), 403, 'OriginNotAllowed', /first\.example/)
+    assert.equal(provider.asked.length, 3)
+  })
+
+  it('takes the countries and the name of the site that lives at the origin, else of the first', async () => {
+    const shop = await openShop(engine)
+    const { post, group, clock } = shop
+    const site = (domainName: string, shippingCountries: string[]) =>
+      createSite(
+        group.store,
+        { name: 'Site', domainName, settings: {}, privateSettings: { shippingCountries } },
+        clock.now,
+      )
+    const first = await site('first.example', ['CA'])
+    const second = await site('second.example', ['AT', 'DE'])
+    const asked = async (originUrl: string) => {
+      await post({ ...oneLoaf, requiresShipping: true, originUrl })
+      const { shippingCountries, metadata } = lastAsked(shop)
+      return [shippingCountries, metadata]
+    }
+    const sluice_group = group.group.id
+    assert.deepEqual(await asked('https://second.example'), [['AT', 'DE'], { sluice_group, sluice_site: second.id }])
+    assert.deepEqual(await asked('https://else.example'), [['CA'], { sluice_group, sluice_site: first.id }])
+  })
+
+  it('refuses a price that the provider does not know, by its name', async () => {
+    const { post, provider } = await openShop(engine)
+    const products = [...oneLoaf.products, { price: 'price_nowhere', quantity: 1 }]
+    assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /"price_nowhere"/)
+    assert.deepEqual(provider.asked, [])
+  })
+
+  it('sells what the provider has and the mirror has not heard of yet', async () => {
+    const { post, offer } = await openShop(engine)
+    offer('price_new')
+    assert.equal((await post({ ...oneLoaf, products: [{ price: 'price_new', quantity: 1 }] })).statusCode, 200)
+  })
+
+  it('does not sell what visitors are not shown: archived, not yet published, a price out of use', async () => {
+    const shop = await openShop(engine)
+    const { post, sell, offer, clock, provider } = shop
+    const buy = (price: string) => post({ ...oneLoaf, products: [...oneLoaf.products, { price, quantity: 1 }] })
+    await sell('price_archived')
+    await changeProduct(shop, 'price_archived', { archived: true })
+    await sell('price_later')
+    await changeProduct(shop, 'price_later', { publishMs: clock.now + 1000 })
+    for (const price of ['price_archived', 'price_later'])
+      assertFailure(await buy(price), 409, 'ProductUnavailable', new RegExp(`"${price}"`))
+    // The provider tells whose price it is, but a price out of use comes with no product.
+    const productId = offer('price_old')
+    provider.findProductOfPrice = async (id) => (id === 'price_old' ? productId : undefined)
+    provider.products.get(productId)?.prices.splice(0)
+    assertFailure(await buy('price_old'), 409, 'ProductUnavailable', /"price_old"/)
+    assert.deepEqual(provider.asked, [])
+    clock.now += 1000
+    assert.equal((await buy('price_later')).statusCode, 200) // time alone makes it appear
+  })
+
+  it('refuses prices of two accounts in one checkout, and takes either alone', async () => {
+    const { post, connect, group, provider } = await openShop(engine)
+    const second = await connect(group, 'second')
+    await second.sell('price_book')
+    const book = { price: 'price_book', quantity: 1 }
+    const both = [...oneLoaf.products, book]
+    assertFailure(await post({ ...oneLoaf, products: both }), 400, 'ValidationError', /one account/)
+    assert.equal((await post({ ...oneLoaf, products: [book] })).statusCode, 200)
+    assert.deepEqual([provider.asked.length, second.provider.asked.length], [0, 1])
+  })
+
+  it('refuses where no integration is active: none at all, or one that is being disconnected', async () => {
+    const { post, group, clock, integration, newGroup, app } = await openShop(engine)
+    const bare = await newGroup()
+    const nowhere = await app.inject({
+      method: 'POST',
+      url: checkoutPath,
+      headers: { authorization: bare.key },
+      payload: oneLoaf,
+    })
+    assertFailure(nowhere, 400, 'IntegrationNotActive', /no active payment integration/)
+    await write(group.store, clock.now, (writer) =>
+      updateIntegration(writer, integration, { status: 'disconnecting' }, 'test'),
+    )
+    assertFailure(await post(oneLoaf), 400, 'IntegrationNotActive')
+  })
+
+  it('answers another group’s price byte for byte like one that nobody has', async () => {
+    const shop = await openShop(engine)
+    const stranger = await shop.newGroup()
+    const { sell } = await shop.connect(stranger, 'main')
+    await sell('price_theirs')
+    const ask = async (price: string) =>
+      (await shop.post({ ...oneLoaf, products: [{ price, quantity: 1 }] })).body.replaceAll(price, 'price')
+    assert.equal(await ask('price_theirs'), await ask('price_nobodys'))
+  })
+
+  it('says whose fault it is when the provider does not do it', async () => {
+    const { post, provider, log } = await openShop(engine)
+    const cases: [ProviderFailure, number, string, RegExp, string?][] = [
+      [new ProviderFailure('unreachable', 'It is away.'), 503, 'Unavailable', /It is away\. Try again/, '1'],
+      [new ProviderFailure('limited', 'Slow down.', { retryAfterSeconds: 7 }), 503, 'Unavailable', /Slow/, '7'],
+      [new ProviderFailure('limited', 'Slow down.', { retryAfterSeconds: 0 }), 503, 'Unavailable', /Slow/, '1'],
+      [new ProviderFailure('refused', 'Not accepted.'), 502, 'ProviderError', /does not accept the key/],
+      [new ProviderFailure('unknown', 'No such price.', { parameter: 'line_items[0][price]' }), 400, 'ValidationError', /No such price/],
+      [new ProviderFailure('unknown', 'No such thing.', { parameter: 'customer' }), 502, 'ProviderError', /did not accept/],
+      [new ProviderFailure('unknown', 'No such thing.'), 502, 'ProviderError', /did not accept/],
+      [new ProviderFailure('invalid', 'Too small an amount.'), 400, 'ValidationError', /Too small/],
+      [new ProviderFailure('invalid', 'Not a valid email.', { parameter: 'customer_email' }), 400, 'ValidationError', /email/],
+      [new ProviderFailure('invalid', 'Ours.', { parameter: 'metadata' }), 502, 'ProviderError', /did not accept/],
+    ] // biome-ignore format: one line a case reads better
+    for (const [failure, status, code, message, retryAfter] of cases) {
+      provider.before = async () => {
+        throw failure
+      }
+      const answer = await post(oneLoaf)
+      assertFailure(answer, status, code, message)
+      assert.equal(answer.headers['retry-after'], retryAfter)
+    }
+    assert.match(log(), /Ours\./) // what we did wrong is in the log
+    provider.before = async () => {}
+    assert.equal((await post(oneLoaf)).statusCode, 200)
+  })
+
+  it('asks with another key of its own each time where the caller sends none', async () => {
+    const { post, provider } = await openShop(engine)
+    for (const _time of [1, 2]) await post(oneLoaf)
+    assert.equal(provider.sessions.size, 2)
+  })
+})
