@@ -2,47 +2,44 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { API, type Checker, SymbolFlags, type Type, TypeFlags } from 'typescript/unstable/sync'
-import type { Schema } from '../src/payments/sandbox/schema.ts'
+import { API, type Checker, type Project, SymbolFlags, type Type, TypeFlags } from 'typescript/unstable/sync'
+import type { Schema } from '../src/payments/sandbox/parameters.ts'
+import { played } from '../src/payments/sandbox/played.ts'
 
 /**
  * Says what the payment provider's SDK takes as parameters, as JSON schemas made from the SDK's own types. The sandbox
- * holds requests against them. With `--write` the file is made anew.
+ * holds requests against them. Of what it does not play only the names are there. With `--write` the file is made anew.
  */
 const root = join(import.meta.dirname, '..')
 const resources = join(root, 'node_modules/stripe/esm/resources')
 export const parametersFile = join(root, 'src/payments/sandbox/parameters.json')
 
-/** Which types, by the file of the SDK that declares them. Those of checkout lie in a namespace. */
-const wanted: Record<string, readonly string[]> = {
-  'Accounts.d.ts': ['AccountRetrieveParams'],
-  'Products.d.ts': [
-    'ProductListParams',
-    'ProductRetrieveParams',
-    'ProductCreateParams',
-    'ProductUpdateParams',
-    'ProductDeleteParams',
-  ],
-  'Prices.d.ts': ['PriceListParams', 'PriceRetrieveParams', 'PriceCreateParams', 'PriceUpdateParams'],
-  'Checkout/Sessions.d.ts': [
-    'Checkout.SessionListParams',
-    'Checkout.SessionRetrieveParams',
-    'Checkout.SessionCreateParams',
-    'Checkout.SessionExpireParams',
-    'Checkout.SessionListLineItemsParams',
-  ],
-  'Events.d.ts': ['EventListParams', 'EventRetrieveParams'],
-  'WebhookEndpoints.d.ts': ['WebhookEndpointListParams', 'WebhookEndpointCreateParams', 'WebhookEndpointDeleteParams'],
+/** Where the SDK declares the parameters of what they begin with. Those of checkout lie in a namespace. */
+const declarations: Record<string, { file: string; namespace?: string }> = {
+  Account: { file: 'Accounts.d.ts' },
+  Product: { file: 'Products.d.ts' },
+  Price: { file: 'Prices.d.ts' },
+  Session: { file: 'Checkout/Sessions.d.ts', namespace: 'Checkout' },
+  Event: { file: 'Events.d.ts' },
+  WebhookEndpoint: { file: 'WebhookEndpoints.d.ts' },
 }
 
-/** The types say `number` for all numbers; these are the ones of which parts are taken. */
-const fractions = ['height', 'length', 'weight', 'width', 'application_fee_percent', 'amount_percent']
-
-function numberSchema(name: string): Schema {
-  return { type: fractions.includes(name) ? 'number' : 'integer' }
+/** A parameter on its way from the type of a call, such as `line_items.price`, and what of them is played. */
+interface Place {
+  path: string
+  played: readonly string[]
 }
 
-function unionSchema(checker: Checker, types: readonly Type[], name: string): Schema {
+const inside = ({ path, played }: Place, name: string): Place => ({
+  path: path === '' ? name : `${path}.${name}`,
+  played,
+})
+
+/** Also where only a part of it is played. */
+const isPlayed = ({ path, played }: Place): boolean =>
+  played.some((each) => `${path}.`.startsWith(`${each}.`) || each.startsWith(`${path}.`))
+
+function unionSchema(checker: Checker, types: readonly Type[], place: Place): Schema {
   const given = types.filter(({ flags }) => !(flags & (TypeFlags.Null | TypeFlags.Undefined)))
   const literals = given.filter((type) => type.isStringLiteralType()).map(({ value }) => value)
   const words = literals.filter((word) => word !== '')
@@ -56,7 +53,7 @@ function unionSchema(checker: Checker, types: readonly Type[], name: string): Sc
   const alternatives: Schema[] = [
     ...(words.length > 0 ? [{ type: 'string', enum: words } as const] : []),
     ...(given.some(({ flags }) => flags & TypeFlags.BooleanLiteral) ? [{ type: 'boolean' } as const] : []),
-    ...others.map((type) => schemaOf(checker, type, name)),
+    ...others.map((type) => schemaOf(checker, type, place)),
   ]
   const emptyable = literals.length > words.length || types.some(({ flags }) => flags & TypeFlags.Null)
   if (emptyable) alternatives.unshift({ const: '' })
@@ -64,34 +61,50 @@ function unionSchema(checker: Checker, types: readonly Type[], name: string): Sc
   return alternatives.length === 1 && only ? only : { anyOf: alternatives }
 }
 
-function objectSchema(checker: Checker, type: Type): Schema {
+function objectSchema(checker: Checker, type: Type, place: Place): Schema {
   const [index] = checker.getIndexInfosOfType(type)
-  if (index) return { type: 'object', additionalProperties: schemaOf(checker, index.valueType, '') }
+  if (index) return { type: 'object', additionalProperties: schemaOf(checker, index.valueType, place) }
   const properties: Record<string, Schema> = {}
   const required: string[] = []
   for (const property of checker.getPropertiesOfType(type)) {
     const { name } = property
     const propertyType = checker.getTypeOfSymbol(property)
     if (!propertyType) throw new Error(`${name} has no type.`)
-    properties[name] = schemaOf(checker, propertyType, name)
+    const inner = inside(place, name)
+    properties[name] = isPlayed(inner) ? schemaOf(checker, propertyType, inner) : {}
     if (!(property.flags & SymbolFlags.Optional)) required.push(name)
   }
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false }
 }
 
-function schemaOf(checker: Checker, type: Type, name: string): Schema {
+function schemaOf(checker: Checker, type: Type, place: Place): Schema {
   if (type.getAliasSymbol()?.name === 'Decimal') return { type: 'string', format: 'decimal' }
   if (type.flags & TypeFlags.Boolean) return { type: 'boolean' }
-  if (type.isUnionType()) return unionSchema(checker, type.getTypes(), name)
+  if (type.isUnionType()) return unionSchema(checker, type.getTypes(), place)
   if (type.isStringLiteralType()) return { type: 'string', enum: [type.value] }
   if (type.flags & TypeFlags.String) return { type: 'string' }
-  if (type.flags & TypeFlags.Number) return numberSchema(name)
+  if (type.flags & TypeFlags.Number) return { type: 'integer' } // none of the played ones takes parts
   if (type.isTypeReference() && checker.isArrayType(type)) {
     const [item] = checker.getTypeArguments(type)
-    if (item) return { type: 'array', items: schemaOf(checker, item, name) }
+    if (item) return { type: 'array', items: schemaOf(checker, item, place) }
   }
-  if (type.isObjectType()) return objectSchema(checker, type)
-  throw new Error(`${name}: nobody said how to describe ${checker.typeToString(type)}.`)
+  if (type.isObjectType()) return objectSchema(checker, type, place)
+  throw new Error(`${place.path}: nobody said how to describe ${checker.typeToString(type)}.`)
+}
+
+function typeCalled(name: string, { checker, program }: Project): Type {
+  const [, place] = Object.entries(declarations).find(([start]) => name.startsWith(start)) ?? []
+  if (!place) throw new Error(`Nobody said where ${name} is declared.`)
+  const { file, namespace } = place
+  const source = program.getSourceFile(join(resources, file))
+  const module = source && checker.getSymbolAtLocation(source)
+  if (!module) throw new Error(`The SDK has no ${file}.`)
+  const symbol = [...(namespace ? [namespace] : []), name].reduce((holder, part) => {
+    const found = [...holder.getExports().values()].find((exported) => exported.name === part)
+    if (!found) throw new Error(`${file} has no ${part}.`)
+    return found
+  }, module)
+  return checker.getDeclaredTypeOfSymbol(symbol)
 }
 
 /** Made from the SDK that is installed. */
@@ -101,22 +114,12 @@ export function deriveParameters(): Record<string, Schema> {
     const config = join(root, 'tsconfig.json')
     const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)
     if (!project) throw new Error('The project cannot be opened.')
-    const { checker, program } = project
-    const derived: Record<string, Schema> = {}
-    for (const [file, names] of Object.entries(wanted)) {
-      const source = program.getSourceFile(join(resources, file))
-      const module = source && checker.getSymbolAtLocation(source)
-      if (!module) throw new Error(`The SDK has no ${file}.`)
-      for (const path of names) {
-        const symbol = path.split('.').reduce((holder, name) => {
-          const found = [...holder.getExports().values()].find((exported) => exported.name === name)
-          if (!found) throw new Error(`${file} has no ${path}.`)
-          return found
-        }, module)
-        derived[symbol.name] = schemaOf(checker, checker.getDeclaredTypeOfSymbol(symbol), path)
-      }
-    }
-    return derived
+    return Object.fromEntries(
+      Object.entries(played).map(([name, paths]) => [
+        name,
+        objectSchema(project.checker, typeCalled(name, project), { path: '', played: paths }),
+      ]),
+    )
   } finally {
     api.close()
   }

@@ -10,10 +10,10 @@ import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { registerDocs } from './http/openapi.ts'
 import { compileQuery } from './http/query.ts'
+import { registerWebhookRoute } from './http/webhook-route.ts'
 import { registerManageRoutes } from './manage/routes.ts'
 import type { ManageDeps } from './manage/verb.ts'
 import { registerMediaRoute } from './media/route.ts'
-import { registerWebhookRoute } from './payments/webhook-route.ts'
 import { registerTenantRoutes } from './tenant/index.ts'
 
 const bodyLimitBytes = 256 * 1024
@@ -157,14 +157,15 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   limitConcurrency(app, config.maxConcurrentRequests)
   limitBodyTime(app)
   logRequests(app)
-  handleFailures(app, (request, reply) => limitAnonymous(deps, request, reply))
+  const limitByAddress = (request: FastifyRequest, reply: FastifyReply) => limitAnonymous(deps, request, reply)
+  handleFailures(app, limitByAddress)
 
   registerHealth(app, deps)
   if (offered !== 'management') {
     registerDocs(app)
     registerTenantRoutes(app, deps)
     registerWebhookRoute(app, deps)
-    deps.payments.sandbox.registerPages(app)
+    deps.payments.sandbox.registerPages(app, limitByAddress)
     if (deps.media.local) registerMediaRoute(app, deps.media.local, deps.clock)
   }
   if (offered !== 'delivery') registerManageRoutes(app, deps)

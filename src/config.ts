@@ -245,7 +245,7 @@ export const settings = {
   rateLimits: setting(
     'RATE_LIMITS',
     'anonymous=20/100,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',
-    'Requests per second / burst by tier, for each group and process. `anonymous`: refused requests, by address.',
+    'Requests per second / burst by tier, for each group and process. `anonymous`: refused requests and the sandbox’s pages, by address.',
     rateLimits,
   ),
   managePort: setting(

@@ -19,10 +19,16 @@ function makeKeyFile(path: string): void {
   }
 }
 
+const keyPath = (dataDir: string): string => join(dataDir, 'master.key')
+
+/** Whether there is one, without making one. */
+export const hasMasterKey = (dataDir: string, given: Buffer | undefined): boolean =>
+  given !== undefined || existsSync(keyPath(dataDir))
+
 /** The service's one secret: given, or made on the first start and kept in the data folder for its owner's eyes only. */
 export function loadMasterKey(dataDir: string, given: Buffer | undefined): Buffer {
   if (given) return given
-  const path = join(dataDir, 'master.key')
+  const path = keyPath(dataDir)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (!existsSync(path)) makeKeyFile(path)
   const text = readFileSync(path, 'utf8').trim()

@@ -14,7 +14,7 @@ export interface Vault {
   /** Takes the place of what was kept for this subject under this name. */
   put(writer: ContentWriter, subjectId: string, field: string, text: string): Promise<void>
   /** Undefined where nothing is kept. Throws where it cannot be opened. */
-  take(group: GroupStore, subjectId: string, field: string): Promise<string | undefined>
+  read(group: GroupStore, subjectId: string, field: string): Promise<string | undefined>
 }
 
 /** Each group has a key of its own, which the master key seals; group, subject and field are bound to what it seals. */
@@ -50,7 +50,7 @@ export function createVault(masterKey: Buffer): Vault {
       const sealed = seal(key, [writer.group.groupId, subjectId, field], Buffer.from(text))
       await writeSealed(writer, subjectId, field, sealed)
     },
-    async take(group, subjectId, field) {
+    async read(group, subjectId, field) {
       const sealed = await readSealed(group, subjectId, field)
       if (sealed === undefined) return undefined
       const key = await findDataKey(group)

@@ -47,14 +47,14 @@ onBothEngines('the vault', (engine) => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     const vault = createVault(key)
-    assert.equal(await vault.take(store, 'one', 'secretKey'), undefined)
+    assert.equal(await vault.read(store, 'one', 'secretKey'), undefined)
     for (const text of ['first', 'ä\u0000 \u{1F511}', canary]) {
       await write(store, clock.now, (writer) => vault.put(writer, 'one', 'secretKey', text))
-      assert.equal(await vault.take(store, 'one', 'secretKey'), text)
+      assert.equal(await vault.read(store, 'one', 'secretKey'), text)
     }
     assert.deepEqual(await secretFields(store, 'one'), ['secretKey'])
     await write(store, clock.now, (writer) => deleteSecrets(writer, 'one'))
-    assert.equal(await vault.take(store, 'one', 'secretKey'), undefined)
+    assert.equal(await vault.read(store, 'one', 'secretKey'), undefined)
   })
 
   it('leaves nothing readable in the database', async () => {
@@ -79,26 +79,26 @@ onBothEngines('the vault', (engine) => {
     await write(theirs, clock.now, (writer) => vault.put(writer, 'two', 'secretKey', 'other'))
     const sealed = (await readSealed(mine, 'one', 'secretKey')) ?? ''
     await write(theirs, clock.now, (writer) => writeSealed(writer, 'one', 'secretKey', sealed))
-    await assert.rejects(vault.take(theirs, 'one', 'secretKey'), /cannot be opened/)
+    await assert.rejects(vault.read(theirs, 'one', 'secretKey'), /cannot be opened/)
     // Not even together with the key of the group that it came from: that one is bound to its group too.
     const dataKey = (await readSealed(mine, mine.groupId, 'dataKey')) ?? ''
     await write(theirs, clock.now, (writer) => writeSealed(writer, theirs.groupId, 'dataKey', dataKey))
-    await assert.rejects(vault.take(theirs, 'one', 'secretKey'), /cannot be opened/)
+    await assert.rejects(vault.read(theirs, 'one', 'secretKey'), /cannot be opened/)
     for (const [subject, field] of [
       ['two', 'secretKey'],
       ['one', 'webhookSecret'],
     ] as const) {
       await write(mine, clock.now, (writer) => writeSealed(writer, subject, field, sealed))
-      await assert.rejects(vault.take(mine, subject, field), /cannot be opened/)
+      await assert.rejects(vault.read(mine, subject, field), /cannot be opened/)
     }
-    assert.equal(await vault.take(mine, 'one', 'secretKey'), canary)
+    assert.equal(await vault.read(mine, 'one', 'secretKey'), canary)
   })
 
   it('says what to do when the master key is another one, and shows nothing of the secret', async () => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     await write(store, clock.now, (writer) => createVault(key).put(writer, 'one', 'secretKey', canary))
-    await assert.rejects(createVault(randomBytes(32)).take(store, 'one', 'secretKey'), (error: Error) => {
+    await assert.rejects(createVault(randomBytes(32)).read(store, 'one', 'secretKey'), (error: Error) => {
       assert.match(error.message, /Is the master key the one .* connect them again/)
       assert.ok(!error.message.includes(canary))
       return true
@@ -112,9 +112,9 @@ onBothEngines('the vault', (engine) => {
     const other = createVault(randomBytes(32))
     const enter = () => write(store, clock.now, (writer) => other.put(writer, 'two', 'secretKey', 'new'))
     await assert.rejects(enter(), /cannot be opened/)
-    assert.equal(await createVault(key).take(store, 'one', 'secretKey'), canary, 'a wrong key has destroyed nothing')
+    assert.equal(await createVault(key).read(store, 'one', 'secretKey'), canary, 'a wrong key has destroyed nothing')
     await write(store, clock.now, (writer) => deleteSecrets(writer, 'one'))
     await enter()
-    assert.equal(await other.take(store, 'two', 'secretKey'), 'new')
+    assert.equal(await other.read(store, 'two', 'secretKey'), 'new')
   })
 })

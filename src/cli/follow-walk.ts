@@ -14,7 +14,7 @@ import { withProgress } from './progress.ts'
 
 const lookEveryMs = 100
 /** A server that runs looks for work every second: after this there is none, or it has its hands full. */
-const waitForServerMs = 2500
+const waitForServerMs = 3000
 
 /** After these the provider's whole catalogue is looked through. */
 export const walksCatalogue = ({ name }: Verb): boolean =>

@@ -1,18 +1,11 @@
+import type { CheckoutRequest } from '../../client/src/wire.ts'
 import { AppError, invalid } from '../errors.ts'
 import { isOrigin, isWebLink } from './addresses.ts'
 import type { CataloguePrice } from './catalogue.ts'
 import { isEmailAddress } from './email.ts'
 import { isVisible, type StoredObject, type StoredSite } from './model.ts'
+import { isRecord } from './schema.ts'
 import { refuse } from './validate.ts'
-
-/** What a caller of createCheckoutSession sends. */
-export interface CheckoutBody {
-  products: { price: string; quantity: number }[]
-  requiresShipping: boolean
-  originUrl?: string
-  businessName?: string
-  contactEmail?: string
-}
 
 /** What was understood of it. Nothing else of what was sent is looked at. */
 export interface CheckoutWish {
@@ -24,11 +17,12 @@ export interface CheckoutWish {
   contactEmail?: string
 }
 
-const isLinkOrMissing = (url: string | undefined): boolean => url === undefined || isWebLink(url)
+const isLinkOrMissing = (url: string | undefined): boolean =>
+  url === undefined || (isWebLink(url) && isOrigin(new URL(url).origin))
 const isEmailOrMissing = (address: string | undefined): boolean => address === undefined || isEmailAddress(address)
 
 /** Of an address only its origin counts. Browsers send `null` where a page has none. */
-export function readWish(body: CheckoutBody, originHeader: string | undefined): CheckoutWish {
+export function readWish(body: CheckoutRequest, originHeader: string | undefined): CheckoutWish {
   const { products, requiresShipping, originUrl, businessName, contactEmail } = body
   refuse([
     ...(isLinkOrMissing(originUrl) ? [] : ['originUrl must be a full http or https address without a user name']),
@@ -72,7 +66,7 @@ export const returnUrls = (origin: string) => ({
 })
 
 /** A price, the account that it belongs to, and the product of ours that is sold for it. */
-export interface Offer {
+export interface KnownPrice {
   price: CataloguePrice
   integrationId: string
   object: StoredObject | undefined
@@ -81,12 +75,19 @@ export interface Offer {
 const unavailable = (priceId: string): AppError =>
   new AppError('ProductUnavailable', `What the price "${priceId}" belongs to is not on sale.`)
 
+/** What visitors are shown can be bought, for the price that they are shown, and nothing else. */
+function isOnSale({ price, object }: KnownPrice, nowMs: number): boolean {
+  if (!price.active || !object || !isVisible(object, nowMs)) return false
+  const { default_price: shown } = object.value
+  return shown === price.id || (isRecord(shown) && Object.values(shown).includes(price.id))
+}
+
 /** The one account that sells all of it, with what it offers. Refuses what visitors are not shown. */
 export function chooseSeller(
   priceIds: readonly string[],
-  known: readonly Offer[],
+  known: readonly KnownPrice[],
   nowMs: number,
-): { integrationId: string; offers: Offer[] } {
+): { integrationId: string; offers: KnownPrice[] } {
   const gone = priceIds.find((id) => !known.some(({ price }) => price.id === id))
   if (gone !== undefined) throw unavailable(gone)
   const seller = [...Map.groupBy(known, (offer) => offer.integrationId)]
@@ -94,13 +95,13 @@ export function chooseSeller(
     .sort((one, other) => (one.integrationId < other.integrationId ? -1 : 1)) // the one that was connected first
     .find(({ offers }) => priceIds.every((id) => offers.some(({ price }) => price.id === id)))
   if (!seller) throw invalid('products must all be sold by one account; make a checkout for each.')
-  const hidden = seller.offers.find(({ price, object }) => !price.active || !object || !isVisible(object, nowMs))
+  const hidden = seller.offers.find((offer) => !isOnSale(offer, nowMs))
   if (hidden) throw unavailable(hidden.price.id)
   return seller
 }
 
 /** One price that recurs makes a subscription of the whole. */
-export const modeOf = (offers: readonly Offer[]): 'payment' | 'subscription' =>
+export const modeOf = (offers: readonly KnownPrice[]): 'payment' | 'subscription' =>
   offers.some(({ price }) => price.interval !== null) ? 'subscription' : 'payment'
 
 /** What is noted at the provider, so that we know our own sessions again. */

@@ -1,4 +1,4 @@
-import type { CataloguePrice, CatalogueProduct } from './catalogue.ts'
+import { type CataloguePrice, type CatalogueProduct, objectKeyOf, quoted, variantOf } from './catalogue.ts'
 import { isVariantName } from './validate.ts'
 
 /** A product of the provider's with its prices: part of a product of ours, or all of it. */
@@ -36,11 +36,46 @@ const oldestFirst = (one: Dated, other: Dated): number =>
 const isUsable = (price: CataloguePrice): price is UsablePrice => price.active && price.unitAmount !== null
 
 /** Whether a product says of itself that it is a variant of something. */
-const isPart = ({ product }: Member): boolean => Boolean(product.metadata.variant_of)
+const isPart = ({ product }: Member): boolean => variantOf(product) !== undefined
 
 /** The product that others are variants of. It gives them what they share, and need not be one itself. */
 export function parentOf(members: readonly Member[]): CatalogueProduct | undefined {
   return members.some(isPart) ? members.find((member) => !isPart(member))?.product : undefined
+}
+
+/** How much is looked at to make one product of ours. Nobody chooses among more, and each change looks at all of it. */
+export const maxMembers = 1000
+const maxPrices = 1000
+/** A variant is sold at one of them. */
+const maxPricesOfVariant = 100
+
+/** How many prices are looked at of each product, where so many products are one of ours. */
+export const priceLimitOf = (memberCount: number): number => (memberCount > 1 ? maxPricesOfVariant : maxPrices)
+
+/** As much as is looked at, the first by their ids; a default price comes before all others. */
+export function firstMembers(all: readonly Member[]): { members: Member[]; problems: string[] } {
+  const limit = priceLimitOf(all.length)
+  const members = all.toSorted((one, other) => byId(one.product, other.product)).slice(0, maxMembers)
+  const crowded = members.filter(({ prices }) => prices.length > limit).map(({ product }) => product)
+  return {
+    members: members.map(({ product, prices }) => ({ product, prices: firstPrices(product, prices, limit) })),
+    problems: [
+      ...(all[0] && all.length > maxMembers
+        ? [
+            `More than ${maxMembers} products are variants of ${quoted(objectKeyOf(all[0].product))}: those beyond are left out.`,
+          ]
+        : []),
+      ...crowded.map(({ id }) => `The product ${id} has more than ${limit} prices: those beyond are left out.`),
+    ],
+  }
+}
+
+const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1)
+
+function firstPrices({ defaultPriceId }: CatalogueProduct, prices: CataloguePrice[], limit: number): CataloguePrice[] {
+  if (prices.length <= limit) return prices
+  const isDefault = ({ id }: CataloguePrice): number => (id === defaultPriceId ? 0 : 1)
+  return prices.toSorted((one, other) => isDefault(one) - isDefault(other) || byId(one, other)).slice(0, limit)
 }
 
 /** All products of the provider's that are one of ours, and what of them can be bought. */

@@ -3,7 +3,7 @@ import type { Field, Schema } from './schema.ts'
 import { checkObjectValue, problemsOf } from './validate.ts'
 
 export const maxNameCharacters = 250
-const maxMetadataFields = 100
+export const maxMetadataFields = 100
 
 /** A customer searches for what a product is called and said to be, not for the ids and codes that come with it. */
 export const productSchema: Schema = new Map<string, Field>([

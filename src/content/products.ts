@@ -1,15 +1,16 @@
 import { mainUnits } from './amounts.ts'
-import type { CatalogueProduct } from './catalogue.ts'
+import { type CatalogueProduct, pictureOf } from './catalogue.ts'
 import type { MediaReference } from './media-values.ts'
-import { type Member, type Offer, offersOf, parentOf } from './product-offers.ts'
-import { maxNameCharacters, productSchema } from './product-schema.ts'
+import { firstMembers, type Member, type Offer, offersOf, parentOf } from './product-offers.ts'
+import { maxMetadataFields, productSchema } from './product-schema.ts'
+import { fewProblems, shortName, storable, textProblems } from './product-texts.ts'
 import { fieldNameProblem } from './schema.ts'
 
 /** A product of ours as the provider's catalogue gives it. */
 export interface Projection {
   /** Undefined where nothing of it can be bought. */
   value: Record<string, unknown> | undefined
-  /** What could not be taken over, in words. */
+  /** What could not be taken over, in words: the first of it. */
   problems: string[]
   /** The pictures that it shows, as soon as they are there. */
   imageUrls: string[]
@@ -19,18 +20,19 @@ export interface Projection {
 const consumedMetadata: ReadonlySet<string> = new Set(['variant', 'variant_of', 'variant_name', 'productType'])
 
 /** One product of ours, made of the provider's products that are part of it and the pictures that we have. */
-export function projectProduct(members: readonly Member[], pictures: ReadonlyMap<string, MediaReference>): Projection {
+export function projectProduct(all: readonly Member[], pictures: ReadonlyMap<string, MediaReference>): Projection {
+  const { members, problems: tooMany } = firstMembers(all)
   const { offers, problems } = offersOf(members)
   const [first] = offers
-  if (!first) return { value: undefined, problems, imageUrls: [] }
+  if (!first) return { value: undefined, problems: fewProblems([...tooMany, ...problems]), imageUrls: [] }
   const parent = parentOf(members)
-  const products = [...(parent ? [parent] : []), ...offers.map(({ product }) => product)]
-  const imageOf = ({ product }: Offer): string | undefined => product.images[0] ?? parent?.images[0]
-  const metadata = projectMetadata(offers, parent)
+  const products = [...new Set([...(parent ? [parent] : []), ...offers.map(({ product }) => product)])]
+  const imageOf = ({ product }: Offer): string | undefined => pictureOf(product) ?? (parent && pictureOf(parent))
+  const metadata = projectMetadata(offers, products, parent)
   const value = {
     name: perVariant(offers, ({ product }) => shortName(product)),
     price: perVariant(offers, ({ price }) => mainUnits(price.currency, price.unitAmount)),
-    description: perVariant(offers, ({ product }) => product.description || undefined),
+    description: perVariant(offers, ({ product }) => storable(product.description)),
     productImage: perVariant(offers, (offer) => {
       const picture = pictures.get(imageOf(offer) ?? '')
       return picture && { ...picture, alt: shortName(offer.product) }
@@ -44,20 +46,13 @@ export function projectProduct(members: readonly Member[], pictures: ReadonlyMap
   }
   return {
     value: Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)),
-    problems: [...problems, ...products.flatMap(nameProblems), ...metadata.problems].filter(isFirst),
-    imageUrls: offers.flatMap((offer) => imageOf(offer) ?? []).filter(isFirst),
+    problems: fewProblems([...tooMany, ...problems, ...products.flatMap(textProblems), ...metadata.problems]),
+    imageUrls: [...new Set(offers.flatMap((offer) => imageOf(offer) ?? []))],
   }
 }
 
-const isFirst = <Item>(item: Item, position: number, all: readonly Item[]): boolean => all.indexOf(item) === position
-
-const shortName = ({ name }: CatalogueProduct): string => name.slice(0, maxNameCharacters).toWellFormed()
-
-const nameProblems = ({ id, name }: CatalogueProduct): string[] =>
-  name.length > maxNameCharacters ? [`The name of the product ${id} is cut after ${maxNameCharacters} characters.`] : []
-
 const firstText = (products: readonly CatalogueProduct[], key: string): string | undefined =>
-  products.map(({ metadata }) => metadata[key]).find((text) => text)
+  products.map(({ metadata }) => storable(metadata[key])).find((text) => text !== undefined)
 
 type Pick = (offer: Offer) => unknown
 
@@ -80,18 +75,34 @@ function agreed(offers: readonly Offer[], pick: Pick): unknown {
 }
 
 /** Whatever else is noted on the products. What only the parent has is true of all. */
-function projectMetadata(offers: readonly Offer[], parent: CatalogueProduct | undefined) {
-  const products = [...(parent ? [parent] : []), ...offers.map(({ product }) => product)]
-  const names = products.flatMap(({ metadata }) => Object.keys(metadata)).filter((name) => !consumedMetadata.has(name))
-  const fields: Record<string, unknown> = {}
-  const problems: string[] = []
-  for (const name of names.filter(isFirst).toSorted()) {
-    const problem = productSchema.has(name) ? `"${name}" is a field that we fill ourselves` : fieldNameProblem(name)
-    if (problem === undefined) {
-      fields[name] = agreed(offers, ({ product }) => product.metadata[name] || undefined) ?? parent?.metadata[name]
-    } else {
-      problems.push(`metadata.${name} is left out: ${problem}.`)
+function projectMetadata(
+  offers: readonly Offer[],
+  products: readonly CatalogueProduct[],
+  parent: CatalogueProduct | undefined,
+) {
+  const { names, problems } = metadataNames(products)
+  const fieldOf = (name: string) =>
+    agreed(offers, ({ product }) => storable(product.metadata[name])) ?? storable(parent?.metadata[name])
+  return { fields: Object.fromEntries(names.map((name) => [name, fieldOf(name)])), problems }
+}
+
+/** What can be fields, as many as there is room for. */
+function metadataNames(products: readonly CatalogueProduct[]): { names: string[]; problems: string[] } {
+  const names = new Set<string>()
+  const problems = new Set<string>()
+  for (const name of eachMetadataName(products)) {
+    if (consumedMetadata.has(name) || names.has(name)) continue
+    if (names.size === maxMetadataFields) {
+      problems.add(`Metadata is left out: a product has at most ${maxMetadataFields} fields of it.`)
+      break
     }
+    const problem = productSchema.has(name) ? `"${name}" is a field that we fill ourselves` : fieldNameProblem(name)
+    if (problem === undefined) names.add(name)
+    else problems.add(`metadata.${name} is left out: ${problem}.`)
   }
-  return { fields, problems }
+  return { names: [...names].toSorted(), problems: [...problems] }
+}
+
+function* eachMetadataName(products: readonly CatalogueProduct[]): Generator<string> {
+  for (const { metadata } of products) yield* Object.keys(metadata)
 }

@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { hasMasterKey } from '../master-key.ts'
 import { createPayments, type Payments, secretKeyField, webhookSecretField } from '../payments/payments.ts'
 import { ProviderFailure } from '../payments/provider.ts'
-import { countProblems } from '../store/catalogue-objects.ts'
 import { type Integration, listIntegrations } from '../store/integrations.ts'
 import { secretFields } from '../store/secrets.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
@@ -11,6 +9,7 @@ import { counted, inTime, messageOf } from './words.ts'
 const hourMs = 3_600_000
 /** So many times longer than it should take before somebody is told. */
 const patience = 2
+const mostNamed = 5
 
 interface Account extends CheckedGroup {
   integration: Integration
@@ -39,7 +38,7 @@ async function findRefusal(payments: Payments, account: Account): Promise<Findin
   const { content, integration, name } = account
   try {
     // To open the stand-in is to make it listen; whether its key can be read is all there is to know.
-    if (integration.sandbox) await payments.vault.take(content, integration.id, secretKeyField)
+    if (integration.sandbox) await payments.vault.read(content, integration.id, secretKeyField)
     else await (await payments.open(content, integration)).verify()
     return []
   } catch (error) {
@@ -103,16 +102,17 @@ function findDelay(ctx: DoctorContext, account: Account): Finding[] {
   ]
 }
 
-async function findLeftOut(account: Account): Promise<Finding[]> {
-  const { content, integration, name } = account
-  const { count, examples } = await countProblems(content, integration.id)
-  if (count === 0) return []
+function findLeftOut(account: Account): Finding[] {
+  const { integration, name } = account
+  const problems = integration.lastSync?.problems ?? []
+  if (problems.length === 0) return []
   return [
     {
       level: 'attention',
-      what: `Something of ${counted(count, 'product')} of ${name} could not be taken over.`,
-      examples,
-      advice: 'Put it right at the provider; it follows by itself.',
+      what: `Not everything of ${name} could be taken over.`,
+      examples: problems.slice(0, mostNamed),
+      advice: 'Put it right at the provider; it follows by itself. To see all of it:',
+      commands: [`npx sluice integration show ${placeOf(account)}`],
     },
   ]
 }
@@ -131,13 +131,13 @@ export const paymentsCheck: Check = {
     if (accounts.length === 0) return []
     const { config, clock } = ctx
     // Without this question a key would be made, and looking is not to make anything.
-    if (!config.masterKey && !existsSync(join(config.dataDir, 'master.key'))) return [noKey(accounts)]
+    if (!hasMasterKey(config.dataDir, config.masterKey)) return [noKey(accounts)]
     const payments = createPayments({ config, clock, store: await ctx.store(), baseUrl: () => 'http://localhost' })
     try {
       const findings: Finding[] = []
       for (const account of accounts) {
         findings.push(...(await findRefusal(payments, account)), ...(await findSilence(account)))
-        findings.push(...findDelay(ctx, account), ...(await findLeftOut(account)))
+        findings.push(...findDelay(ctx, account), ...findLeftOut(account))
       }
       return findings
     } finally {

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { invalid } from '../errors.ts'
+import { removeWebhooks } from '../payments/connect.ts'
 import { writeContent } from '../store/changes.ts'
 import { createGroup, deleteContent, deleteGroupRow, listGroups, updateGroup } from '../store/groups.ts'
 import { tiers } from '../tiers.ts'
@@ -116,11 +117,12 @@ export const groupVerbs = [
     input: { confirm: Type.String({ description: 'The name of the group, so that nobody deletes the wrong one.' }) },
     answer: doneShape,
     async run({ ctx, input }) {
-      const { store, media, group, content, authoring } = ctx
+      const { store, media, payments, group, content, authoring } = ctx
       if (input.confirm !== group.name)
         throw invalid('confirm must be the name of the group, exactly as it is written.')
       const deletingMs = group.deletingMs ?? authoring.nowMs
       const closed = await updateGroup(store, group, { frozen: true, deletingMs }, authoring)
+      await removeWebhooks(payments, content)
       await deleteContent(content, authoring.nowMs, () => {})
       await media.storage.removeFolder(group.bucketName, group.id)
       await deleteGroupRow(store, closed, authoring)

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { toIso } from '../content/moments.ts'
 import { webhookSecretField } from '../payments/payments.ts'
 import type { GroupStore } from '../store/groups.ts'
-import type { Integration } from '../store/integrations.ts'
+import { findingsOf, type Integration } from '../store/integrations.ts'
 import { secretFields } from '../store/secrets.ts'
 import { isoOrNull, moment, orNull, ownId } from './shapes.ts'
 
@@ -12,7 +12,8 @@ const found = {
   added: Type.Integer({ description: 'Products that are new here.' }),
   changed: Type.Integer(),
   archived: Type.Integer({ description: 'Products that the provider no longer sells.' }),
-  ordersFound: Type.Integer({ description: 'Paid checkouts that we had not been told of.' }),
+  ordersFound: Type.Integer({ description: 'Completed checkouts that nobody had told us of.' }),
+  problems: Type.Array(Type.String(), { description: 'What could not be taken over, and why: the first of it.' }),
 }
 
 /** An account at a payment provider. None of its secrets is ever shown again. */
@@ -50,14 +51,6 @@ export async function showIntegration(
 ): Promise<Static<typeof integrationShape>> {
   const { id, type, accountHandle, status, sandbox, live, walk, lastSync } = integration
   const isTold = (await secretFields(group, id)).includes(webhookSecretField)
-  const countsOf = ({ products, prices, added, changed, archived, ordersFound }: NonNullable<typeof lastSync>) => ({
-    products,
-    prices,
-    added,
-    changed,
-    archived,
-    ordersFound,
-  })
   return {
     _id: id,
     type,
@@ -69,11 +62,9 @@ export async function showIntegration(
     webhook: integration.webhookId !== null ? 'registered' : isTold ? 'by hand' : 'none',
     lastEventAt: isoOrNull(integration.lastEventMs),
     syncedAt: isoOrNull(integration.syncedMs),
-    progress: walk
-      ? { phase: walk.phase, startedAt: toIso(walk.startedMs), ...countsOf({ ...walk, finishedMs: 0 }) }
-      : null,
+    progress: walk ? { phase: walk.phase, startedAt: toIso(walk.startedMs), ...findingsOf(walk) } : null,
     lastSync: lastSync
-      ? { startedAt: toIso(lastSync.startedMs), finishedAt: toIso(lastSync.finishedMs), ...countsOf(lastSync) }
+      ? { startedAt: toIso(lastSync.startedMs), finishedAt: toIso(lastSync.finishedMs), ...findingsOf(lastSync) }
       : null,
     version: integration.version,
     createdAt: toIso(integration.createdMs),

@@ -1,6 +1,5 @@
 import Type from 'typebox'
 import {
-  type ConnectDeps,
   connectAccount,
   disconnectAccount,
   keepWebhookSecret,
@@ -29,16 +28,9 @@ const accountHandle = Type.Optional(
   }),
 )
 const secretKey = secret(
-  'The provider’s secret key, or a restricted one that may read products, prices and the account, write checkout sessions and webhook endpoints.',
+  'The provider’s secret key, or a restricted one that may read products, prices, payment intents, subscriptions and the account, and write checkout sessions and webhook endpoints.',
   'STRIPE_SECRET_KEY',
 )
-
-const connecting = ({ store, payments, authoring, confirm }: GroupContext): ConnectDeps => ({
-  store,
-  payments,
-  authoring,
-  confirm,
-})
 
 async function show({ content }: GroupContext, shownId: string) {
   return showIntegration(content, await takeIntegration(content, shownId))
@@ -58,7 +50,7 @@ export const integrationVerbs = [
     answer: integrationShape,
     async run({ ctx, input }) {
       const account = { ...input, accountHandle: input.accountHandle ?? 'main' }
-      return showIntegration(ctx.content, await connectAccount(connecting(ctx), ctx.content, account))
+      return showIntegration(ctx.content, await connectAccount(ctx, ctx.content, account))
     },
   }),
   defineGroupVerb({
@@ -77,7 +69,7 @@ export const integrationVerbs = [
       const { accountHandle: handle = 'sandbox' } = input
       const fill = (filledId: string) => seedSandbox(content, filledId, sampleProducts(handle), nowMs)
       const account = { type: input.type, accountHandle: handle, secretKey: undefined, fill }
-      return showIntegration(content, await connectAccount(connecting(ctx), content, account))
+      return showIntegration(content, await connectAccount(ctx, content, account))
     },
   }),
   defineGroupVerb({
@@ -106,7 +98,7 @@ export const integrationVerbs = [
     name: 'integration sync',
     summary: 'Compare an account’s products with the provider’s whole catalogue',
     description:
-      'Happens by itself each night. It takes over what differs, and archives what the provider no longer has.',
+      'Happens by itself once a day. It takes over what differs, and archives what the provider no longer has.',
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/integrations/:integrationId/sync',
     input: { integrationId },
@@ -129,7 +121,7 @@ export const integrationVerbs = [
     answer: integrationShape,
     async run({ ctx, input }) {
       const before = await takeActive(ctx.content, input.integrationId)
-      await rotateSecretKey(connecting(ctx), ctx.content, before, input.secretKey)
+      await rotateSecretKey(ctx, ctx.content, before, input.secretKey)
       return show(ctx, before.id)
     },
   }),
@@ -143,7 +135,7 @@ export const integrationVerbs = [
     answer: integrationShape,
     async run({ ctx, input }) {
       const before = await takeActive(ctx.content, input.integrationId)
-      await registerWebhook(connecting(ctx), ctx.content, before)
+      await registerWebhook(ctx, ctx.content, before)
       return show(ctx, before.id)
     },
   }),
@@ -159,7 +151,7 @@ export const integrationVerbs = [
     },
     answer: integrationShape,
     async run({ ctx, input }) {
-      await keepWebhookSecret(connecting(ctx), ctx.content, input.integrationId, input.webhookSecret)
+      await keepWebhookSecret(ctx, ctx.content, input.integrationId, input.webhookSecret)
       return show(ctx, input.integrationId)
     },
   }),
@@ -171,7 +163,7 @@ export const integrationVerbs = [
     input: { integrationId },
     answer: doneShape,
     async run({ ctx, input }) {
-      await disconnectAccount(connecting(ctx), ctx.content, await takeIntegration(ctx.content, input.integrationId))
+      await disconnectAccount(ctx, ctx.content, await takeIntegration(ctx.content, input.integrationId))
       return done
     },
   }),

@@ -15,6 +15,7 @@ const orderShape = Type.Object({
   status: Type.Enum([...orderStatuses], {
     description: 'Whether the money has come: `pending` while a bank takes its time, then `paid` or `failed`.',
   }),
+  live: Type.Boolean({ description: 'Whether real money moved.' }),
   total: amount,
   subtotal: amount,
   currency: Type.String(),
@@ -62,7 +63,7 @@ export const orderVerbs = [
       skip: skipParameter,
     },
     answer: listOf(orderShape),
-    columns: ['_id', 'createdAt', 'status', 'total', 'currency', 'email', 'lines'],
+    columns: ['_id', 'createdAt', 'status', 'live', 'total', 'currency', 'email', 'lines'],
     async run({ ctx, input }) {
       const { status, limit = 100, skip = 0 } = input
       const { orders, totalCount } = await listOrders(ctx.content, { status, limit, skip })

@@ -33,7 +33,7 @@ const showEntry = (entry: AuditEntry) => ({
 })
 
 const query = {
-  subjectId: Type.Optional(id('Only what was done to this object, site, collection, key or user.')),
+  subjectId: Type.Optional(id('Only what was done to this object, site, collection, account, order, key or user.')),
   actorId: Type.Optional(id('Only what this user did.')),
   limit: limitParameter,
   skip: Type.Optional(
@@ -46,7 +46,7 @@ const eventShape = Type.Object({
   seq: Type.Integer({ description: 'Numbers of a group’s events grow by one; send the last as `since`.' }),
   type: Type.Enum([...contentChangeTypes]),
   at: Type.String(),
-  subjectId: Type.String({ description: 'The object, collection, site, integration or preview link.' }),
+  subjectId: Type.String({ description: 'The object, collection, site, file, account, order, job or preview link.' }),
   containerId: orNull(Type.String()),
   version: orNull(Type.Integer()),
   actor: Type.String({ description: '`schedule` where only time has passed.' }),

@@ -1,20 +1,35 @@
 import type { Clock } from '../clock.ts'
+import { pictureOf } from '../content/catalogue.ts'
+import { shortName } from '../content/product-texts.ts'
 import { AppError } from '../errors.ts'
 import { type JobContext, type JobHandler, PermanentFailure } from '../jobs/handler.ts'
 import { addMedia, displayName, type Library } from '../media/library.ts'
 import type { Media } from '../media/media.ts'
-import { findMembers } from '../store/catalogue.ts'
-import { findPictures, notePicture } from '../store/catalogue-pictures.ts'
-import type { ContentWriter } from '../store/changes.ts'
+import { findMembers } from '../store/catalogue-members.ts'
+import { findKeysShowing, findPictures, notePicture } from '../store/catalogue-pictures.ts'
 import { findIntegrationById, type Integration } from '../store/integrations.ts'
+import { insertJob } from '../store/jobs.ts'
 import type { MediaItem } from '../store/media.ts'
 import type { Store } from '../store/open.ts'
-import { type PictureWork, pictureKind, type RefreshWork, refreshKind, type SyncWork, syncKind } from './jobs.ts'
-import { type MirrorDeps, refreshProduct } from './mirror.ts'
+import {
+  type PictureWork,
+  pictureKind,
+  type RefreshWork,
+  refreshKind,
+  type SyncWork,
+  syncJob,
+  syncKind,
+} from './jobs.ts'
+import { type MirrorDeps, refreshProduct, writeMirror } from './mirror.ts'
 import { rebuildObjects } from './mirror-objects.ts'
 import { syncCatalogue } from './mirror-sync.ts'
 import type { Payments } from './payments.ts'
 import { PublicFetchFailure } from './public-fetch.ts'
+
+/** After this long a walk lets others have a turn. */
+const turnMs = 60_000
+/** How many products show a new picture at once. */
+const keysPerStep = 100
 
 export interface CatalogueWork {
   store: Store
@@ -28,20 +43,22 @@ const mirrorDeps = ({ clock }: CatalogueWork, { owner }: JobContext): MirrorDeps
   versionsKept: owner.versionsKept,
 })
 
-/** Walks through the whole catalogue; after an interruption it goes on where it was. */
+/** Walks through the whole catalogue; after an interruption it goes on where it was. A long one does so of itself. */
 function syncHandler(work: CatalogueWork): JobHandler {
   return {
     kind: syncKind,
     retryAfterSeconds: [60, 300, 1800, 7200],
     limitSeconds: 3600,
     async run({ payload }, context) {
-      const { group, owner, signal } = context
+      const { group, owner, signal, finish } = context
       const { integrationId } = payload as SyncWork
       const integration = await findIntegrationById(group, integrationId)
       // Who is frozen may still leave.
       if (!integration || (owner.frozen && integration.status === 'active')) return
-      const { store, payments } = work
-      await syncCatalogue({ ...mirrorDeps(work, context), store, payments }, group, integrationId, { signal })
+      const { store, payments, clock } = work
+      const turn = { signal, untilMs: clock() + turnMs }
+      const isDone = await syncCatalogue({ ...mirrorDeps(work, context), store, payments }, group, integrationId, turn)
+      if (!isDone) await finish(async (writer) => void (await insertJob(writer, syncJob(integrationId))))
     },
   }
 }
@@ -70,26 +87,15 @@ function pictureHandler(work: CatalogueWork): JobHandler {
     retryAfterSeconds: [30, 600, 7200],
     limitSeconds: 180,
     async run({ payload }, context) {
-      const { group, owner, finish } = context
-      const wanted = payload as PictureWork
-      const integration = await findIntegrationById(group, wanted.integrationId)
+      const { group, owner } = context
+      const { integrationId, url } = payload as PictureWork
+      const integration = await findIntegrationById(group, integrationId)
       if (integration?.status !== 'active' || owner.frozen) return
-      const isKnown = (await findPictures(group, [wanted.url])).has(wanted.url)
-      if (isKnown) return finish((writer) => showPicture(writer, wanted))
-      try {
-        const { id: mediaId } = await takePicture(work, context, integration, wanted)
-        await finish(async (writer) => {
-          await notePicture(writer, wanted.url, { mediaId })
-          await showPicture(writer, wanted)
-        })
-      } catch (error) {
-        if (!isFinal(error)) throw error
-        const problem = error.message
-        throw new PermanentFailure(problem, async (writer) => {
-          await notePicture(writer, wanted.url, { problem })
-          await showPicture(writer, wanted)
-        })
-      }
+      const [firstKey] = await findKeysShowing(group, integrationId, url, { after: '', limit: 1 })
+      if (firstKey === undefined) return
+      const isKnown = (await findPictures(group, [url])).has(url)
+      if (!isKnown) await takePicture(work, context, integration, { url, objectKey: firstKey })
+      await showPicture(work, context, integration, url)
     },
   }
 }
@@ -102,25 +108,64 @@ function isFinal(error: unknown): error is Error {
   return error instanceof NoPicture || (error instanceof AppError && error.code === 'PayloadTooLarge')
 }
 
-async function showPicture(writer: ContentWriter, { integrationId, objectKey }: PictureWork): Promise<void> {
-  const integration = await findIntegrationById(writer.group, integrationId)
-  if (integration?.status === 'active') await rebuildObjects(writer, integration, [objectKey])
+/** Makes all products anew that show it, a few at a time. */
+async function showPicture(
+  work: CatalogueWork,
+  context: JobContext,
+  { id, type }: Integration,
+  url: string,
+): Promise<void> {
+  const { group, signal } = context
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    signal.throwIfAborted()
+    const keys: string[] = await findKeysShowing(group, id, url, { after, limit: keysPerStep })
+    await writeMirror(mirrorDeps(work, context), group, { type }, async (writer) => {
+      const integration = await findIntegrationById(writer.group, id)
+      if (integration?.status === 'active') await rebuildObjects(writer, integration, keys)
+    })
+    after = keys.at(-1)
+  }
+}
+
+/** Takes it into the library, or notes why that is not possible: whoever comes next need not try. */
+async function takePicture(
+  work: CatalogueWork,
+  context: JobContext,
+  integration: Integration,
+  shown: ShownPicture,
+): Promise<void> {
+  try {
+    const { id: mediaId } = await fetchPicture(work, context, integration, shown)
+    await writeMirror(mirrorDeps(work, context), context.group, integration, (writer) =>
+      notePicture(writer, shown.url, { mediaId }),
+    )
+  } catch (error) {
+    if (!isFinal(error)) throw error
+    const problem = error.message
+    throw new PermanentFailure(problem, (writer) => notePicture(writer, shown.url, { problem }))
+  }
+}
+
+interface ShownPicture {
+  url: string
+  /** One of the products of ours that show it. */
+  objectKey: string
 }
 
 /** What it is, is decided by its content, as with every file that comes in. */
-async function takePicture(
+async function fetchPicture(
   { payments, media, clock }: CatalogueWork,
   { group, owner, signal }: JobContext,
   { id, type }: Integration,
-  { url, objectKey }: PictureWork,
+  { url, objectKey }: ShownPicture,
 ): Promise<MediaItem> {
   const { bucketName, tier, versionsKept } = owner
   const author = { id: null, name: type, address: '' }
   const authoring = { author, verb: 'catalogue', nowMs: clock(), versionsKept }
   const library: Library = { group, bucketName, storage: media.storage, authoring }
   const members = (await findMembers(group, id, [objectKey])).get(objectKey) ?? []
-  const product = members.map((member) => member.product).find(({ images }) => images[0] === url)
-  const name = fileNameIn(url) ?? product?.name ?? 'picture'
+  const product = members.map((member) => member.product).find((shown) => pictureOf(shown) === url)
+  const name = fileNameIn(url) ?? (product && shortName(product)) ?? 'picture'
   const content = await payments.openPicture(url, signal)
   return media.inbox.receive({ name, content }, media.maxBytes[tier], (received) => {
     if (received.type !== 'image') throw new NoPicture('What lies there is not a picture.')

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../clock.ts'
 import {
   type CheckoutWish,
   chooseOrigin,
@@ -7,28 +6,18 @@ import {
   chooseSite,
   modeOf,
   notesOf,
-  type Offer,
   returnUrls,
 } from '../content/checkout.ts'
 import { defaultShippingCountries } from '../content/countries.ts'
-import { AppError, invalid } from '../errors.ts'
-import { findPrices } from '../store/catalogue.ts'
+import { AppError } from '../errors.ts'
 import { type ContentWriter, writeContent } from '../store/changes.ts'
-import { findGroupById, type GroupStore } from '../store/groups.ts'
+import type { GroupStore } from '../store/groups.ts'
 import { type Asked, claimKey, findClaim, releaseClaim, settleClaim } from '../store/idempotency.ts'
-import { findIntegrationById, type Integration, listIntegrations } from '../store/integrations.ts'
-import type { Store } from '../store/open.ts'
+import { findIntegrationById, listIntegrations } from '../store/integrations.ts'
 import { listSites } from '../store/sites.ts'
-import { refreshProduct } from './mirror.ts'
-import type { Payments } from './payments.ts'
+import { createOfferFinder, type FindOffers, type OfferDeps } from './find-offers.ts'
 import { ProviderFailure, type SessionRequest } from './provider.ts'
 import { createProviderPlaces } from './provider-places.ts'
-
-export interface CheckoutDeps {
-  store: Store
-  payments: Pick<Payments, 'open'>
-  clock: Clock
-}
 
 /** What is asked of the provider. Asked again word for word, it gives the same session. */
 interface Plan {
@@ -39,7 +28,7 @@ interface Plan {
 
 const endpoint = 'createCheckoutSession'
 
-function write<Result>({ clock }: CheckoutDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) {
+function write<Result>({ clock }: OfferDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) {
   const author = { id: null, name: endpoint, address: '' }
   return writeContent(group, { author, verb: endpoint, nowMs: clock(), versionsKept: 0 }, work)
 }
@@ -70,7 +59,7 @@ function explain(failure: ProviderFailure): AppError {
     }
     case 'unknown':
     case 'invalid':
-      if (blamesCaller(failure)) return invalid(message)
+      if (blamesCaller(failure)) return new AppError('ValidationError', message, { cause: failure })
       return new AppError('ProviderError', 'The payment provider did not accept the checkout.', { cause: failure })
   }
 }
@@ -79,40 +68,19 @@ function explain(failure: ProviderFailure): AppError {
 const isDefinite = (error: unknown): boolean =>
   error instanceof ProviderFailure && error.kind !== 'unreachable' && error.kind !== 'limited'
 
-/** Brings a price into our mirror that it does not have (yet). */
-async function fetchPrice(deps: CheckoutDeps, group: GroupStore, accounts: readonly Integration[], priceId: string) {
-  for (const account of accounts) {
-    const provider = await deps.payments.open(group, account)
-    const productId = await provider.findProductOfPrice(priceId)
-    if (productId === undefined) continue
-    const { versionsKept } = await findGroupById(deps.store, group.groupId)
-    return refreshProduct({ ...deps, versionsKept }, group, account, provider, productId)
-  }
-  throw invalid(`products: the payment provider does not know the price "${priceId}".`)
-}
-
-async function findOffers(
-  deps: CheckoutDeps,
+async function planCheckout(
+  findOffers: FindOffers,
   group: GroupStore,
-  accounts: readonly Integration[],
-  priceIds: readonly string[],
-): Promise<Offer[]> {
-  const find = async () =>
-    (await findPrices(group, priceIds)).filter((offer) => accounts.some(({ id }) => id === offer.integrationId))
-  const known = await find()
-  const unknown = priceIds.filter((id) => !known.some(({ price }) => price.id === id))
-  for (const priceId of unknown) await fetchPrice(deps, group, accounts, priceId)
-  return unknown.length === 0 ? known : find()
-}
-
-async function planCheckout(deps: CheckoutDeps, group: GroupStore, wish: CheckoutWish, nowMs: number): Promise<Plan> {
+  wish: CheckoutWish,
+  nowMs: number,
+): Promise<Plan> {
   const { lines, requiresShipping, businessName, contactEmail } = wish
   const sites = await listSites(group)
   const origin = chooseOrigin(wish.origin, sites)
   const accounts = (await listIntegrations(group)).filter(({ status }) => status === 'active')
   if (accounts.length === 0) throw notActive()
   const priceIds = [...new Set(lines.map(({ price }) => price))]
-  const { integrationId, offers } = chooseSeller(priceIds, await findOffers(deps, group, accounts, priceIds), nowMs)
+  const { integrationId, offers } = chooseSeller(priceIds, await findOffers(group, accounts, priceIds), nowMs)
   const site = chooseSite(origin, sites)
   const countries = site?.privateSettings.shippingCountries ?? defaultShippingCountries
   const request: SessionRequest = {
@@ -127,22 +95,32 @@ async function planCheckout(deps: CheckoutDeps, group: GroupStore, wish: Checkou
   return { integrationId, providerKey: randomUUID(), request }
 }
 
-async function openSession({ payments }: CheckoutDeps, group: GroupStore, plan: Plan): Promise<string> {
+async function openSession({ payments }: OfferDeps, group: GroupStore, plan: Plan): Promise<string> {
   const account = await findIntegrationById(group, plan.integrationId)
-  if (account?.status !== 'active') throw notActive()
+  if (account?.status !== 'active')
+    throw new AppError('IntegrationNotActive', 'The account was disconnected. Ask again with a new Idempotency-Key.')
   const provider = await payments.open(group, account)
   return (await provider.createSession(plan.request, plan.providerKey)).url
 }
 
+async function answerOfOthers({ clock }: OfferDeps, group: GroupStore, asked: Asked): Promise<string> {
+  const claim = await findClaim<Plan, string>(group, asked, clock())
+  if (claim?.answer !== undefined) return claim.answer
+  throw new AppError('Unavailable', 'The same checkout is being made elsewhere. Try again in a moment.', {
+    retryAfterSeconds: 1,
+  })
+}
+
 /** Under a key the plan is written down before the provider hears of it, so that no retry can ask for another session. */
-async function openOnce(deps: CheckoutDeps, group: GroupStore, asked: Asked, wanted: Plan): Promise<string> {
+async function openOnce(deps: OfferDeps, group: GroupStore, asked: Asked, wanted: Plan): Promise<string> {
   const claim = await write(deps, group, (writer) => claimKey<Plan, string>(writer, asked, wanted))
   const { isNew, request: plan, answer } = claim
   if (answer !== undefined) return answer
   try {
     const url = await openSession(deps, group, plan)
-    await write(deps, group, (writer) => settleClaim(writer, asked, { request: plan, answer: url }))
-    return url
+    const isSettled = await write(deps, group, (writer) => settleClaim(writer, asked, { request: plan, answer: url }))
+    // Whoever was faster has the address that counts: nobody is given another one under the same key.
+    return isSettled ? url : await answerOfOthers(deps, group, asked)
   } catch (error) {
     // Only who has begun it knows that nobody asked before, and may have been heard.
     if (isNew && isDefinite(error)) await write(deps, group, (writer) => releaseClaim(writer, asked, plan))
@@ -153,11 +131,12 @@ async function openOnce(deps: CheckoutDeps, group: GroupStore, asked: Asked, wan
 /** Makes a checkout session, and answers its address. */
 export type CheckOut = (group: GroupStore, wish: CheckoutWish, idempotencyKey: string | undefined) => Promise<string>
 
-export function createCheckouts(deps: CheckoutDeps): CheckOut {
+export function createCheckouts(deps: OfferDeps): CheckOut {
   const inPlace = createProviderPlaces()
+  const findOffers = createOfferFinder(deps)
 
   async function checkOut(group: GroupStore, wish: CheckoutWish, key: string | undefined): Promise<string> {
-    const makePlan = () => planCheckout(deps, group, wish, deps.clock())
+    const makePlan = () => planCheckout(findOffers, group, wish, deps.clock())
     if (key === undefined) return inPlace(group.groupId, async () => openSession(deps, group, await makePlan()))
     const asked: Asked = { endpoint, key, body: wish }
     const earlier = await findClaim<Plan, string>(group, asked, deps.clock())

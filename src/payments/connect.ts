@@ -1,4 +1,5 @@
 import { AppError, conflict, invalid } from '../errors.ts'
+import { makeId } from '../ids.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
 import type { GroupStore } from '../store/groups.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type Integration,
   insertIntegration,
   listIntegrations,
-  newIntegrationId,
   noteIntegrationPlace,
   updateIntegration,
 } from '../store/integrations.ts'
@@ -58,9 +58,13 @@ async function verify(provider: Provider): Promise<ProviderAccount> {
   }
 }
 
+const mostAccounts = 20
+
 /** Two accounts that are one would show every product twice; two of one handle could not be told apart. */
 async function refuseTwice(group: GroupStore, { type, accountHandle }: NewAccount, accountId: string): Promise<void> {
-  for (const other of await listIntegrations(group, type)) {
+  const others = await listIntegrations(group, type)
+  if (others.length >= mostAccounts) throw conflict(`A group has at most ${mostAccounts} accounts of one type.`)
+  for (const other of others) {
     const isSame = accountId !== '' && accountId === other.accountId
     if (!isSame && other.accountHandle !== accountHandle) continue
     if (other.status === 'disconnecting')
@@ -77,28 +81,29 @@ async function refuseTwice(group: GroupStore, { type, accountHandle }: NewAccoun
 export async function connectAccount(deps: ConnectDeps, group: GroupStore, input: NewAccount): Promise<Integration> {
   const { store, payments, authoring, confirm } = deps
   const { type, accountHandle } = input
-  const id = newIntegrationId()
+  const id = makeId()
   const sandbox = input.secretKey === undefined
   const secretKey = input.secretKey ?? payments.sandbox.secretKeyOf(id)
   await noteIntegrationPlace(store, id, group.groupId)
+  let connected: Integration
   try {
     const account = await verify(await payments.openWith({ type, secretKey, sandbox }))
     await confirm()
     await refuseTwice(group, input, account.id)
     await input.fill?.(id)
-    await writeContent(group, authoring, async (writer) => {
+    connected = await writeContent(group, authoring, async (writer) => {
       const { id: accountId, name: accountName, live } = account
       await refuseTwice(writer.group, input, accountId)
-      await insertIntegration(writer, { id, type, accountHandle, sandbox, accountId, accountName, live })
       await payments.vault.put(writer, id, secretKeyField, secretKey)
       await syncNow(writer, id)
+      return insertIntegration(writer, { id, type, accountHandle, sandbox, accountId, accountName, live })
     })
   } catch (error) {
     await forgetIntegrationPlace(store, id)
     throw error
   }
   // Without it the catalogue still comes, only later: this must not undo what is done.
-  await registerWebhook(deps, group, await takeIntegration(group, id)).catch(() => {})
+  await registerWebhook(deps, group, connected).catch(() => {})
   return takeIntegration(group, id)
 }
 
@@ -181,6 +186,16 @@ export async function rotateSecretKey(
     await updateIntegration(writer, before, change, 'secretKey')
     await syncNow(writer, id)
   })
+}
+
+/** Before a group goes: what was set up at providers for it. Who is away there does not keep it from going. */
+export async function removeWebhooks(payments: Payments, group: GroupStore): Promise<void> {
+  for (const integration of await listIntegrations(group)) {
+    const { webhookId } = integration
+    if (webhookId === null || integration.sandbox) continue
+    const provider = await payments.open(group, integration).catch(() => undefined)
+    await provider?.removeWebhook(webhookId).catch(() => {})
+  }
 }
 
 /** Its products are archived afterwards, as a job. Its secrets are gone at once; orders stay. */

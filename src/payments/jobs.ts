@@ -15,8 +15,6 @@ export interface RefreshWork {
 export interface PictureWork {
   integrationId: string
   url: string
-  /** The product of ours that waits for it. */
-  objectKey: string
 }
 
 export interface OrderWork {
@@ -43,11 +41,11 @@ export const refreshJob = (integrationId: string, productId: string): NewJob => 
   topic: `${integrationId} ${productId}`,
 })
 
-/** Takes a picture of the provider's into our library. */
-export const pictureJob = (integrationId: string, url: string, objectKey: string): NewJob => ({
+/** Takes a picture of the provider's into our library, whoever shows it. */
+export const pictureJob = (integrationId: string, url: string): NewJob => ({
   kind: pictureKind,
-  payload: { integrationId, url, objectKey } satisfies PictureWork,
-  topic: `${integrationId} ${hash('sha256', url)} ${objectKey}`,
+  payload: { integrationId, url } satisfies PictureWork,
+  topic: `${integrationId} ${hash('sha256', url)}`,
 })
 
 /** Writes down what was bought. */

@@ -1,15 +1,18 @@
+import { pictureOf } from '../content/catalogue.ts'
 import type { MediaReference } from '../content/media-values.ts'
 import type { Container } from '../content/model.ts'
 import { type Editable, mergeEdits } from '../content/product-edits.ts'
 import type { Member } from '../content/product-offers.ts'
 import { fitValue, productSchema, widenSchema } from '../content/product-schema.ts'
+import { fewProblems } from '../content/product-texts.ts'
 import { projectProduct } from '../content/products.ts'
+import type { Field, Schema } from '../content/schema.ts'
 import { createIdMaker } from '../ids.ts'
-import { findMembers } from '../store/catalogue.ts'
+import { findMembers } from '../store/catalogue-members.ts'
 import { findMirrored, type MirroredObject, type NewOrigin, noteOrigins } from '../store/catalogue-objects.ts'
 import { findPictures, type KnownPicture } from '../store/catalogue-pictures.ts'
 import { changeObjects, type ObjectChange, type PlannedChange } from '../store/change-objects.ts'
-import { changeSchema } from '../store/change-schema.ts'
+import { addFields, changeSchema } from '../store/change-schema.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import { findIntegration, insertContainer, schemaText } from '../store/containers.ts'
 import type { Integration } from '../store/integrations.ts'
@@ -58,14 +61,14 @@ export async function rebuildObjects(
   const added = await addProducts(writer, container, integration, fresh)
   const updates = fitted.flatMap((draft) => planUpdate(draft, before.get(draft.key)) ?? [])
   const changes = await changeProducts(writer, container, integration, updates)
-  for (const { key, value, missingUrls } of fitted)
-    for (const url of value ? missingUrls : []) await insertJob(writer, pictureJob(integration.id, url, key))
+  const urls = new Set(fitted.flatMap(({ value, missingUrls }) => (value ? missingUrls : [])))
+  for (const url of urls) await insertJob(writer, pictureJob(integration.id, url))
   return { added, ...changes, problems: fitted.flatMap(({ problems }) => problems) }
 }
 
 async function draftProducts({ group }: ContentWriter, { id }: Integration, keys: readonly string[]): Promise<Draft[]> {
   const members = await findMembers(group, id, keys)
-  const urls = [...members.values()].flat().flatMap(({ product }) => product.images.slice(0, 1))
+  const urls = [...members.values()].flat().flatMap(({ product }) => pictureOf(product) ?? [])
   const pictures = await findPictures(group, urls)
   const media = new Map([...pictures].flatMap(([url, picture]) => (picture.media ? [[url, picture.media]] : [])))
   return keys.map((key) => draftProduct(key, members.get(key) ?? [], pictures, media))
@@ -82,7 +85,7 @@ function draftProduct(
   return {
     key,
     value,
-    problems: [...problems, ...refused.map((problem) => `A picture could not be taken over: ${problem}`)],
+    problems: fewProblems([...problems, ...refused.map((problem) => `A picture could not be taken over: ${problem}`)]),
     missingUrls: imageUrls.filter((url) => !pictures.has(url)),
     createdMs: Math.min(...members.map(({ product }) => product.createdMs)),
   }
@@ -97,17 +100,23 @@ async function takeContainer(
   const found = await findIntegration(writer.group, type)
   const schema = widenSchema(found?.schema ?? productSchema, values)
   if (found && schemaText(schema) === schemaText(found.schema)) return found
-  if (found) {
-    const change = { schema, renames: {}, defaults: {} }
-    return (await changeSchema(writer, found, change, { allowLoss: false })).container
-  }
+  if (found) return changeProductSchema(writer, found, schema)
   return values.length === 0 ? undefined : insertContainer(writer, { kind: 'integration', name: type, schema })
+}
+
+/** That a name of metadata is new happens often, and must be cheap. */
+async function changeProductSchema(writer: ContentWriter, found: Container, schema: Schema): Promise<Container> {
+  const isSame = ([name, field]: [string, Field]): boolean => schema.get(name) === field
+  const added = new Map([...schema].filter(([name]) => !found.schema.has(name)))
+  if ([...found.schema].every(isSame)) return addFields(writer, found, added)
+  const change = { schema, renames: {}, defaults: {} }
+  return (await changeSchema(writer, found, change, { allowLoss: false })).container
 }
 
 function fitDraft({ schema }: Container, groupId: string, draft: Draft): Draft {
   if (!draft.value) return draft
   const { value, problems } = fitValue(schema, groupId, draft.value)
-  return { ...draft, value, problems: [...draft.problems, ...problems] }
+  return { ...draft, value, problems: fewProblems([...draft.problems, ...problems]) }
 }
 
 const editableOf = (archived: boolean, value: Record<string, unknown>): Editable => ({
@@ -121,13 +130,13 @@ const inOrderOfCreation = (drafts: readonly Draft[]): Draft[] =>
   drafts.toReversed().sort((one, other) => one.createdMs - other.createdMs)
 
 /** Ids tell when something was made: in lists products stand in the order in which the provider made them. */
-function idsOf(ordered: readonly Draft[]): string[] {
+function idMakerAt(): (createdMs: number) => string {
   let atMs = 0
   const makeId = createIdMaker(() => atMs)
-  return ordered.map(({ createdMs }) => {
+  return (createdMs) => {
     atMs = createdMs
     return makeId()
-  })
+  }
 }
 
 /** What cannot be bought from the beginning does not come in at all. */
@@ -137,20 +146,15 @@ async function addProducts(
   { id, accountHandle }: Integration,
   drafts: readonly Draft[],
 ): Promise<number> {
-  const ordered = inOrderOfCreation(drafts)
-  const ids = idsOf(ordered)
-  const fresh = ordered.flatMap(({ key, value, problems, createdMs }, position) =>
-    value
-      ? [{ input: { id: ids[position], value, externalId: key, accountHandle, createdMs } as NewObject, problems }]
-      : [],
+  const makeIdAt = idMakerAt()
+  const inputs = inOrderOfCreation(drafts).flatMap(({ key, value, createdMs }): NewObject[] =>
+    value ? [{ id: makeIdAt(createdMs), value, externalId: key, accountHandle, createdMs }] : [],
   )
-  const inputs = fresh.map(({ input }) => input)
   const objects = await insertObjects(writer, container, inputs)
   const origins = objects.map(
-    ({ id: objectId, value }, position): NewOrigin => ({
+    ({ id: objectId, value }): NewOrigin => ({
       objectId,
       origin: { provider: editableOf(false, value), edited: {} },
-      problems: fresh[position]?.problems ?? [],
     }),
   )
   await noteOrigins(writer, id, origins)
@@ -164,17 +168,17 @@ interface Update {
 }
 
 /** What can no longer be bought keeps its last value. */
-function planUpdate({ value, problems }: Draft, before: MirroredObject | undefined): Update | undefined {
+function planUpdate({ value }: Draft, before: MirroredObject | undefined): Update | undefined {
   if (!before) return undefined
   const { object } = before
   const current = editableOf(object.archived, object.value)
   const provider = value ? editableOf(false, value) : { ...(before.origin?.provider ?? current), archived: true }
   const { origin, archived, productType, productImage } = mergeEdits(before.origin, current, provider)
   const wanted: ObjectChange = { archived, ...(value && { value: withEdits(value, { productType, productImage }) }) }
-  const isKnown = JSON.stringify([before.origin, before.problems]) === JSON.stringify([origin, problems])
+  const isKnown = JSON.stringify(before.origin) === JSON.stringify(origin)
   return {
     planned: { before: object, wanted },
-    origin: isKnown ? undefined : { objectId: object.id, origin, problems },
+    origin: isKnown ? undefined : { objectId: object.id, origin },
   }
 }
 

@@ -30,27 +30,31 @@ export interface SyncDeps extends MirrorDeps {
 
 export interface SyncOptions {
   signal?: AbortSignal
+  /** After this moment no further step is begun. */
+  untilMs?: number
 }
 
 /**
  * Walks through all that the provider has, and makes ours the same. Each step is written together with how far the walk
- * has come: whoever comes next goes on from there. Only a page of it is ever held.
+ * has come: whoever comes next goes on from there. Only a page of it is ever held. Answers whether it came to its end.
  */
 export async function syncCatalogue(
   deps: SyncDeps,
   group: GroupStore,
   integrationId: string,
-  { signal }: SyncOptions = {},
-): Promise<void> {
+  { signal, untilMs = Number.POSITIVE_INFINITY }: SyncOptions = {},
+): Promise<boolean> {
   let provider: Provider | undefined
   for (let hasBegun = false; ; hasBegun = true) {
     signal?.throwIfAborted()
     const integration = await findIntegrationById(group, integrationId)
-    if (!integration) return
-    if (integration.status === 'disconnecting') return giveUpCatalogue(deps, group, integration)
-    const { walk } = integration
-    if (!walk && hasBegun) return
-    if (!walk || deps.clock() - walk.startedMs > walkLifeMs) {
+    if (!integration) return true
+    const { walk, status } = integration
+    if (!walk && status === 'active' && hasBegun) return true
+    if (deps.clock() > untilMs) return false
+    if (status === 'disconnecting') {
+      await giveUpSome(deps, group, integration)
+    } else if (!walk || deps.clock() - walk.startedMs > walkLifeMs) {
       await beginWalk(deps, group, integration)
     } else {
       provider ??= await deps.payments.open(group, integration)
@@ -69,22 +73,20 @@ async function beginWalk(deps: SyncDeps, group: GroupStore, { id, type, walk }: 
   })
 }
 
-/** An account that is disconnected has no catalogue any more: its products are archived, and it goes itself. */
-async function giveUpCatalogue(deps: SyncDeps, group: GroupStore, { id, type }: Integration): Promise<void> {
-  for (let isDone = false; !isDone; ) {
-    isDone = await writeMirror(deps, group, { type }, async (writer) => {
-      const integration = await findIntegrationById(writer.group, id)
-      if (!integration) return true
-      const { objectKeys, productIds } = await findSomeParts(writer.group, id, keysPerStep)
-      await deleteProducts(writer, id, productIds)
-      const strays = await findStrayKeys(writer.group, integration, { after: '', limit: keysPerStep })
-      const keys = [...new Set([...objectKeys, ...strays])]
-      await rebuildObjects(writer, integration, keys)
-      if (keys.length === 0) await deleteIntegration(writer, integration)
-      return keys.length === 0
-    })
-  }
-  await forgetIntegrationPlace(deps.store, id)
+/** An account that is disconnected has no catalogue any more: its products are archived, and at last it goes itself. */
+async function giveUpSome(deps: SyncDeps, group: GroupStore, { id, type }: Integration): Promise<void> {
+  const isDone = await writeMirror(deps, group, { type }, async (writer) => {
+    const integration = await findIntegrationById(writer.group, id)
+    if (!integration) return true
+    const { objectKeys, productIds } = await findSomeParts(writer.group, id, keysPerStep)
+    await deleteProducts(writer, id, productIds)
+    const strays = await findStrayKeys(writer.group, integration, { after: '', limit: keysPerStep })
+    const keys = [...new Set([...objectKeys, ...strays])]
+    await rebuildObjects(writer, integration, keys)
+    if (keys.length === 0) await deleteIntegration(writer, integration)
+    return keys.length === 0
+  })
+  if (isDone) await forgetIntegrationPlace(deps.store, id)
 }
 
 /** Asks for a walk through each catalogue that was not compared for so long. */

@@ -1,11 +1,17 @@
-import { type CatalogueProduct, objectKeyOf } from '../content/catalogue.ts'
+import { type CatalogueProduct, isProviderId, keptPrices, keptProducts, objectKeyOf } from '../content/catalogue.ts'
 import { readNotes } from '../content/checkout.ts'
 import { findKnownProducts, findPriceSeqs } from '../store/catalogue.ts'
 import { findStrayKeys, findUnseenProducts } from '../store/catalogue-walk.ts'
 import { writePrices, writeProducts } from '../store/catalogue-writes.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import type { GroupStore } from '../store/groups.ts'
-import { type CatalogueWalk, findIntegrationById, type Integration, noteSync } from '../store/integrations.ts'
+import {
+  type CatalogueWalk,
+  findIntegrationById,
+  findingsOf,
+  type Integration,
+  noteSync,
+} from '../store/integrations.ts'
 import { insertJob } from '../store/jobs.ts'
 import { findKnownSessions } from '../store/orders.ts'
 import { orderJob, refreshJob } from './jobs.ts'
@@ -68,12 +74,16 @@ function advance(
   })
 }
 
-const withTally = (walk: CatalogueWalk, { added, changed, archived, problems }: Tally): CatalogueWalk => ({
+const withProblems = (walk: CatalogueWalk, problems: readonly string[]): CatalogueWalk => ({
   ...walk,
+  problems: [...walk.problems, ...problems].slice(0, maxProblems),
+})
+
+const withTally = (walk: CatalogueWalk, { added, changed, archived, problems }: Tally): CatalogueWalk => ({
+  ...withProblems(walk, problems),
   added: walk.added + added,
   changed: walk.changed + changed,
   archived: walk.archived + archived,
-  problems: [...walk.problems, ...problems].slice(0, maxProblems),
 })
 
 const beginPhase = (walk: CatalogueWalk, phase: CatalogueWalk['phase']): CatalogueWalk => ({
@@ -117,14 +127,15 @@ async function walkPrices(step: WalkStep): Promise<void> {
   const { integration, walk, provider } = step
   const page = await takePage(step, provider.listPrices(walk.cursor))
   if (!page) return
+  const { items, problems } = keptPrices(page.items)
   await advance(step, async (writer, current) => {
-    const seqs = await findPriceSeqs(writer.group, integration.id, idsOf(page.items))
-    const { fresh = [], late = [] } = Object.groupBy(page.items, ({ id }) => lateness(step, current, seqs.get(id)))
+    const seqs = await findPriceSeqs(writer.group, integration.id, idsOf(items))
+    const { fresh = [], late = [] } = Object.groupBy(items, ({ id }) => lateness(step, current, seqs.get(id)))
     const seq = current.catalogueSeq + 1
     await writePrices(writer, integration.id, fresh, { seq, walk: walk.number })
     const lateIds = late.map(({ productId }) => productId)
     await askAgain(writer, integration, lateIds)
-    const counted = { ...walk, prices: walk.prices + page.items.length }
+    const counted = { ...withProblems(walk, problems), prices: walk.prices + page.items.length }
     return { catalogueSeq: seq, walk: goOn(counted, page.next, 'products') }
   })
 }
@@ -139,11 +150,10 @@ async function walkProducts(step: WalkStep): Promise<void> {
   const { integration, walk, provider } = step
   const page = await takePage(step, provider.listProducts(walk.cursor))
   if (!page) return
+  const { items, problems } = keptProducts(page.items)
   await advance(step, async (writer, current) => {
-    const known = await findKnownProducts(writer.group, integration.id, idsOf(page.items))
-    const { fresh = [], late = [] } = Object.groupBy(page.items, ({ id }) =>
-      lateness(step, current, known.get(id)?.seq),
-    )
+    const known = await findKnownProducts(writer.group, integration.id, idsOf(items))
+    const { fresh = [], late = [] } = Object.groupBy(items, ({ id }) => lateness(step, current, known.get(id)?.seq))
     const seq = current.catalogueSeq + 1
     await writeProducts(writer, integration.id, fresh, { seq, walk: walk.number })
     const unpriced = await withoutDefaultPrice(writer.group, integration, fresh)
@@ -151,7 +161,8 @@ async function walkProducts(step: WalkStep): Promise<void> {
     const formerKeys = fresh.flatMap(({ id }) => known.get(id)?.objectKey ?? [])
     const keys = new Set([...formerKeys, ...fresh.map(objectKeyOf)])
     const tally = await rebuildObjects(writer, current, [...keys])
-    const counted = { ...withTally(walk, tally), products: walk.products + page.items.length }
+    const found = withTally(withProblems(walk, problems), tally)
+    const counted = { ...found, products: walk.products + page.items.length }
     // What was on no page may be gone: who has asked for it before must ask again.
     const isLast = page.next === undefined
     return { catalogueSeq: seq, ...(isLast && { removedSeq: seq }), walk: goOn(counted, page.next, 'missing') }
@@ -186,8 +197,9 @@ async function walkOrders(step: WalkStep): Promise<void> {
   const page = await takePage(step, provider.listCompletedSessions(sinceMs, walk.cursor))
   if (!page) return
   await advance(step, async (writer, current) => {
-    const ours = idsOf(page.items.filter(({ metadata }) => readNotes(metadata).groupId === writer.group.groupId))
-    const known = await findKnownSessions(writer.group, integration, ours)
+    const ofGroup = page.items.filter(({ metadata }) => readNotes(metadata).groupId === writer.group.groupId)
+    const ours = idsOf(ofGroup).filter(isProviderId)
+    const known = await findKnownSessions(writer.group, integration.type, ours)
     const unknown = ours.filter((id) => !known.has(id))
     const unsettled = ours.filter((id) => known.get(id) !== 'paid')
     for (const sessionId of unsettled) await insertJob(writer, orderJob(integration.id, sessionId))
@@ -198,10 +210,10 @@ async function walkOrders(step: WalkStep): Promise<void> {
 }
 
 function finish(writer: ContentWriter, { id }: Integration, walk: CatalogueWalk, finishedMs: number): SyncState {
-  const { startedMs, prices, products, added, changed, archived, ordersFound, problems } = walk
+  const { startedMs, added, changed, archived } = walk
   const note = `${added} added, ${changed} changed, ${archived} archived`
   writer.record({ type: 'account.synced', subjectId: id, note })
-  const lastSync = { startedMs, finishedMs, prices, products, added, changed, archived, ordersFound, problems }
+  const lastSync = { startedMs, finishedMs, ...findingsOf(walk) }
   return { walk: null, lastSync, syncedMs: finishedMs }
 }
 

@@ -1,12 +1,13 @@
 import type { Clock } from '../clock.ts'
-import { objectKeyOf } from '../content/catalogue.ts'
+import { keptPrices, keptProducts, objectKeyOf } from '../content/catalogue.ts'
+import { AppError } from '../errors.ts'
 import { findKnownProducts, findPriceSeqsOf } from '../store/catalogue.ts'
 import { deletePrices, deleteProducts, writePrices, writeProducts } from '../store/catalogue-writes.ts'
 import { type ContentWriter, writeContent } from '../store/changes.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findIntegrationById, type Integration, noteSync } from '../store/integrations.ts'
 import { nothingDone, rebuildObjects, type Tally } from './mirror-objects.ts'
-import { type Provider, ProviderFailure } from './provider.ts'
+import type { Provider } from './provider.ts'
 
 /** So often somebody else may write about the same product while we ask for it. */
 const mostFetches = 20
@@ -18,6 +19,12 @@ export interface MirrorDeps {
 }
 
 type Fetched = Awaited<ReturnType<Provider['fetchProduct']>>
+
+/** What can be kept of a product and its prices. What cannot, the next walk tells. */
+function keptOf(fetched: Fetched): Fetched {
+  const [product] = fetched ? keptProducts([fetched.product]).items : []
+  return fetched && product && { product, prices: keptPrices(fetched.prices).items }
+}
 
 /** Every write to the mirror: nobody's doing but the provider's. */
 export function writeMirror<Result>(
@@ -50,12 +57,12 @@ export async function refreshProduct(
   for (let fetches = 0; fetches < mostFetches; fetches += 1) {
     const asked = await findIntegrationById(group, id)
     if (asked?.status !== 'active') return nothingDone
-    const fetched = await provider.fetchProduct(productId)
+    const fetched = keptOf(await provider.fetchProduct(productId))
     const tally = await writeMirror(deps, group, asked, (writer) => replaceProduct(writer, asked, productId, fetched))
     if (tally) return tally
   }
   const busy = `The product ${productId} was written by others each time that we asked for it.`
-  throw new ProviderFailure('unreachable', busy)
+  throw new AppError('Unavailable', busy, { retryAfterSeconds: 1 })
 }
 
 /** Undefined, and nothing written, where what is there may be newer than what was fetched. */
@@ -71,11 +78,11 @@ async function replaceProduct(
   if (current?.status !== 'active') return nothingDone
   const known = (await findKnownProducts(group, id, [productId])).get(productId)
   const priceSeqs = await findPriceSeqsOf(group, id, productId)
-  const fetchedIds = fetched?.prices.map((price) => price.id) ?? []
-  const seqs = [known?.seq, ...priceSeqs.values(), ...fetchedIds.map((priceId) => priceSeqs.get(priceId))]
+  const fetchedIds = new Set(fetched?.prices.map((price) => price.id))
+  const seqs = [known?.seq, ...priceSeqs.values(), ...[...fetchedIds].map((priceId) => priceSeqs.get(priceId))]
   if (!seqs.every((seq) => isFresh(asked, current, seq))) return undefined
   const seq = current.catalogueSeq + 1
-  const goneIds = [...priceSeqs.keys()].filter((priceId) => !fetchedIds.includes(priceId))
+  const goneIds = [...priceSeqs.keys()].filter((priceId) => !fetchedIds.has(priceId))
   if (fetched) {
     await writeProducts(writer, id, [fetched.product], { seq })
     await writePrices(writer, id, fetched.prices, { seq })

@@ -23,8 +23,10 @@ export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }
       const { id, status, metadata, ...purchase } = session
       const { groupId, siteId } = readNotes(metadata)
       if (groupId !== group.groupId) return // sold by the same account, but not through us
-      const { type, accountHandle } = integration
-      await finish((writer) => recordOrder(writer, { type, accountHandle, sessionId: id, status, siteId, ...purchase }))
+      const { type, accountHandle, live } = integration
+      await finish((writer) =>
+        recordOrder(writer, { type, accountHandle, live, sessionId: id, status, siteId, ...purchase }),
+      )
     },
   },
 ]

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -21,8 +21,8 @@ export interface Sandbox {
   secretKeyOf(integrationId: string): string
   /** The address of its API. */
   url(): Promise<string>
-  /** Adds the pages on which customers pay. */
-  registerPages(app: FastifyInstance): void
+  /** Adds the pages on which customers pay. Anybody may come there, so who does is limited. */
+  registerPages(app: FastifyInstance, limit: (request: FastifyRequest, reply: FastifyReply) => void): void
   /** Tells us of events, as the provider's webhooks do. */
   handlers: JobHandler[]
   close(): Promise<void>
@@ -91,7 +91,7 @@ export function createPayments({ config, store, clock, baseUrl, logger }: Paymen
     sandbox,
     openWith,
     async open(group, { id, type, sandbox: isSandbox }) {
-      const secretKey = await vault.take(group, id, secretKeyField)
+      const secretKey = await vault.read(group, id, secretKeyField)
       if (secretKey === undefined) throw new ProviderFailure('refused', 'No key is kept for this account.')
       return openWith({ type, secretKey, sandbox: isSandbox })
     },

@@ -1,3 +1,4 @@
+import { isProviderId } from '../content/catalogue.ts'
 import { isRecord } from '../content/schema.ts'
 import { invalid } from '../errors.ts'
 import type { ProviderEvent } from './provider.ts'
@@ -65,7 +66,9 @@ function eventOf(event: unknown): ProviderEvent {
     throw invalid('This call holds no event.')
   }
   const { id, type } = event
-  return { id, type, live: event.livemode === true, concerns: concernOf(type, event) }
+  // What cannot be an id could not even be looked for.
+  const concerns = isProviderId(id) ? concernOf(type, event) : undefined
+  return { id, type, live: event.livemode === true, concerns }
 }
 
 function concernOf(type: string, { account, data }: Record<string, unknown>): ProviderEvent['concerns'] {
@@ -81,5 +84,5 @@ function concernOf(type: string, { account, data }: Record<string, unknown>): Pr
 /** Stripe names another object by its id, or gives the object itself. */
 function idOf(reference: unknown): string | undefined {
   const id = isRecord(reference) ? reference.id : reference
-  return typeof id === 'string' ? id : undefined
+  return typeof id === 'string' && isProviderId(id) ? id : undefined
 }

@@ -77,12 +77,18 @@ export function sessionOf(session: Session, lineItems: Stripe.LineItem[]): Check
   }
 }
 
-/** Some ways to pay take days. Where such a payment fails, its intent waits for another one, or is given up. */
-function statusOf({ status, payment_status, payment_intent }: Session): OrderStatus | null {
+/** Of a payment that waits for another try or was given up, and of a subscription whose first bill was not paid. */
+const failedStatuses: readonly string[] = [
+  ...['requires_payment_method', 'canceled'],
+  ...['past_due', 'unpaid', 'incomplete_expired'],
+]
+
+/** Some ways to pay take days. What became of it is known by what the session has led to: one of the two. */
+function statusOf({ status, payment_status, payment_intent, subscription }: Session): OrderStatus | null {
   if (status !== 'complete') return null
   if (payment_status === 'paid' || payment_status === 'no_payment_required') return 'paid'
-  const intentStatus = payment_intent && typeof payment_intent === 'object' ? payment_intent.status : undefined
-  return intentStatus === 'requires_payment_method' || intentStatus === 'canceled' ? 'failed' : 'pending'
+  const payment = payment_intent ?? subscription
+  return payment && typeof payment === 'object' && failedStatuses.includes(payment.status) ? 'failed' : 'pending'
 }
 
 function shippingOf({ collected_information }: Session): ShippingDetails | null {

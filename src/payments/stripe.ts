@@ -7,7 +7,7 @@ import { accountNameOf, pageOf, priceOf, productOf, sessionOf } from './stripe-s
 export { readStripeEvent } from './stripe-events.ts'
 
 /** Ours, whatever the account's own is: answers and events keep their shape until we choose another. */
-const apiVersion = '2026-10-28.endive'
+export const apiVersion = '2026-10-28.endive'
 const pageSize = 100
 /** With the pauses in between, all attempts end before the time of a request of ours does. */
 const defaultTimeoutMs = 6000
@@ -95,7 +95,8 @@ export async function openStripe({
 
     fetchSession: (id) =>
       ifKnown(id, async () => {
-        const session = await ask(stripe.checkout.sessions.retrieve(id, { expand: ['line_items', 'payment_intent'] }))
+        const expand = ['line_items', 'payment_intent', 'subscription']
+        const session = await ask(stripe.checkout.sessions.retrieve(id, { expand }))
         if (session.mode === 'setup') return undefined // nothing was bought
         const firstLines = session.line_items && pageOf(session.line_items, asIs)
         return sessionOf(session, await collect((after) => listLines(id, after), firstLines))

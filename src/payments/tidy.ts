@@ -1,6 +1,7 @@
 import { pruneIdempotencyKeys } from '../store/idempotency.ts'
 import { namesInUse, type Store } from '../store/open.ts'
 import { pruneProviderEvents } from '../store/provider-events.ts'
+import { pruneSandbox } from '../store/sandbox.ts'
 import { scheduleSyncs } from './mirror-sync.ts'
 
 const hourMs = 3_600_000
@@ -11,6 +12,7 @@ export async function tidyPayments(store: Store, nowMs: number, syncEveryHours: 
     const database = await store.content(name)
     await pruneIdempotencyKeys(database, nowMs)
     await pruneProviderEvents(database, nowMs)
+    await pruneSandbox(database, nowMs)
   }
   if (syncEveryHours > 0) await scheduleSyncs(store, nowMs, syncEveryHours * hourMs)
 }

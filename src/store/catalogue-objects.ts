@@ -10,7 +10,6 @@ export interface MirroredObject {
   object: StoredObject
   /** Undefined of one that the mirror has not made: it came by an import. */
   origin: Origin | undefined
-  problems: string[]
 }
 
 /** By their keys; those that are not there are left out. */
@@ -25,45 +24,24 @@ export async function findMirrored(
       .selectFrom('objects')
       .leftJoin('catalogue_objects', 'catalogue_objects.object_id', 'objects.id')
       .select(objectColumns.map((column) => `objects.${column}` as const))
-      .select(['catalogue_objects.origin', 'catalogue_objects.problems'])
+      .select('catalogue_objects.origin')
       .where('objects.group_id', '=', groupId)
       .where('objects.container_id', '=', containerId)
       .where('objects.account_handle', '=', accountHandle)
       .where('objects.external_id', 'in', batch)
       .execute()
-    for (const { origin, problems, ...row } of rows)
+    for (const { origin, ...row } of rows)
       found.set(row.external_id ?? '', {
         object: toStoredObject(row),
         origin: origin === null ? undefined : JSON.parse(origin),
-        problems: problems === null ? [] : JSON.parse(problems),
       })
   }
   return found
 }
 
-/** As many as one reads. */
-const maxExamples = 5
-const noProblems = '[]'
-
-/** Of how many products something could not be taken over, and what that was of the first of them. */
-export async function countProblems(
-  { groupId, database }: GroupStore,
-  integrationId: string,
-): Promise<{ count: number; examples: string[] }> {
-  const concerned = database.read
-    .selectFrom('catalogue_objects')
-    .where('group_id', '=', groupId)
-    .where('integration_id', '=', integrationId)
-    .where('problems', '!=', noProblems)
-  const { total } = await concerned.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await concerned.select('problems').orderBy('object_id').limit(maxExamples).execute()
-  return { count: Number(total), examples: rows.flatMap(({ problems }) => JSON.parse(problems)[0] ?? []) }
-}
-
 export interface NewOrigin {
   objectId: string
   origin: Origin
-  problems: string[]
 }
 
 /** New ones, and over those that are there. */
@@ -72,12 +50,11 @@ export async function noteOrigins(
   integrationId: string,
   origins: readonly NewOrigin[],
 ): Promise<void> {
-  const rows = origins.map(({ objectId, origin, problems }) => ({
+  const rows = origins.map(({ objectId, origin }) => ({
     object_id: objectId,
     group_id: group.groupId,
     integration_id: integrationId,
     origin: JSON.stringify(origin),
-    problems: JSON.stringify(problems),
   }))
   for (const batch of inBatches(rows)) {
     await db
@@ -87,7 +64,6 @@ export async function noteOrigins(
         conflict.column('object_id').doUpdateSet((eb) => ({
           integration_id: integrationId,
           origin: eb.ref('excluded.origin'),
-          problems: eb.ref('excluded.problems'),
         })),
       )
       .execute()

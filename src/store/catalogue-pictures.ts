@@ -14,6 +14,8 @@ export interface KnownPicture {
 
 const hashOf = (url: string): string => hash('sha256', url)
 
+export const pictureHash = (url: string | undefined): string | null => (url === undefined ? null : hashOf(url))
+
 /** By their addresses. One that is not there was not asked for yet. */
 export async function findPictures(
   { groupId, database }: GroupStore,
@@ -38,16 +40,36 @@ export async function findPictures(
   return found
 }
 
+/** The products of ours that show a picture, or would if it were there, in the order of their keys. */
+export async function findKeysShowing(
+  { groupId, database }: GroupStore,
+  integrationId: string,
+  url: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await database.read
+    .selectFrom('catalogue_products')
+    .select('object_key')
+    .distinct()
+    .where('group_id', '=', groupId)
+    .where('integration_id', '=', integrationId)
+    .where('picture_hash', '=', hashOf(url))
+    .where('object_key', '>', after)
+    .orderBy('object_key')
+    .limit(limit)
+    .execute()
+  return rows.map(({ object_key }) => object_key)
+}
+
 /** What became of a picture: the library's item, or why there is none. */
 export async function notePicture(
-  { db, group, nowMs }: ContentWriter,
+  { db, group }: ContentWriter,
   url: string,
   outcome: { mediaId: string } | { problem: string },
 ): Promise<void> {
   const found = {
     media_id: 'mediaId' in outcome ? outcome.mediaId : null,
     problem: 'problem' in outcome ? outcome.problem : null,
-    fetched_ms: nowMs,
   }
   await db
     .insertInto('catalogue_pictures')

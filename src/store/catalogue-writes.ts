@@ -1,4 +1,5 @@
-import { type CataloguePrice, type CatalogueProduct, objectKeyOf } from '../content/catalogue.ts'
+import { type CataloguePrice, type CatalogueProduct, objectKeyOf, pictureOf } from '../content/catalogue.ts'
+import { pictureHash } from './catalogue-pictures.ts'
 import type { ContentWriter } from './changes.ts'
 import { inBatches } from './in-batches.ts'
 
@@ -22,6 +23,7 @@ export async function writeProducts(
     product_id: product.id,
     group_id: group.groupId,
     object_key: objectKeyOf(product),
+    picture_hash: pictureHash(pictureOf(product)),
     data: JSON.stringify(product),
     seq,
     walk: walk ?? unseen,
@@ -33,6 +35,7 @@ export async function writeProducts(
       .onConflict((conflict) =>
         conflict.columns(['integration_id', 'product_id']).doUpdateSet((eb) => ({
           object_key: eb.ref('excluded.object_key'),
+          picture_hash: eb.ref('excluded.picture_hash'),
           data: eb.ref('excluded.data'),
           seq,
           ...(walk !== undefined && { walk }),

@@ -1,18 +1,9 @@
-import type { CataloguePrice } from '../content/catalogue.ts'
-import type { StoredObject } from '../content/model.ts'
-import type { Member } from '../content/product-offers.ts'
+import type { KnownPrice } from '../content/checkout.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
 import { findObjects } from './objects.ts'
 
 /** The provider's catalogue, as it was fetched. What is read of one integration is named by its id. */
-
-/** A price of the mirror, and the product of ours that it is a price of, where there is one. */
-export interface KnownPrice {
-  price: CataloguePrice
-  integrationId: string
-  object: StoredObject | undefined
-}
 
 /** Those that the mirror knows, in no order. */
 export async function findPrices(group: GroupStore, priceIds: readonly string[]): Promise<KnownPrice[]> {
@@ -106,39 +97,4 @@ export async function findPriceSeqsOf(
 ): Promise<Map<string, number>> {
   const rows = await selectPriceSeqs(group, integrationId).where('product_id', '=', productId).execute()
   return new Map(rows.map(({ price_id, seq }) => [price_id, seq]))
-}
-
-/** What each of these products of ours is made from. A key that nothing is known of is not there. */
-export async function findMembers(
-  { groupId, database }: GroupStore,
-  integrationId: string,
-  objectKeys: readonly string[],
-): Promise<Map<string, Member[]>> {
-  const members = new Map<string, Member[]>()
-  const byProduct = new Map<string, Member>()
-  for (const batch of inBatches(objectKeys)) {
-    const rows = await database.read
-      .selectFrom('catalogue_products')
-      .select(['product_id', 'object_key', 'data'])
-      .where('group_id', '=', groupId)
-      .where('integration_id', '=', integrationId)
-      .where('object_key', 'in', batch)
-      .execute()
-    for (const { product_id, object_key, data } of rows) {
-      const member: Member = { product: JSON.parse(data), prices: [] }
-      byProduct.set(product_id, member)
-      members.set(object_key, [...(members.get(object_key) ?? []), member])
-    }
-  }
-  for (const batch of inBatches([...byProduct.keys()])) {
-    const rows = await database.read
-      .selectFrom('catalogue_prices')
-      .select(['product_id', 'data'])
-      .where('group_id', '=', groupId)
-      .where('integration_id', '=', integrationId)
-      .where('product_id', 'in', batch)
-      .execute()
-    for (const { product_id, data } of rows) byProduct.get(product_id)?.prices.push(JSON.parse(data))
-  }
-  return members
 }

@@ -1,4 +1,6 @@
+import { indexRowsOf } from '../content/index-keys.ts'
 import type { Container } from '../content/model.ts'
+import type { Schema } from '../content/schema.ts'
 import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../content/schema-change.ts'
 import { conflict } from '../errors.ts'
 import { changedFields, changeObjects, type PlannedChange } from './change-objects.ts'
@@ -101,4 +103,27 @@ export async function changeSchema(
   }
   await apply()
   return { container, report }
+}
+
+/**
+ * Gives a container further fields that its objects need not have, and none has a value of. The objects stay as they are,
+ * and are not even read: the index learns of all of them at once that they have no value there.
+ */
+export async function addFields(writer: ContentWriter, before: Container, added: Schema): Promise<Container> {
+  const { db, group } = writer
+  const container = await updateContainer(writer, before, { schema: new Map([...before.schema, ...added]) })
+  for (const { field, filterKey, sortKey } of indexRowsOf(added, {})) {
+    await db
+      .insertInto('object_fields')
+      .columns(['object_id', 'container_id', 'archived', 'publish_ms', 'field', 'filter_key', 'sort_key'])
+      .expression(({ selectFrom, val }) =>
+        selectFrom('objects')
+          .select(['id', 'container_id', 'archived', 'publish_ms'])
+          .select([val(field).as('field'), val(filterKey).as('filter_key'), val(sortKey).as('sort_key')])
+          .where('group_id', '=', group.groupId)
+          .where('container_id', '=', before.id),
+      )
+      .execute()
+  }
+  return container
 }

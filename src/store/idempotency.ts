@@ -77,7 +77,6 @@ export async function claimKey<Request, Answer>(
     body_hash: bodyHash(asked),
     request: JSON.stringify(request),
     answer: null,
-    created_ms: nowMs,
     expires_ms: nowMs + lifeMs,
   }
   await db
@@ -93,18 +92,19 @@ const openClaim = (group: GroupStore, asked: Asked, request: unknown) => ({
   request: JSON.stringify(request),
 })
 
-/** Keeps the answer for who asks again. */
+/** Keeps the answer for who asks again, and no longer what was asked for. False where the claim is no longer there. */
 export async function settleClaim<Request>(
   { db, group }: ContentWriter,
   asked: Asked,
   { request, answer }: { request: Request; answer: unknown },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('idempotency_keys')
-    .set({ answer: JSON.stringify(answer) })
+    .set({ answer: JSON.stringify(answer), request: JSON.stringify(null) })
     .where((eb) => eb.and(openClaim(group, asked, request)))
     .where('answer', 'is', null)
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** Nothing was done, and nothing will be: the key is free for another try. */

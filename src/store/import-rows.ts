@@ -5,8 +5,8 @@ import { type ListedContainer, schemaText } from './containers.ts'
 import type { WholeObject } from './export-rows.ts'
 import { inBatches } from './in-batches.ts'
 import { insertRows } from './objects.ts'
-import type { Order } from './orders.ts'
-import type { ObjectRow, ObjectVersionRow, OrderRow } from './tables.ts'
+import { type Order, orderRow } from './orders.ts'
+import type { ObjectRow, ObjectVersionRow } from './tables.ts'
 import type { ObjectVersion } from './versions.ts'
 
 /** What comes from elsewhere with its ids, versions and dates. All of it was checked before. */
@@ -69,22 +69,6 @@ const versionRow = (groupId: string, version: ImportedVersion): ObjectVersionRow
   changed_by: version.changedBy,
   change: version.change,
 })
-
-export function orderRow(groupId: string, order: Order): OrderRow {
-  const { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId } = order
-  const data = { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId }
-  return {
-    id: order.id,
-    group_id: groupId,
-    type: order.type,
-    account_handle: order.accountHandle,
-    session_id: order.sessionId,
-    status: order.status,
-    data: JSON.stringify(data),
-    created_ms: order.createdMs,
-    updated_ms: order.updatedMs,
-  }
-}
 
 export async function insertImportedSite(writer: ContentWriter, site: StoredSite): Promise<void> {
   await writer.db.insertInto('sites').values(siteRow(writer.group.groupId, site)).execute()

@@ -1,14 +1,30 @@
 import type { Selectable } from 'kysely'
-import { conflict } from '../errors.ts'
-import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import { findGroupById, type Group, type GroupStore, openContentOf } from './groups.ts'
 import type { Store } from './open.ts'
 import { deleteSecrets } from './secrets.ts'
 import type { IntegrationRow } from './tables.ts'
 
-/** How far a walk through the provider's catalogue has come: what is needed to go on, and what was found so far. */
-export interface CatalogueWalk {
+/** What a walk through the provider's catalogue has found. */
+export interface WalkFindings {
+  prices: number
+  products: number
+  added: number
+  changed: number
+  archived: number
+  /** Completed checkouts of ours that nobody had told us of. */
+  ordersFound: number
+  /** What could not be taken over, in words: the first of it. */
+  problems: string[]
+}
+
+export function findingsOf(walked: WalkFindings): WalkFindings {
+  const { prices, products, added, changed, archived, ordersFound, problems } = walked
+  return { prices, products, added, changed, archived, ordersFound, problems }
+}
+
+/** How far a walk has come: what is needed to go on, and what was found so far. */
+export interface CatalogueWalk extends WalkFindings {
   number: number
   startedMs: number
   phase: 'prices' | 'products' | 'missing' | 'strays' | 'orders'
@@ -16,19 +32,10 @@ export interface CatalogueWalk {
   cursor?: string | undefined
   /** Whether the phase was begun a second time, because the provider no longer knew where we were. */
   isSecondTry: boolean
-  prices: number
-  products: number
-  added: number
-  changed: number
-  archived: number
-  ordersFound: number
-  /** What could not be taken over, in words: the first of it. */
-  problems: string[]
 }
 
 /** What the latest walk found. */
-export interface SyncReport
-  extends Pick<CatalogueWalk, 'prices' | 'products' | 'added' | 'changed' | 'archived' | 'ordersFound' | 'problems'> {
+export interface SyncReport extends WalkFindings {
   startedMs: number
   finishedMs: number
 }
@@ -118,8 +125,6 @@ export type NewIntegration = Pick<
 export async function insertIntegration(writer: ContentWriter, input: NewIntegration): Promise<Integration> {
   const { db, group, nowMs } = writer
   const { type, accountHandle } = input
-  if ((await listIntegrations(group, type)).some((other) => other.accountHandle === accountHandle))
-    throw conflict(`There is already a ${type} account "${accountHandle}" in this group.`)
   await db
     .insertInto('integrations')
     .values({
@@ -137,20 +142,16 @@ export async function insertIntegration(writer: ContentWriter, input: NewIntegra
     })
     .execute()
   writer.record({ type: 'account.connected', subjectId: input.id, version: 1, note: `${type} ${accountHandle}` })
-  const stored = await findIntegrationById(group, input.id)
-  if (!stored) throw new Error('An integration that was just stored is not there.')
-  return stored
+  const row = await db.selectFrom('integrations').selectAll().where('id', '=', input.id).executeTakeFirstOrThrow()
+  return toIntegration(row)
 }
 
-export const newIntegrationId = makeId
-
 export type IntegrationChange = Partial<
-  Pick<Integration, 'status' | 'accountId' | 'accountName' | 'live' | 'webhookId' | 'accountHandle'>
+  Pick<Integration, 'status' | 'accountId' | 'accountName' | 'live' | 'webhookId'>
 >
 
-const columnsOf = ({ status, accountId, accountName, live, webhookId, accountHandle }: Integration) => ({
+const columnsOf = ({ status, accountId, accountName, live, webhookId }: Integration) => ({
   status,
-  account_handle: accountHandle,
   account_id: accountId,
   account_name: accountName,
   live: live ? 1 : 0,
@@ -199,7 +200,7 @@ export async function noteSync(
     .execute()
 }
 
-/** With its secrets. What was mirrored must be gone before: see `payments/mirror`. */
+/** With its secrets, and all that is kept of it but its products and orders. */
 export async function deleteIntegration(writer: ContentWriter, { id, type, accountHandle }: Integration) {
   const { db, group } = writer
   await deleteSecrets(writer, id)

@@ -17,6 +17,8 @@ export interface Order extends OrderPlace, Purchase {
   id: string
   sessionId: string
   status: OrderStatus
+  /** Whether real money moved. */
+  live: boolean
   /** The site that it was bought on, where that is known. */
   siteId: string | null
   /** When the provider made the session. */
@@ -33,28 +35,45 @@ export function toOrder(row: Selectable<OrderRow>): Order {
     accountHandle: row.account_handle,
     sessionId: row.session_id,
     status: row.status as OrderStatus, // nobody else writes it
-    ...(JSON.parse(row.data) as Purchase & Pick<Order, 'siteId'>),
+    ...(JSON.parse(row.data) as Purchase & Pick<Order, 'siteId' | 'live'>),
     createdMs: row.created_ms,
     updatedMs: row.updated_ms,
   }
 }
 
-/** Writes an order down, once for each session. Of one that is known only the status changes, and only forward. */
-export async function recordOrder(writer: ContentWriter, input: NewOrder): Promise<void> {
+export function orderRow(groupId: string, order: Order): OrderRow {
+  const { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId, live } = order
+  const data = { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId, live }
+  return {
+    id: order.id,
+    group_id: groupId,
+    type: order.type,
+    account_handle: order.accountHandle,
+    session_id: order.sessionId,
+    status: order.status,
+    data: JSON.stringify(data),
+    created_ms: order.createdMs,
+    updated_ms: order.updatedMs,
+  }
+}
+
+/**
+ * Writes an order down, once for each session, whichever account tells of it: one may have been connected again under
+ * another handle. Of one that is known only the status changes, and only forward.
+ */
+export async function recordOrder(writer: ContentWriter, order: NewOrder): Promise<void> {
   const { db, group, nowMs } = writer
-  const { type, accountHandle, sessionId, status, createdMs, ...data } = input
-  const session = { group_id: group.groupId, type, account_handle: accountHandle, session_id: sessionId }
+  const { type, sessionId, status } = order
   const known = await db
     .selectFrom('orders')
     .select(['id', 'status'])
-    .where((eb) => eb.and(session))
+    .where((eb) => eb.and({ group_id: group.groupId, type, session_id: sessionId }))
     .executeTakeFirst()
   if (!known) {
     const id = makeId()
-    const moments = { created_ms: createdMs, updated_ms: nowMs }
     await db
       .insertInto('orders')
-      .values({ id, ...session, status, data: JSON.stringify(data), ...moments })
+      .values(orderRow(group.groupId, { ...order, id, updatedMs: nowMs }))
       .execute()
     return writer.record({ type: 'order.created', subjectId: id, note: status })
   }
@@ -102,7 +121,7 @@ export async function findOrder({ groupId, database }: GroupStore, id: string): 
 /** Which of these sessions are orders already, and how they stand. */
 export async function findKnownSessions(
   { groupId, database }: GroupStore,
-  { type, accountHandle }: OrderPlace,
+  type: string,
   sessionIds: readonly string[],
 ): Promise<Map<string, OrderStatus>> {
   const known = new Map<string, OrderStatus>()
@@ -110,7 +129,7 @@ export async function findKnownSessions(
     const rows = await database.read
       .selectFrom('orders')
       .select(['session_id', 'status'])
-      .where((eb) => eb.and({ group_id: groupId, type, account_handle: accountHandle }))
+      .where((eb) => eb.and({ group_id: groupId, type }))
       .where('session_id', 'in', batch)
       .execute()
     for (const row of rows) known.set(row.session_id, row.status as OrderStatus)

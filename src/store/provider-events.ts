@@ -19,7 +19,6 @@ export async function noteEvent(
       integration_id: integrationId,
       event_id: event.id,
       group_id: group.groupId,
-      type: event.type,
       received_ms: nowMs,
     })
     .onConflict((conflict) => conflict.columns(['integration_id', 'event_id']).doNothing())

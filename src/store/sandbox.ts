@@ -1,8 +1,16 @@
+import type { Transaction } from 'kysely'
 import type { ContentWriter } from './changes.ts'
+import type { Database } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
+import type { ContentTables } from './tables.ts'
 
 const rowsPerRead = 200
+const rowsPerDelete = 500
+const dayMs = 24 * 3_600_000
+
+/** Since it was written last. What is of another kind stays. */
+const keptMs = { kept_answer: dayMs, session: 30 * dayMs, event: 30 * dayMs }
 
 /** Something that the stand-in for a payment provider remembers, as JSON. `seq` counts those of its kind. */
 export interface SandboxObject {
@@ -28,28 +36,28 @@ export async function findSandboxObject(
     .executeTakeFirst()
 }
 
-/** All of a kind that are older than one of them, newest first; or those that are newer, oldest first. */
+/** All of a kind, or those that came before one of them, newest first. */
 export async function* eachSandboxObject(
   { groupId, database }: GroupStore,
   integrationId: string,
   kind: string,
-  beyond: { olderThan?: number | undefined } | { newerThan: number } = {},
+  beforeSeq?: number,
 ): AsyncGenerator<SandboxObject> {
-  const ascending = 'newerThan' in beyond
-  for (let last = ascending ? beyond.newerThan : beyond.olderThan; ; ) {
+  for (let last = beforeSeq ?? Number.MAX_SAFE_INTEGER; ; ) {
     const rows: SandboxObject[] = await database.read
       .selectFrom('sandbox_objects')
       .select(columns)
       .where('group_id', '=', groupId)
       .where('integration_id', '=', integrationId)
       .where('kind', '=', kind)
-      .$if(last !== undefined, (query) => query.where('seq', ascending ? '>' : '<', last as number))
-      .orderBy('seq', ascending ? 'asc' : 'desc')
+      .where('seq', '<', last)
+      .orderBy('seq', 'desc')
       .limit(rowsPerRead)
       .execute()
     yield* rows
-    if (rows.length < rowsPerRead) return
-    last = rows.at(-1)?.seq
+    const lastRow = rows.at(-1)
+    if (!lastRow || rows.length < rowsPerRead) return
+    last = lastRow.seq
   }
 }
 
@@ -61,7 +69,7 @@ export async function putSandboxObject(
 ): Promise<void> {
   const { numUpdatedRows } = await writer.db
     .updateTable('sandbox_objects')
-    .set({ data })
+    .set({ data, updated_ms: writer.nowMs })
     .where('group_id', '=', writer.group.groupId)
     .where('integration_id', '=', integrationId)
     .where('id', '=', id)
@@ -72,7 +80,7 @@ export async function putSandboxObject(
 
 /** New ones of a kind, the last of which is the newest. */
 export async function addSandboxObjects(
-  { db, group: { groupId } }: ContentWriter,
+  { db, group: { groupId }, nowMs }: ContentWriter,
   integrationId: string,
   kind: string,
   objects: readonly Pick<SandboxObject, 'id' | 'data'>[],
@@ -93,6 +101,7 @@ export async function addSandboxObjects(
     kind,
     data,
     seq: first + position,
+    updated_ms: nowMs,
   }))
   for (const batch of inBatches(rows)) await db.insertInto('sandbox_objects').values(batch).execute()
 }
@@ -108,4 +117,29 @@ export async function deleteSandboxObject(
     .where('integration_id', '=', integrationId)
     .where('id', '=', id)
     .execute()
+}
+
+/** Deletes what nobody asks for any more, a part at a time, so that nobody waits long. */
+export async function pruneSandbox(database: Database<ContentTables>, nowMs: number): Promise<void> {
+  for (const [kind, ms] of Object.entries(keptMs))
+    while (await database.write((db) => deleteSome(db, kind, nowMs - ms)));
+}
+
+async function deleteSome(db: Transaction<ContentTables>, kind: string, untilMs: number): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sandbox_objects')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('integration_id', 'id'),
+        'in',
+        selectFrom('sandbox_objects')
+          .select(['integration_id', 'id'])
+          .where('kind', '=', kind)
+          .where('updated_ms', '<=', untilMs)
+          .limit(rowsPerDelete)
+          .$asTuple('integration_id', 'id'),
+      ),
+    )
+    .executeTakeFirst()
+  return numDeletedRows === BigInt(rowsPerDelete)
 }

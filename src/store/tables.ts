@@ -308,6 +308,8 @@ export interface CatalogueProductRow {
   group_id: string
   /** Which product of ours it is part of: variants share one. */
   object_key: string
+  /** Of the address of the picture that it shows. */
+  picture_hash: string | null
   data: string
   seq: number
   walk: number
@@ -329,8 +331,6 @@ export interface CatalogueObjectRow {
   group_id: string
   integration_id: string
   origin: string
-  /** JSON: what could not be taken over, in words. */
-  problems: string
 }
 
 /** A picture of the provider's that was taken into the library, or why it was not. */
@@ -340,7 +340,6 @@ export interface CataloguePictureRow {
   url: string
   media_id: string | null
   problem: string | null
-  fetched_ms: number
 }
 
 /** Calls of the provider that were taken: each counts once. */
@@ -348,7 +347,6 @@ export interface ProviderEventRow {
   integration_id: string
   event_id: string
   group_id: string
-  type: string
   received_ms: number
 }
 
@@ -373,7 +371,6 @@ export interface IdempotencyRow {
   body_hash: string
   request: string
   answer: string | null
-  created_ms: number
   expires_ms: number
 }
 
@@ -385,6 +382,7 @@ export interface SandboxObjectRow {
   kind: string
   data: string
   seq: number
+  updated_ms: number
 }
 
 export interface ContentTables {

@@ -7,8 +7,7 @@ import type { OrdersStep } from './import-steps.ts'
 
 type Orders = OrdersStep['orders']
 
-const sessionOf = ({ type, accountHandle, sessionId }: Order): string =>
-  JSON.stringify([type, accountHandle, sessionId])
+const sessionOf = ({ type, sessionId }: Order): string => JSON.stringify([type, sessionId])
 
 /** Each order with the one that is here of the same session. */
 export async function compareOrders(group: GroupStore, orders: Orders) {

@@ -89,8 +89,8 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
     object.lastVersion = version
   }
 
-  function checkOrder(place: string, { integrationType, accountHandle, sessionId }: OrderLine): void {
-    const session = JSON.stringify([integrationType, accountHandle, sessionId])
+  function checkOrder(place: string, { integrationType, sessionId }: OrderLine): void {
+    const session = JSON.stringify([integrationType, sessionId])
     if (sessions.has(session)) problems.add(place, `the session ${sessionId} stands here more than once`)
     sessions.add(session)
   }

@@ -100,6 +100,7 @@ export const orderLine = (order: Order): OrderLine => ({
   accountHandle: order.accountHandle,
   sessionId: order.sessionId,
   status: order.status,
+  live: order.live,
   mode: order.mode,
   currency: order.currency,
   subtotal: order.subtotal,

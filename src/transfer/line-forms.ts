@@ -143,6 +143,7 @@ const order = membersOnly({
   accountHandle: indexedText,
   sessionId: indexedText,
   status: oneOf(orderStatuses),
+  live: flag,
   mode: oneOf(['payment', 'subscription']),
   currency: anyText,
   subtotal: amount,

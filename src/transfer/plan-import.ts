@@ -7,7 +7,8 @@ import {
   findIdsOfOthers,
   type ImportedTable,
 } from '../store/import-lookups.ts'
-import { containerRow, objectRow, orderRow, siteRow } from '../store/import-rows.ts'
+import { containerRow, objectRow, siteRow } from '../store/import-rows.ts'
+import { orderRow } from '../store/orders.ts'
 import type { CheckedExport } from './check-export.ts'
 import { digestOfStored } from './import-media.ts'
 import { type ImportStep, readSteps } from './import-steps.ts'

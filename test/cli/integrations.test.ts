@@ -106,7 +106,7 @@ onBothEngines('accounts at the command line', (engine) => {
     ]
     await write(group.store, clock.now, (writer) => recordOrder(writer, newOrder({ lines, total: '22.00' })))
     const list = await run('order', 'list', '--group', 'Shop', '--status', 'paid')
-    assert.match(list, /paid +22\.00 +cad +ada@people\.example +2 × Sourdough loaf, 1 × Coffee$/)
+    assert.match(list, /paid +\S+ +22\.00 +cad +ada@people\.example +2 × Sourdough loaf, 1 × Coffee$/)
     const [, id = ''] = /\n([0-9a-f]{24}) /.exec(list) ?? []
     const order = await run('order', 'show', 'Shop', id)
     assert.match(order, /\nSHIPPING\n {2}NAME +Ada\n {2}ADDRESS\n {4}LINE1 +1 Main St\n/)

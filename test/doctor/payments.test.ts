@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { after, it } from 'node:test'
 import { connectAccount, keepWebhookSecret } from '../../src/payments/connect.ts'
 import { webhookSecretField } from '../../src/payments/payments.ts'
-import { noteOrigins } from '../../src/store/catalogue-objects.ts'
 import { noteSync, updateIntegration } from '../../src/store/integrations.ts'
 import { deleteSecrets } from '../../src/store/secrets.ts'
 import { authoring, write } from '../helpers/authoring.ts'
@@ -104,18 +103,16 @@ onBothEngines('the doctor looks at payments', (engine) => {
   })
 
   it('finds products of which something could not be taken over, with examples', async () => {
-    const { examine, clock, shop, content, integration } = await connected(engine)
-    const products = await shop.integration('stripe', { name: { type: 'text' } })
-    const [loaf] = await shop.add(products, { value: { name: 'Loaf' }, externalId: 'prod_1', accountHandle: 'main' })
+    const { examine, clock, content, integration, place } = await connected(engine)
     const problems = ['The price price_1 has no fixed amount.']
-    const origin = { provider: { archived: false, productType: null, productImage: null }, edited: {} }
-    await write(content, clock.now, (writer) =>
-      noteOrigins(writer, integration.id, [{ objectId: loaf?.id ?? '', origin, problems }]),
-    )
+    const counts = { prices: 1, products: 1, added: 0, changed: 0, archived: 0, ordersFound: 0 }
+    const lastSync = { startedMs: clock.now, finishedMs: clock.now, ...counts, problems }
+    await write(content, clock.now, (writer) => noteSync(writer, integration.id, { lastSync }))
     const finding = assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^Something of 1 product of the stripe account "main" of Shop could not be taken over\.$/,
+      what: /^Not everything of the stripe account "main" of Shop could be taken over\.$/,
+      commands: [`npx sluice integration show ${place}`],
     })
     assert.deepEqual(finding.examples, problems)
   })

@@ -1,9 +1,10 @@
 import { after } from 'node:test'
 import type Stripe from 'stripe'
+import { makeId } from '../../src/ids.ts'
 import type { Provider } from '../../src/payments/provider.ts'
 import { type SeedProduct, seedSandbox } from '../../src/payments/sandbox/seed.ts'
 import { openStripe } from '../../src/payments/stripe.ts'
-import { newIntegrationId, noteIntegrationPlace } from '../../src/store/integrations.ts'
+import { noteIntegrationPlace } from '../../src/store/integrations.ts'
 import { type FlakyProxy, startFlakyProxy } from './flaky-proxy.ts'
 import { harness, type TestEngine } from './harness.ts'
 import { type ManagedGroup, type Managing, managing } from './manage.ts'
@@ -37,7 +38,7 @@ export const webhookSecret = 'whsec_distant'
 export async function distantShop(engine: TestEngine, env: Record<string, string> = {}): Promise<DistantShop> {
   const there = await harness(engine)
   const { group: owner, store } = await there.newGroup({ name: 'The provider' })
-  const accountThere = newIntegrationId()
+  const accountThere = makeId()
   await noteIntegrationPlace(there.service.store, accountThere, owner.id)
   const { sandbox } = there.service.payments
   const [secretKey, url] = [sandbox.secretKeyOf(accountThere), await sandbox.url()]

@@ -7,6 +7,7 @@ export const newOrder = (more: Partial<NewOrder> = {}): NewOrder => ({
   accountHandle: 'main',
   sessionId: 'cs_1',
   status: 'paid',
+  live: false,
   mode: 'payment',
   currency: 'cad',
   subtotal: '18.00',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import Stripe from 'stripe'
+import { makeId } from '../../src/ids.ts'
 import { secretKeyField, webhookSecretField } from '../../src/payments/payments.ts'
 import {
   type Integration,
   insertIntegration,
-  newIntegrationId,
   noteIntegrationPlace,
   updateIntegration,
 } from '../../src/store/integrations.ts'
@@ -43,7 +43,7 @@ export async function connectSandbox(
 ): Promise<SandboxAccount> {
   const { service, clock } = harness
   const { vault, sandbox } = service.payments
-  const id = newIntegrationId()
+  const id = makeId()
   await noteIntegrationPlace(service.store, id, group.id)
   const stripe = await stripeFor(harness, id)
   const endpoint = await stripe.webhookEndpoints.create({ url: webhookUrl, enabled_events: ['*'] })

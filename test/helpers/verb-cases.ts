@@ -133,6 +133,7 @@ async function newOrder({ created, group, fresh }: Scene): Promise<string> {
     accountHandle: 'main',
     sessionId,
     status: 'paid',
+    live: false,
     mode: 'payment',
     currency: 'cad',
     subtotal: '9.00',

@@ -156,7 +156,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
       assert.equal((await rotate('sk_live_wrong-canary')).statusCode, 400)
     })
     assert.equal((await rotate(keyOf('rotated', 'new'))).statusCode, 200)
-    const taken = await created.service.payments.vault.take(group.store, _id, 'secretKey')
+    const taken = await created.service.payments.vault.read(group.store, _id, 'secretKey')
     assert.equal(taken, keyOf('rotated', 'new'))
   })
 
@@ -226,7 +226,7 @@ onBothEngines('an account of a service with a public address', (engine) => {
     const path = `/manage/groups/${groupId}/integrations`
     const { _id, webhook } = await created.ask('POST', path, { type: 'stripe', secretKey: keyOf('told') })
     assert.equal(webhook, 'registered')
-    const secretOf = () => created.service.payments.vault.take(store, _id, 'webhookSecret')
+    const secretOf = () => created.service.payments.vault.read(store, _id, 'webhookSecret')
     assert.equal(await secretOf(), 'whsec_1_canary')
     await created.ask('POST', `${path}/${_id}/webhook`)
     assert.equal(await secretOf(), 'whsec_2_canary')

@@ -143,6 +143,33 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(provider.sessions.size, 1)
   })
 
+  it('gives nobody a second address, whatever the provider answers to whom', async () => {
+    const { buy, provider } = await openKeyedShop(engine)
+    const [first, second] = [gate(), gate()]
+    const begun = [gate(), gate()]
+    let calls = 0
+    provider.before = async () => {
+      const call = calls++
+      begun[call]?.open()
+      if (call === 0) {
+        await first.opened
+        throw new ProviderFailure('invalid', 'Not now.')
+      }
+      if (call === 1) await second.opened
+    }
+    const refused = buy('one')
+    await begun[0]?.opened
+    const joined = buy('one')
+    await begun[1]?.opened
+    first.open()
+    assertFailure(await refused, 400, 'ValidationError')
+    const third = await buy('one') // the key was given back meanwhile
+    second.open()
+    const late = await joined
+    assert.deepEqual([third.statusCode, late.statusCode], [200, 200])
+    assert.equal(late.json().data, third.json().data)
+  })
+
   it('is not used up by a request that we refuse ourselves', async () => {
     const { buy, rows, sell } = await openKeyedShop(engine)
     const cake = { ...oneLoaf, products: [{ price: 'price_cake', quantity: 1 }] }

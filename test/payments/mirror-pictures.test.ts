@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { it } from 'node:test'
 import { PublicFetchFailure } from '../../src/payments/public-fetch.ts'
-import { countProblems } from '../../src/store/catalogue-objects.ts'
 import { listMedia } from '../../src/store/media.ts'
 import { setFrozen } from '../helpers/authoring.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -27,7 +26,7 @@ async function withPicture(engine: TestEngine, open: () => Readable | Promise<Re
     opened: () => opened,
     image: async (key = 'rye') => (await objects()).get(key)?.value.productImage,
     library: async () => (await listMedia(group.store, { limit: 10, skip: 0 })).media,
-    problems: async () => (await countProblems(group.store, created.id)).examples,
+    problems: async () => (await created.sync()).problems,
   }
 }
 
@@ -56,6 +55,45 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(opened(), 1)
     assert.equal((await library()).length, 1)
     assert.deepEqual(Object(await image('other')).key, Object(await image()).key)
+  })
+
+  it('that cannot be had just now are asked for once, not once for each product that shows them', async () => {
+    const { worker, provider, sync, opened, clock } = await withPicture(engine, () => {
+      throw new PublicFetchFailure('pictures.example could not be reached.', { mayPass: true })
+    })
+    for (let number = 0; number < 120; number += 1) provider.put({ id: `prod_${number}`, images: [url] }, {})
+    await sync()
+    for (let attempts = 1; attempts <= 4; attempts += 1) {
+      await worker.runDue()
+      assert.equal(opened(), attempts)
+      clock.now += 120 * minuteMs
+    }
+    await worker.runDue()
+    assert.equal(opened(), 4)
+    await sync()
+    await worker.runDue()
+    assert.equal(opened(), 5)
+  })
+
+  it('are shown by every product that has them, however many these are, as soon as they are there', async () => {
+    const png = await smallPicture('png')
+    const { worker, provider, sync, opened, objects } = await withPicture(engine, () => Readable.from([png]))
+    for (let number = 0; number < 230; number += 1) provider.put({ id: `prod_${number}`, images: [url] }, {})
+    provider.put({ id: 'plain' }, {})
+    await sync()
+    await worker.runDue()
+    assert.equal(opened(), 1)
+    const shown = [...(await objects()).values()].filter(({ value }) => Object(value.productImage).name === 'rye.png')
+    assert.equal(shown.length, 231)
+  })
+
+  it('that no product shows any more are not fetched', async () => {
+    const png = await smallPicture('png')
+    const { worker, provider, sync, opened } = await withPicture(engine, () => Readable.from([png]))
+    provider.put({ id: 'rye', images: [] }, {})
+    await sync()
+    await worker.runDue()
+    assert.equal(opened(), 0)
   })
 
   it('belong to the variant whose product shows them', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 import type { StoredObject } from '../../src/content/model.ts'
+import { makeId } from '../../src/ids.ts'
 import { createWorker, type Worker } from '../../src/jobs/worker.ts'
 import { catalogueHandlers } from '../../src/payments/catalogue-handlers.ts'
 import { refreshProduct } from '../../src/payments/mirror.ts'
@@ -11,7 +12,6 @@ import {
   findIntegrationById,
   type Integration,
   insertIntegration,
-  newIntegrationId,
   noteIntegrationPlace,
 } from '../../src/store/integrations.ts'
 import { write } from '../helpers/authoring.ts'
@@ -44,7 +44,7 @@ export interface Shop extends Editing, Account {
   ids(query?: string): Promise<string[]>
 }
 
-export async function shop(engine: TestEngine): Promise<Shop> {
+export async function shop(engine: TestEngine, { workers = 2 } = {}): Promise<Shop> {
   const created = await editing(engine)
   const { service, clock, group } = created
   const { store, logger, media } = service
@@ -65,7 +65,7 @@ export async function shop(engine: TestEngine): Promise<Shop> {
   const deps = { store, payments, clock: () => clock.now, versionsKept: 50 }
 
   async function connect(accountHandle: string): Promise<Account> {
-    const id = newIntegrationId()
+    const id = makeId()
     const provider = fakeProvider()
     providers.set(id, provider)
     await noteIntegrationPlace(store, id, group.groupId)
@@ -114,7 +114,7 @@ export async function shop(engine: TestEngine): Promise<Shop> {
       store,
       clock: () => clock.now,
       logger,
-      workers: 2,
+      workers,
       handlers: catalogueHandlers({ ...deps, media }),
     }),
     products,

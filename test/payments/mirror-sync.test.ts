@@ -23,6 +23,7 @@ function fill(provider: FakeProvider, count: number): void {
 const newOrder = (order: Pick<NewOrder, 'sessionId' | 'status'>): NewOrder => ({
   type: 'stripe',
   accountHandle: 'main',
+  live: false,
   mode: 'payment',
   currency: 'eur',
   subtotal: '1.00',

@@ -73,6 +73,7 @@ onBothEngines('an order', (engine) => {
       accountHandle: 'main',
       sessionId: 'cs_1',
       siteId: '66f0c0ffee0123456789abcd',
+      live: false,
       ...purchase,
       updatedMs: clock.now,
     })

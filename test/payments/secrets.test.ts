@@ -122,7 +122,7 @@ onBothEngines('the secrets of a payment provider', (engine) => {
     const connected = await manage('POST', '/integrations', { type: 'stripe', secretKey })
     const id: string = connected.json().data._id
     assert.equal(connected.json().data.webhook, 'registered')
-    const registered = await payments.vault.take(group.store, id, webhookSecretField)
+    const registered = await payments.vault.read(group.store, id, webhookSecretField)
     assert.ok(registered, 'the provider has given us a secret')
     await manage('POST', '/integrations', { type: 'stripe', accountHandle: 'again', secretKey })
     await worker.runDue()

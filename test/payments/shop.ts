@@ -1,13 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify'
 import type { CataloguePrice, CatalogueProduct } from '../../src/content/catalogue.ts'
+import { makeId } from '../../src/ids.ts'
 import { refreshProduct } from '../../src/payments/mirror.ts'
 import type { CheckoutSession, Provider, SessionRequest } from '../../src/payments/provider.ts'
-import {
-  type Integration,
-  insertIntegration,
-  newIntegrationId,
-  noteIntegrationPlace,
-} from '../../src/store/integrations.ts'
+import { type Integration, insertIntegration, noteIntegrationPlace } from '../../src/store/integrations.ts'
 import { write } from '../helpers/authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from '../helpers/harness.ts'
 
@@ -106,7 +102,7 @@ export const oneLoaf = {
 export async function connectAccount(created: Harness, group: TestGroup, accountHandle: string): Promise<Account> {
   const { service, clock } = created
   const provider = createScriptedProvider()
-  const id = newIntegrationId()
+  const id = makeId()
   await noteIntegrationPlace(service.store, id, group.group.id)
   const account = { type: 'stripe', accountHandle, accountId: `acct_${id}`, accountName: 'Shop' }
   const integration = await write(group.store, clock.now, (writer) =>

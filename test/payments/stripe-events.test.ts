@@ -53,6 +53,23 @@ describe('what an event concerns', () => {
     })
   }
 
+  for (const [what, id] of [
+    ['is empty', ''],
+    ['has a character that not every database takes', 'prod_\0'],
+    ['has half a character', 'prod_\ud800'],
+    ['is not of plain letters', 'prod_é'],
+    ['is longer than any', 'x'.repeat(256)],
+  ] as const) {
+    it(`is nothing of ours where an id ${what}: that of the event, of what changed, or of its product`, async () => {
+      const data = { object: { id } }
+      assert.equal((await read({ ...someEvent, id })).concerns, undefined)
+      assert.equal((await read({ ...someEvent, data })).concerns, undefined)
+      assert.equal((await read({ ...someEvent, type: 'checkout.session.completed', data })).concerns, undefined)
+      const priced = { object: { id: 'price_1', product: id } }
+      assert.equal((await read({ ...someEvent, type: 'price.updated', data: priced })).concerns, undefined)
+    })
+  }
+
   it('is nothing of ours for an event of a connected account', async () => {
     assert.equal((await read({ ...someEvent, account: 'acct_2' })).concerns, undefined)
   })

@@ -332,7 +332,11 @@ describe('sessions', () => {
       paymentId: 'pi_1',
       createdMs: 1_700_000_002_000,
     })
-    assert.deepEqual(seen[0]?.query, { 'expand[0]': 'line_items', 'expand[1]': 'payment_intent' })
+    assert.deepEqual(seen[0]?.query, {
+      'expand[0]': 'line_items',
+      'expand[1]': 'payment_intent',
+      'expand[2]': 'subscription',
+    })
   })
 
   it('reads on where the session holds only the first lines', async (t) => {
@@ -369,6 +373,25 @@ describe('sessions', () => {
         send(response, 200, { ...session, line_items: lines(), ...change }),
       )
       assert.equal((await stripe.fetchSession('cs_test_1'))?.status, expected)
+    })
+  }
+
+  for (const [expected, status] of [
+    ['pending', 'active'], // it may be used while the money is on its way
+    ['pending', 'incomplete'],
+    ['failed', 'past_due'],
+    ['failed', 'unpaid'],
+    ['failed', 'canceled'],
+    ['failed', 'incomplete_expired'],
+  ] as const) {
+    it(`is ${expected} when the money has not come and the subscription is ${status}`, async (t) => {
+      const subscription = { id: 'sub_1', object: 'subscription', status }
+      const change = { mode: 'subscription', payment_status: 'unpaid', payment_intent: null, subscription }
+      const { stripe } = await serveStripe(t, (response) =>
+        send(response, 200, { ...session, line_items: lines(), ...change }),
+      )
+      const fetched = await stripe.fetchSession('cs_test_1')
+      assert.deepEqual([fetched?.status, fetched?.paymentId], [expected, 'sub_1'])
     })
   }
 

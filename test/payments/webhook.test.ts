@@ -39,7 +39,7 @@ async function listen(engine: TestEngine, env: Record<string, string> = {}) {
     )
   await keepSecret()
   const url = `/webhooks/stripe/${integration.id}`
-  const call = (payload: string, headers: Record<string, string> = {}, path = url) =>
+  const call = (payload: string | Buffer, headers: Record<string, string> = {}, path = url) =>
     app.inject({
       method: 'POST',
       url: path,
@@ -137,20 +137,38 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     await nothingHappened()
   })
 
-  it('looks at the bytes whatever content type they come under, and takes no more than 1 MB of them', async () => {
+  it('looks at the bytes whatever content type they come under, and takes no more than 256 KB of them', async () => {
     const { call, clock, events } = await listen(engine)
     const types = ['text/plain', 'application/octet-stream', 'application/json', 'x/y; charset=latin1']
     for (const [at, type] of types.entries()) {
-      const payload = productEvent(`evt_ü_${at}`)
+      const payload = productEvent(`evt_${at}`, { filler: 'ü' })
       const answer = await call(payload, { 'content-type': type, 'stripe-signature': sign(payload, clock.now) })
       assert.equal(answer.statusCode, 200, answer.body)
     }
     assert.equal((await events()).length, types.length)
-    const large = productEvent('evt_large', { filler: 'x'.repeat(900_000) })
+    const large = productEvent('evt_large', { filler: 'x'.repeat(250_000) })
     assert.equal((await call(large, { 'stripe-signature': sign(large, clock.now) })).statusCode, 200)
-    const tooLarge = productEvent('evt_too_large', { filler: 'x'.repeat(1_100_000) })
+    const tooLarge = productEvent('evt_too_large', { filler: 'x'.repeat(270_000) })
     const answer = await call(tooLarge, { 'stripe-signature': sign(tooLarge, clock.now) })
     assertFailure(answer, 413, 'PayloadTooLarge')
+  })
+
+  it('refuses bytes that are no text, before their signature is looked at', async () => {
+    const { call, nothingHappened, clock } = await listen(engine)
+    const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x7d])
+    const answer = await call(bytes, { 'stripe-signature': sign(bytes.toString('latin1'), clock.now) })
+    assertFailure(answer, 400, 'ValidationError', /not text/)
+    await nothingHappened()
+  })
+
+  it('says nothing of a vault that does not open to who calls', async () => {
+    const { signed, group, clock, log } = await listen(engine)
+    await write(group.store, clock.now, ({ db }) =>
+      db.updateTable('secrets').set({ sealed: 'v1.AAAA' }).where('field', '=', webhookSecretField).execute(),
+    )
+    const answer = await signed(productEvent())
+    assertFailure(answer, 500, 'InternalError')
+    assert.match(log(), /A webhook secret cannot be read/)
   })
 
   it('refuses every call where no secret is kept, also one that is signed with an empty one', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { defaultShippingCountries } from '../../src/content/countries.ts'
+import { refreshProduct } from '../../src/payments/mirror.ts'
 import { ProviderFailure } from '../../src/payments/provider.ts'
 import { findPrices } from '../../src/store/catalogue.ts'
 import { changeObject, type ObjectChange } from '../../src/store/change-objects.ts'
@@ -229,6 +230,48 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     const products = [...oneLoaf.products, { price: 'price_nowhere', quantity: 1 }]
     assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /"price_nowhere"/)
     assert.deepEqual(provider.asked, [])
+  })
+
+  it('asks once in a while, and not each time, for a price that is no use', async () => {
+    const { post, provider, offer, clock } = await openShop(engine)
+    offer('price_old', { active: false })
+    provider.products.get('prod_price_old')?.prices.splice(0) // the provider lists prices in use only
+    let asked = 0
+    provider.findProductOfPrice = async (priceId) => {
+      asked += 1
+      return priceId === 'price_old' ? 'prod_price_old' : undefined
+    }
+    const buy = (price: string) => post({ ...oneLoaf, products: [{ price, quantity: 1 }] })
+    for (let time = 0; time < 3; time += 1) {
+      assertFailure(await buy('price_old'), 409, 'ProductUnavailable', /"price_old"/)
+      assertFailure(await buy('price_nowhere'), 400, 'ValidationError', /does not know the price "price_nowhere"/)
+    }
+    assert.equal(asked, 2)
+    clock.now += 30_000
+    assertFailure(await buy('price_old'), 409, 'ProductUnavailable')
+    assert.equal(asked, 3)
+  })
+
+  it('asks for none of the prices where it knows more than ten of them not', async () => {
+    const { post, provider, offer } = await openShop(engine)
+    const products = Array.from({ length: 11 }, (_, number) => ({ price: `price_${number}`, quantity: 1 }))
+    for (const { price } of products) offer(price)
+    provider.findProductOfPrice = () => assert.fail('the provider was asked')
+    assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /11 of the prices are not known here/)
+  })
+
+  it('sells for the price that visitors are shown, and for no other of the same product', async () => {
+    const { post, provider, sell, integration, group, clock } = await openShop(engine)
+    await sell('price_cake', { unitAmount: '4500' })
+    const cake = provider.products.get('prod_price_cake')
+    const [price] = cake?.prices ?? []
+    assert.ok(cake && price)
+    cake.prices.push({ ...price, id: 'price_staff', unitAmount: '1' })
+    const deps = { clock: () => clock.now, versionsKept: 50 }
+    await refreshProduct(deps, group.store, integration, provider, 'prod_price_cake')
+    const buy = (wanted: string) => post({ ...oneLoaf, products: [{ price: wanted, quantity: 1 }] })
+    assertFailure(await buy('price_staff'), 409, 'ProductUnavailable', /"price_staff"/)
+    assert.equal((await buy('price_cake')).statusCode, 200)
   })
 
   it('sells what the provider has and the mirror has not heard of yet', async () => {

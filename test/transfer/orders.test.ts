@@ -37,7 +37,7 @@ async function sold(engine: TestEngine) {
   const { group, store } = await source.newGroup({ name: 'Shop' })
   await record(source, store, { sessionId: 'cs_1' })
   await record(source, store, { sessionId: 'cs_2', status: 'pending', shipping: null, email: null })
-  await record(source, store, { sessionId: 'cs_1', accountHandle: 'other' })
+  await record(source, store, { sessionId: 'cs_3', accountHandle: 'other' })
   return { source, store, id: group.id, folder: await exportOf(source, group.id) }
 }
 

@@ -8,21 +8,21 @@ import {
   putSandboxObject,
   type SandboxObject,
 } from '../../store/sandbox.ts'
-import { apiVersion, type Event, type Kind, type Kinds, newId } from './objects.ts'
+import { apiVersion } from '../stripe.ts'
+import { type Event, type EventWork, eventKind, type Kind, type Kinds, newId } from './objects.ts'
 import { noSuch, refuse } from './refusal.ts'
-import { type EventWork, eventKind } from './work.ts'
 
 /** What the sandbox knows of one account. */
 export interface Books {
   integrationId: string
   nowMs: number
   find<K extends Kind>(kind: K, id: string): Promise<Kinds[K] | undefined>
-  /** Whatever has this id. */
-  findAny(id: string): Promise<object | undefined>
+  /** Whether anything has this id. */
+  has(id: string): Promise<boolean>
   /** Newest first. */
   each<K extends Kind>(kind: K): AsyncGenerator<Kinds[K]>
   /** A page of those that match, newest first. */
-  page<K extends Kind>(kind: K, paging: Paging, matches: (item: Kinds[K]) => boolean): Promise<PageOf<Kinds[K]>>
+  page<K extends Kind>(kind: K, paging: Paging, matches?: (item: Kinds[K]) => boolean): Promise<PageOf<Kinds[K]>>
 }
 
 /** The same while it is written. */
@@ -30,14 +30,13 @@ export interface OpenBooks extends Books {
   put<K extends Kind>(kind: K, id: string, value: Kinds[K]): Promise<void>
   remove(id: string): Promise<void>
   /** Notes that something happened, for all who want to hear of it. */
-  tell(type: string, object: object, previous?: object): Promise<void>
+  tell(type: string, object: object): Promise<void>
   writer: ContentWriter
 }
 
 export interface Paging {
   limit?: number
   starting_after?: string
-  ending_before?: string
 }
 
 export interface PageOf<Item> {
@@ -64,12 +63,6 @@ export function readBooks(group: GroupStore, integrationId: string, nowMs: numbe
     return found?.kind === kind ? value<K>(found) : undefined
   }
 
-  async function placeOf(kind: Kind, param: 'starting_after' | 'ending_before', id: string): Promise<number> {
-    const found = await findSandboxObject(group, integrationId, id)
-    if (found?.kind !== kind) throw noSuch(kind, id, param, 400)
-    return found.seq
-  }
-
   async function* each<K extends Kind>(kind: K): AsyncGenerator<Kinds[K]> {
     for await (const found of eachSandboxObject(group, integrationId, kind)) yield value<K>(found)
   }
@@ -77,35 +70,24 @@ export function readBooks(group: GroupStore, integrationId: string, nowMs: numbe
   async function page<K extends Kind>(
     kind: K,
     paging: Paging,
-    matches: (item: Kinds[K]) => boolean,
+    matches: (item: Kinds[K]) => boolean = () => true,
   ): Promise<PageOf<Kinds[K]>> {
     const limit = limitOf(paging)
-    const { starting_after: after, ending_before: before } = paging
-    const beyond =
-      before !== undefined
-        ? { newerThan: await placeOf(kind, 'ending_before', before) }
-        : { olderThan: after === undefined ? undefined : await placeOf(kind, 'starting_after', after) }
+    const { starting_after: after } = paging
+    const last = after === undefined ? undefined : await findSandboxObject(group, integrationId, after)
+    if (after !== undefined && last?.kind !== kind) throw noSuch(kind, after, 'starting_after', 400)
     const items: Kinds[K][] = []
-    for await (const found of eachSandboxObject(group, integrationId, kind, beyond)) {
+    for await (const found of eachSandboxObject(group, integrationId, kind, last?.seq)) {
       const item = value<K>(found)
       if (matches(item)) items.push(item)
       if (items.length > limit) break
     }
-    const shown = items.slice(0, limit)
-    return { items: before === undefined ? shown : shown.reverse(), hasMore: items.length > limit }
+    return { items: items.slice(0, limit), hasMore: items.length > limit }
   }
 
-  return {
-    integrationId,
-    nowMs,
-    find,
-    async findAny(id) {
-      const found = await findSandboxObject(group, integrationId, id)
-      return found && JSON.parse(found.data)
-    },
-    each,
-    page,
-  }
+  const has = async (id: string): Promise<boolean> => (await findSandboxObject(group, integrationId, id)) !== undefined
+
+  return { integrationId, nowMs, find, has, each, page }
 }
 
 /** The books inside a transaction: either all of a call is written, with its events, or nothing. */
@@ -126,14 +108,14 @@ export function openBooks(writer: ContentWriter, integrationId: string): OpenBoo
     writer,
     put,
     remove: (id) => deleteSandboxObject(writer, integrationId, id),
-    async tell(type, object, previous) {
+    async tell(type, object) {
       const listeners = await countListeners(type)
       const event: Event = {
         id: newId('evt_'),
         object: 'event',
         api_version: apiVersion,
         created: secondsOf(books),
-        data: { object, ...(previous && { previous_attributes: previous }) },
+        data: { object },
         livemode: false,
         pending_webhooks: listeners,
         request: { id: null, idempotency_key: null },

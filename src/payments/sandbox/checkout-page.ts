@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto'
+import { isOrigin } from '../../content/addresses.ts'
 import { mainUnits } from '../../content/amounts.ts'
+import { sessionMark } from './checks.ts'
 import type { LineItem, Session, SessionRecord } from './objects.ts'
+import { linesOf } from './session-lines.ts'
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)
@@ -35,8 +38,10 @@ a { color: var(--accent) } section > :last-child { margin-bottom: 0 } .problem {
 /** The page's own style and nothing else; a browser also asks where the answer to a form may lead. */
 export function pagePolicy({ success_url: successUrl }: Pick<Session, 'success_url'>): string {
   const origin = URL.parse(successUrl ?? '')?.origin ?? ''
+  // Hosts may hold signs such as `;`, with which a policy would say something else.
+  const targets = isOrigin(origin) ? `'self' ${origin}` : "'self'"
   const styleHash = hash('sha256', style, 'base64')
-  return `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self' ${origin}; base-uri 'none'; frame-ancestors 'none'`
+  return `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
 }
 
 const shown = (currency: string, amount: number): string =>
@@ -52,7 +57,7 @@ ${content}
 }
 
 function rowOf({ description, quantity, amount_total: amount, currency, price }: LineItem): string {
-  const { recurring } = price
+  const recurring = price?.recurring
   const every =
     recurring?.interval_count === 1 ? recurring.interval : `${recurring?.interval_count} ${recurring?.interval}s`
   const rhythm = recurring ? `, every ${every}` : ''
@@ -86,12 +91,8 @@ ${field('city', 'City', typed, 'autocomplete="shipping address-level2" required'
 ${field('state', 'State or province (optional)', typed, 'autocomplete="shipping address-level1"')}</fieldset>`
 
 /** Where a customer pays. */
-export function renderCheckout(
-  { session, lines }: SessionRecord,
-  action: string,
-  typed: Typed,
-  problem?: string,
-): string {
+export function renderCheckout(record: SessionRecord, action: string, typed: Typed, problem?: string): string {
+  const { session } = record
   const { currency, amount_total: amount, cancel_url: cancelUrl, shipping_address_collection: shipping } = session
   const business = session.branding_settings?.display_name ?? ''
   const total = shown(currency ?? '', amount ?? 0)
@@ -99,7 +100,7 @@ export function renderCheckout(
   return page(
     `Pay ${business}`,
     `<main class="pay"><section><h1>${escapeHtml(business)}</h1>
-<table><tbody>${lines.map(rowOf).join('')}</tbody><tfoot><tr><th scope="row">Total</th><td>${total}</td></tr></tfoot></table>
+<table><tbody>${linesOf(record).map(rowOf).join('')}</tbody><tfoot><tr><th scope="row">Total</th><td>${total}</td></tr></tfoot></table>
 ${cancelUrl === null ? '' : `<p><a href="${escapeHtml(cancelUrl)}">Cancel and go back</a></p>`}</section>
 <form method="post" action="${escapeHtml(action)}"><h2>Your details</h2>
 ${problem === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(problem)}</p>`}
@@ -123,4 +124,4 @@ export function renderEnd({ status, success_url: successUrl, cancel_url: cancelU
 }
 
 /** Where a customer goes after paying. */
-export const returnUrl = (successUrl: string, id: string): string => successUrl.replaceAll('{CHECKOUT_SESSION_ID}', id)
+export const returnUrl = (successUrl: string, id: string): string => successUrl.replaceAll(sessionMark, id)

@@ -1,22 +1,11 @@
 import type { Group } from '../../store/groups.ts'
 import type { Books, OpenBooks, PageOf } from './books.ts'
-import { findEvent, listEvents } from './events.ts'
-import { expandAll } from './expand.ts'
 import type { Form } from './form.ts'
 import { type ParameterTypes, readParameters } from './parameters.ts'
 import { createPrice, findPrice, listPrices, updatePrice } from './prices.ts'
-import { createProduct, deleteProduct, findProduct, listProducts, updateProduct } from './products.ts'
-import {
-  asList,
-  createSession,
-  expireSession,
-  findSession,
-  listLines,
-  listSessions,
-  sessionsPath,
-  withLines,
-} from './sessions.ts'
-import { createWebhookEndpoint, deleteWebhookEndpoint, listWebhookEndpoints } from './webhook-endpoints.ts'
+import { createProduct, deleteProduct, findProduct, updateProduct } from './products.ts'
+import { asList, createSession, expanded, findSession, listLines, listSessions, sessionsPath } from './sessions.ts'
+import { createWebhookEndpoint, deleteWebhookEndpoint } from './webhook-endpoints.ts'
 
 /** What a call is about. */
 export interface Call {
@@ -48,8 +37,8 @@ function endpoint<Access extends Books, Name extends keyof ParameterTypes>(
     method,
     path,
     prepare(form) {
-      const given: ParameterTypes[Name] & { expand?: string[] } = readParameters(name, form)
-      return async (books, call) => expandAll(books, await run(books, given, call), given.expand)
+      const given = readParameters(name, form)
+      return (books, call) => run(books, given, call)
     },
   }
 }
@@ -80,20 +69,18 @@ const remove = <Name extends keyof ParameterTypes>(
 
 export const readingEndpoints: Endpoint<Books>[] = [
   read('/v1/account', 'AccountRetrieveParams', async (books, _given, { owner }) => accountOf(books, owner)),
-  list('/v1/products', 'ProductListParams', listProducts),
+  list('/v1/products', 'ProductListParams', (books, given) => books.page('product', given)),
   read('/v1/products/:id', 'ProductRetrieveParams', (books, _given, { id }) => findProduct(books, id)),
   list('/v1/prices', 'PriceListParams', listPrices),
   read('/v1/prices/:id', 'PriceRetrieveParams', (books, _given, { id }) => findPrice(books, id)),
   list(sessionsPath, 'SessionListParams', listSessions),
   read(`${sessionsPath}/:id`, 'SessionRetrieveParams', async (books, given, { id }) =>
-    withLines(await findSession(books, id), given),
+    expanded(await findSession(books, id), given.expand),
   ),
   list(`${sessionsPath}/:id/line_items`, 'SessionListLineItemsParams', (books, given, { id }) =>
     listLines(books, id, given),
   ),
-  list('/v1/events', 'EventListParams', listEvents),
-  read('/v1/events/:id', 'EventRetrieveParams', (books, _given, { id }) => findEvent(books, id)),
-  list('/v1/webhook_endpoints', 'WebhookEndpointListParams', listWebhookEndpoints),
+  list('/v1/events', 'EventListParams', (books, given) => books.page('event', given)),
 ]
 
 export const writingEndpoints: Endpoint<OpenBooks>[] = [
@@ -103,9 +90,6 @@ export const writingEndpoints: Endpoint<OpenBooks>[] = [
   post('/v1/prices', 'PriceCreateParams', createPrice),
   post('/v1/prices/:id', 'PriceUpdateParams', (books, given, { id }) => updatePrice(books, id, given)),
   post(sessionsPath, 'SessionCreateParams', (books, given, { pageOf }) => createSession(books, given, pageOf)),
-  post(`${sessionsPath}/:id/expire`, 'SessionExpireParams', async (books, given, { id }) =>
-    withLines(await expireSession(books, id), given),
-  ),
   {
     ...post('/v1/webhook_endpoints', 'WebhookEndpointCreateParams', createWebhookEndpoint),
     addSecret: (answer, { webhookSecretOf }) =>

@@ -3,8 +3,8 @@ import type { GroupStore } from '../../store/groups.ts'
 import { openBooks, readBooks, wants } from './books.ts'
 import { settleSession } from './completion.ts'
 import { signatureOf, webhookSecretOf } from './keys.ts'
+import { type EventWork, eventKind, type SettleWork, settleKind } from './objects.ts'
 import type { SandboxDeps } from './server.ts'
-import { type EventWork, eventKind, type SettleWork, settleKind } from './work.ts'
 
 const retryAfterSeconds = [5, 30, 300, 3600]
 const answerWithinMs = 10_000

@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type Stripe from 'stripe'
 
-/** The version of the provider's API that the sandbox speaks: the one of the SDK that we use. */
-export const apiVersion = '2026-10-28.endive'
-
 /** The SDK's types as they are sent: decimals are texts. */
 export type Sent<Value> = Value extends string
   ? Value
@@ -17,55 +14,42 @@ export type Sent<Value> = Value extends string
 
 export type Product = Omit<Stripe.Product, 'default_price'> & { default_price: string | null }
 export type Price = Omit<Sent<Stripe.Price>, 'product'> & { product: string }
-export type LineItem = Omit<Stripe.LineItem, 'price'> & { price: Price }
+export type LineItem = Omit<Stripe.LineItem, 'price'> & { price: Price | null }
 export type Session = Omit<Stripe.Checkout.Session, 'line_items'>
 export type WebhookEndpoint = Omit<Stripe.WebhookEndpoint, 'secret'>
 
-/** What a payment is, as far as our callers look at it. */
-export type PaymentIntent = Pick<
-  Stripe.PaymentIntent,
-  | 'id'
-  | 'object'
-  | 'amount'
-  | 'amount_received'
-  | 'created'
-  | 'currency'
-  | 'customer'
-  | 'description'
-  | 'last_payment_error'
-  | 'livemode'
-  | 'metadata'
-  | 'payment_method_types'
-  | 'receipt_email'
-  | 'status'
->
-
-export type Subscription = Pick<
-  Stripe.Subscription,
-  | 'id'
-  | 'object'
-  | 'cancel_at_period_end'
-  | 'created'
-  | 'currency'
-  | 'customer'
-  | 'description'
-  | 'livemode'
-  | 'metadata'
-  | 'start_date'
-  | 'status'
->
-
 export interface Event extends Omit<Stripe.EventBase, 'type' | 'data'> {
   type: string
-  data: { object: object; previous_attributes?: object }
+  data: { object: object }
 }
 
-/** A session with what it will become. */
+/** What is bought in a session, with as little as it takes: there may be many lines. */
+export interface KeptLine {
+  id: string
+  priceId: string
+  description: string
+  quantity: number
+  amount: number
+}
+
+/** The payment or the subscription that a session leads to, as far as our callers look at it. */
+export interface Payment {
+  id: string
+  object: 'payment_intent' | 'subscription'
+  status: string
+  description: string | null
+  metadata: Record<string, string>
+  /** Subscriptions have none. */
+  receipt_email?: string | null
+}
+
+/** A session with what belongs to it. */
 export interface SessionRecord {
   session: Session
-  lines: LineItem[]
-  /** What was said of the payment or the subscription that it leads to. */
-  payment: { description: string | null; receipt_email: string | null; metadata: Record<string, string> }
+  lines: KeptLine[]
+  /** Of the lines, each once. */
+  prices: Price[]
+  payment: Payment
 }
 
 /** What was answered to a request under an idempotency key. */
@@ -81,8 +65,6 @@ export interface Kinds {
   product: Product
   price: Price
   session: SessionRecord
-  payment_intent: PaymentIntent
-  subscription: Subscription
   event: Event
   webhook_endpoint: WebhookEndpoint
   kept_answer: KeptAnswer
@@ -94,3 +76,20 @@ const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** As the provider's ids look: what it is, and letters that nobody can guess. */
 export const newId = (prefix: string, length = 24): string =>
   prefix + Array.from(randomBytes(length), (byte) => letters[byte % letters.length]).join('')
+
+/** What the sandbox does later. */
+export const eventKind = 'sandbox.event'
+export const settleKind = 'sandbox.settle'
+
+/** To tell of an event. */
+export interface EventWork {
+  integrationId: string
+  eventId: string
+}
+
+/** To let a payment that takes its time come in, or fail. */
+export interface SettleWork {
+  integrationId: string
+  sessionId: string
+  succeeds: boolean
+}

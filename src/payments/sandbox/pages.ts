@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isEmailAddress } from '../../content/email.ts'
 import { notFound } from '../../errors.ts'
+import { idPattern } from '../../ids.ts'
 import type { GroupStore } from '../../store/groups.ts'
 import { findPlacedIntegration } from '../../store/integrations.ts'
 import { readBooks, writeBooks } from './books.ts'
@@ -16,12 +17,18 @@ interface Place {
 }
 
 const longestText = 200
+const sessionPattern = /^cs_test_[0-9A-Za-z]{1,100}$/
 
 const noSuchPage = () => notFound('There is no such checkout.')
 
 /** The pages on which customers pay in the sandbox. They exist for accounts of the sandbox only. */
-export function registerCheckoutPages(app: FastifyInstance, { store, clock }: SandboxDeps): void {
+export function registerCheckoutPages(
+  app: FastifyInstance,
+  { store, clock }: SandboxDeps,
+  limit: (request: FastifyRequest, reply: FastifyReply) => void,
+): void {
   async function find(place: Place): Promise<{ group: GroupStore; record: SessionRecord }> {
+    if (!idPattern.test(place.integrationId) || !sessionPattern.test(place.sessionId)) throw noSuchPage()
     const found = await findPlacedIntegration(store, place.integrationId)
     if (!found?.integration.sandbox) throw noSuchPage()
     const books = readBooks(found.group, place.integrationId, clock())
@@ -37,6 +44,7 @@ export function registerCheckoutPages(app: FastifyInstance, { store, clock }: Sa
       (_request: FastifyRequest, body: string | Buffer, done: (error: null, typed: Typed) => void) =>
         done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     )
+    scope.addHook('onRequest', async (request, reply) => limit(request, reply))
     const options = { schema: { hide: true } }
     const path = checkoutPath(':integrationId', ':sessionId')
 

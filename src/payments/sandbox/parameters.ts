@@ -2,31 +2,51 @@ import type Stripe from 'stripe'
 import type { Form, FormValue } from './form.ts'
 import type { Sent } from './objects.ts'
 import derived from './parameters.json' with { type: 'json' }
-import { Refusal, refuse } from './refusal.ts'
-import type { Schema } from './schema.ts'
+import type { played } from './played.ts'
+import { notInSandbox, Refusal, refuse } from './refusal.ts'
 
-/** The types from which the schemas were derived: what was held against a schema is of its type. */
-export interface ParameterTypes {
+/**
+ * The part of JSON schema in which the SDK's parameters are described; see `scripts/derive-stripe-parameters.ts`.
+ * `{}` is a parameter that exists, and is not played.
+ */
+export type Schema =
+  | { type?: never }
+  | { const: '' }
+  | { anyOf: Schema[] }
+  | { type: 'string'; enum?: string[]; format?: 'decimal' }
+  | { type: 'boolean' | 'integer' }
+  | { type: 'array'; items: Schema }
+  | { type: 'object'; properties: Record<string, Schema>; required?: string[]; additionalProperties: false }
+  | { type: 'object'; additionalProperties: Schema }
+
+/** The types from which the schemas were derived. */
+interface SdkTypes {
   AccountRetrieveParams: Stripe.AccountRetrieveParams
   ProductListParams: Stripe.ProductListParams
   ProductRetrieveParams: Stripe.ProductRetrieveParams
-  ProductCreateParams: Sent<Stripe.ProductCreateParams>
-  ProductUpdateParams: Sent<Stripe.ProductUpdateParams>
+  ProductCreateParams: Stripe.ProductCreateParams
+  ProductUpdateParams: Stripe.ProductUpdateParams
   ProductDeleteParams: Stripe.ProductDeleteParams
   PriceListParams: Stripe.PriceListParams
   PriceRetrieveParams: Stripe.PriceRetrieveParams
-  PriceCreateParams: Sent<Stripe.PriceCreateParams>
-  PriceUpdateParams: Sent<Stripe.PriceUpdateParams>
+  PriceCreateParams: Stripe.PriceCreateParams
+  PriceUpdateParams: Stripe.PriceUpdateParams
   SessionListParams: Stripe.Checkout.SessionListParams
   SessionRetrieveParams: Stripe.Checkout.SessionRetrieveParams
-  SessionCreateParams: Sent<Stripe.Checkout.SessionCreateParams>
-  SessionExpireParams: Stripe.Checkout.SessionExpireParams
+  SessionCreateParams: Stripe.Checkout.SessionCreateParams
   SessionListLineItemsParams: Stripe.Checkout.SessionListLineItemsParams
   EventListParams: Stripe.EventListParams
-  EventRetrieveParams: Stripe.EventRetrieveParams
-  WebhookEndpointListParams: Stripe.WebhookEndpointListParams
   WebhookEndpointCreateParams: Stripe.WebhookEndpointCreateParams
   WebhookEndpointDeleteParams: Stripe.WebhookEndpointDeleteParams
+}
+
+type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path
+
+/** What was held against a schema is of its type, and has only what is played. */
+export type ParameterTypes = {
+  [Call in keyof SdkTypes]: Sent<
+    Pick<SdkTypes[Call], Extract<keyof SdkTypes[Call], FirstName<(typeof played)[Call][number]>>>
+  >
 }
 
 const schemas = derived as Record<keyof ParameterTypes, Schema> // its own script wrote it
@@ -39,6 +59,7 @@ export function readParameters<Name extends keyof ParameterTypes>(name: Name, fo
 function read(schema: Schema, value: FormValue, at: string): unknown {
   if ('const' in schema) return value === '' ? null : reject(at, value)
   if ('anyOf' in schema) return readAny(schema.anyOf, value, at)
+  if (schema.type === undefined) throw notInSandbox(at)
   if (schema.type === 'object') return readObject(schema, value, at)
   if (schema.type === 'array') return readArray(schema.items, value, at)
   if (typeof value !== 'string') throw refuse(at, `Invalid ${schema.type}`)
@@ -48,8 +69,6 @@ function read(schema: Schema, value: FormValue, at: string): unknown {
       return value === 'true' || (value === 'false' ? false : reject(at, value, 'boolean'))
     case 'integer':
       return /^-?\d{1,15}$/.test(value) ? Number(value) : reject(at, value, 'integer', 'parameter_invalid_integer')
-    case 'number':
-      return isDecimal(value) ? Number(value) : reject(at, value, 'decimal')
     case 'string':
       if (schema.format === 'decimal' && !isDecimal(value)) reject(at, value, 'decimal')
       if (schema.enum && !schema.enum.includes(value))

@@ -20,7 +20,7 @@ export function createSandbox(deps: SandboxDeps): Sandbox {
       listening ??= listen()
       return (await listening).url
     },
-    registerPages: (app) => registerCheckoutPages(app, deps),
+    registerPages: (app, limit) => registerCheckoutPages(app, deps, limit),
     handlers: sandboxHandlers(deps),
     async close() {
       const server = await listening

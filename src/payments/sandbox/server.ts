@@ -25,13 +25,8 @@ export interface SandboxDeps {
   onError?(error: unknown): void
 }
 
-/** As a key is sent: `Bearer <key>`, or as the user's name of `Basic`. */
-function keyIn({ authorization = '' }: FastifyRequest['headers']): string {
-  const [scheme = '', value = ''] = authorization.split(' ')
-  if (scheme.toLowerCase() === 'bearer') return value
-  if (scheme.toLowerCase() !== 'basic') return ''
-  return Buffer.from(value, 'base64').toString().split(':')[0] ?? ''
-}
+const keyIn = ({ authorization = '' }: FastifyRequest['headers']): string =>
+  /^bearer (\S+)$/i.exec(authorization)?.[1] ?? ''
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?')[0] ?? ''
 

@@ -1,5 +1,5 @@
-import { type Books, type OpenBooks, secondsOf } from './books.ts'
-import { changeMetadata } from './metadata.ts'
+import { type OpenBooks, secondsOf } from './books.ts'
+import { checkUrl } from './checks.ts'
 import { newId, type WebhookEndpoint } from './objects.ts'
 import type { ParameterTypes } from './parameters.ts'
 import { noSuch, Refusal, refuse } from './refusal.ts'
@@ -11,10 +11,9 @@ export async function createWebhookEndpoint(
   given: ParameterTypes['WebhookEndpointCreateParams'],
 ): Promise<WebhookEndpoint> {
   const { url, enabled_events: events } = given
-  if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
-    throw refuse('url', 'Invalid URL: it must be absolute and begin with http: or https:.', 'url_invalid')
+  checkUrl('url', url)
   if (events.length === 0) throw refuse('enabled_events', 'Name at least one event.', 'parameter_invalid_empty')
-  const { items } = await books.page('webhook_endpoint', { limit: mostEndpoints }, () => true)
+  const { items } = await books.page('webhook_endpoint', { limit: mostEndpoints })
   if (items.length === mostEndpoints)
     throw new Refusal(400, `You have reached the maximum of ${mostEndpoints} webhook endpoints.`)
   const endpoint: WebhookEndpoint = {
@@ -26,16 +25,13 @@ export async function createWebhookEndpoint(
     description: given.description || null,
     enabled_events: events,
     livemode: false,
-    metadata: changeMetadata({}, given.metadata),
+    metadata: {},
     status: 'enabled',
     url,
   }
   await books.put('webhook_endpoint', endpoint.id, endpoint)
   return endpoint
 }
-
-export const listWebhookEndpoints = (books: Books, query: ParameterTypes['WebhookEndpointListParams']) =>
-  books.page('webhook_endpoint', query, () => true)
 
 export async function deleteWebhookEndpoint(books: OpenBooks, id: string) {
   if (!(await books.find('webhook_endpoint', id))) throw noSuch('webhook endpoint', id)

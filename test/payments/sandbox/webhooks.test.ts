@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, it } from 'node:test'
 import Stripe from 'stripe'
+import { makeId } from '../../../src/ids.ts'
 import { createWorker } from '../../../src/jobs/worker.ts'
 import { secretKeyOf } from '../../../src/payments/sandbox/keys.ts'
 import { createSandbox } from '../../../src/payments/sandbox/sandbox.ts'
-import { newIntegrationId, noteIntegrationPlace } from '../../../src/store/integrations.ts'
+import { noteIntegrationPlace } from '../../../src/store/integrations.ts'
 import { createHarness, type Harness, onBothEngines } from '../../helpers/harness.ts'
 
 interface Heard {
@@ -46,7 +47,7 @@ onBothEngines('webhooks of the sandbox', (engine) => {
     const sandbox = createSandbox({ store, clock, signingKey, baseUrl: () => baseUrl })
     const worker = createWorker({ store, handlers: sandbox.handlers, clock, logger, workers: 0 })
     const { group } = await house.newGroup()
-    const id = newIntegrationId()
+    const id = makeId()
     await noteIntegrationPlace(store, id, group.id)
     const { hostname, port } = new URL(await sandbox.url())
     const options = { host: hostname, port, protocol: 'http', telemetry: false } as const

@@ -1,5 +1,16 @@
 import { refuse } from './refusal.ts'
 
+const longestUrl = 5000
+
+/** An address of the web. The provider puts the id of a session where it finds this mark. */
+export function checkUrl(param: string, url: string): void {
+  const parsed = URL.parse(url.replaceAll(sessionMark, 'id'))
+  if (url.length > longestUrl || !parsed || !['http:', 'https:'].includes(parsed.protocol))
+    throw refuse(param, 'Not a valid URL', 'url_invalid')
+}
+
+export const sessionMark = '{CHECKOUT_SESSION_ID}'
+
 const mostKeys = 50
 const longestKey = 40
 const longestValue = 500

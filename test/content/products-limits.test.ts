@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { keptPrices, keptProducts, objectKeyOf, pictureOf } from '../../src/content/catalogue.ts'
+import type { Member } from '../../src/content/product-offers.ts'
+import { projectProduct } from '../../src/content/products.ts'
+import { fakePrice, fakeProduct } from '../helpers/fake-provider.ts'
+
+const project = (members: readonly Member[]) => projectProduct(members, new Map())
+
+const numbered = (number: number): string => String(number).padStart(5, '0')
+
+/** Variants of one product, each with metadata that no other has. */
+const variants = (count: number, keysOfEach = 0): Member[] =>
+  Array.from({ length: count }, (_, number) => {
+    const id = `p${numbered(number)}`
+    const own = Object.fromEntries(Array.from({ length: keysOfEach }, (_, key) => [`m${number}_${key}`, 'x']))
+    const metadata = { variant_of: 'k', variant: `v${number}`, ...own }
+    return { product: fakeProduct({ id, metadata }), prices: [fakePrice(id, 1, {})] }
+  })
+
+const priced = (count: number, nickname: (number: number) => string, defaultPriceId: string | null = null): Member => ({
+  product: fakeProduct({ id: 'p', defaultPriceId }),
+  prices: Array.from({ length: count }, (_, number) =>
+    fakePrice('p', number, { id: `price_${numbered(number)}`, nickname: nickname(number) }),
+  ),
+})
+
+/** The shortest of some attempts: what else the machine does makes them longer only. */
+function shortestMs(work: () => unknown): number {
+  const attempts = Array.from({ length: 5 }, () => {
+    const beganMs = performance.now()
+    work()
+    return performance.now() - beganMs
+  })
+  return Math.min(...attempts)
+}
+
+/** Twice as much of something that is compared with each other would take four times as long. */
+function assertNotQuadratic(workOf: (size: number) => () => unknown, size: number): void {
+  workOf(size)() // so that both are measured warm
+  const [single, double] = [shortestMs(workOf(size)), shortestMs(workOf(size * 2))]
+  assert.ok(double < single * 3 + 5, `${single} ms, and ${double} ms for twice as much`)
+}
+
+describe('a product made of very much', () => {
+  it('does not take longer than it has parts', () => {
+    const ofSize = (size: number) => {
+      const members = variants(size, 48)
+      return () => project(members)
+    }
+    assertNotQuadratic(ofSize, 500)
+  })
+
+  it('does not take longer than it has prices that are left out', () => {
+    const ofSize = (size: number) => {
+      const members = [priced(size, () => 'same')]
+      return () => project(members)
+    }
+    assertNotQuadratic(ofSize, 4000)
+  })
+
+  it('has the first 1,000 variants by their ids, in whichever order they come, and it is said', () => {
+    const members = variants(1001)
+    const { value, problems } = project(members.toReversed())
+    assert.equal(Object.keys(Object(value?.price)).length, 1000)
+    assert.equal(Object(value?.default_price).v1000, undefined)
+    assert.deepEqual(problems, ['More than 1000 products are variants of "k": those beyond are left out.'])
+    assert.deepEqual(project(members.slice(0, 1000)).problems, [])
+  })
+
+  it('has the first 1,000 of its prices and its default price, and it is said', () => {
+    const { value, problems } = project([priced(2000, (number) => `n${number}`, 'price_01999')])
+    const sold = Object.values(Object(value?.default_price))
+    assert.deepEqual([sold.length, sold.at(0), sold.at(-1)], [1000, 'price_00000', 'price_01999'])
+    assert.deepEqual(problems, ['The product p has more than 1000 prices: those beyond are left out.'])
+  })
+
+  it('is sold at the default price of a variant, however many other prices the variant has', () => {
+    const [first, second] = variants(2)
+    assert.ok(first && second)
+    const prices = Array.from({ length: 150 }, (_, number) => fakePrice(first.product.id, 1000 + number, {}))
+    const defaultPriceId = prices.at(-1)?.id ?? null
+    const { value, problems } = project([{ product: { ...first.product, defaultPriceId }, prices }, second])
+    assert.equal(Object(value?.default_price).v0, defaultPriceId)
+    assert.equal(problems[0], 'The product p00000 has more than 100 prices: those beyond are left out.')
+  })
+
+  it('has at most 100 fields of metadata, and it is said once', () => {
+    const { value, problems } = project(variants(10, 48))
+    assert.equal(Object.keys(Object(value)).filter((name) => name.startsWith('m')).length, 100)
+    assert.deepEqual(problems, ['Metadata is left out: a product has at most 100 fields of it.'])
+  })
+
+  it('tells the first 50 problems, each once, and how many more there are', () => {
+    const { problems } = project([priced(200, () => 'same')])
+    assert.equal(problems.length, 51)
+    assert.equal(new Set(problems).size, 51)
+    assert.equal(problems.at(-1), '149 more things could not be taken over.')
+  })
+})
+
+describe('texts that cannot be stored', () => {
+  const spoilt = ['a\0b', '\ud800'] as const
+
+  for (const text of spoilt) {
+    const shown = JSON.stringify(text)
+
+    it(`make a product one of its own, not a variant of ${shown}, and it is said`, () => {
+      const product = fakeProduct({ id: 'p', metadata: { variant_of: text } })
+      assert.equal(objectKeyOf(product), 'p')
+      const { value, problems } = project([{ product, prices: [fakePrice('p', 1, {})] }])
+      assert.equal(value?.name, 'Product p')
+      assert.match(problems.join('\n'), /^metadata "variant_of" of the product p is left out/)
+    })
+
+    it(`are left out of a product with ${shown} everywhere, or replaced in its name, and it is said`, () => {
+      const metadata = { colour: text, productType: text, size: 'L', [`x${text}`]: 'x' }
+      const product = { id: 'p', name: `n${text}`, description: text, images: [text, 'https://x/1'], metadata }
+      const { value, problems, imageUrls } = project([
+        { product: fakeProduct(product), prices: [fakePrice('p', 1, { nickname: text, lookupKey: text })] },
+      ])
+      const expected = { price: '10.00', default_price: 'price_p_1', currency: 'eur', size: 'L' }
+      assert.deepEqual(value, { name: `n${text.replace(/\0|\ud800/, '\ufffd')}`, ...expected })
+      assert.deepEqual(imageUrls, ['https://x/1'])
+      const all = problems.join('\n')
+      for (const what of [/The name .* are replaced/, /The description/, /A picture/, /"colour"/, /"productType"/])
+        assert.match(all, what)
+    })
+
+    it(`are no ids: what has ${shown} there is left out, and it is said`, () => {
+      const good = fakeProduct({ id: 'good', defaultPriceId: text })
+      const products = keptProducts([fakeProduct({ id: text }), good])
+      assert.deepEqual(products.items, [{ ...good, defaultPriceId: null }])
+      assert.match(products.problems.join(), /^The product .* is left out: it has an id that we cannot keep/)
+      const price = fakePrice('good', 1, {})
+      const prices = keptPrices([price, fakePrice(text, 2, { id: 'x' }), fakePrice('good', 3, { id: text })])
+      assert.deepEqual(prices.items, [price])
+      assert.equal(prices.problems.length, 2)
+    })
+  }
+
+  it('are also ids that are empty, or too long for an index', () => {
+    const ids = ['', 'x'.repeat(256), 'x'.repeat(255)]
+    const { items } = keptProducts(ids.map((id) => fakeProduct({ id })))
+    assert.deepEqual(items.map(({ id }) => id.length), [255]) // biome-ignore format: short
+  })
+
+  it('make a product one of its own where what it is a variant of has more than 200 characters', () => {
+    const product = fakeProduct({ id: 'p', metadata: { variant_of: 'x'.repeat(201) } })
+    assert.equal(objectKeyOf(product), 'p')
+    assert.match(project([{ product, prices: [fakePrice('p', 1, {})] }]).problems.join(), /variant_of is too long/)
+    const longest = 'x'.repeat(200)
+    assert.equal(objectKeyOf({ id: 'p', metadata: { variant_of: longest } }), longest)
+  })
+
+  it('are no addresses of pictures', () => {
+    assert.equal(pictureOf({ images: ['https://x/\0'] }), undefined)
+  })
+})
