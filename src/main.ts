@@ -25,7 +25,14 @@ function explain(error: unknown): string {
   return error.stack ?? error.message
 }
 
+/** Who reads our output may have seen enough, as `head` does. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+}
+
 async function main(): Promise<void> {
+  process.stdout.on('error', endWithReader)
   const config = readConfig(process.env)
   const logger = createLogger(config)
   let opened: Promise<Store> | undefined

@@ -88,7 +88,10 @@ export interface ProductFields {
   /** The payment provider's price id: what a checkout session is made from. */
   default_price: Variants<string>
   productType?: string
-  currency?: string
+  /** ISO code in lower case. A map only where variants are sold in different currencies. */
+  currency?: Variants<string>
+  /** Of what recurs: how often it is paid, such as `month` or `3 months`. */
+  interval?: Variants<string>
   [field: string]: unknown
 }
 

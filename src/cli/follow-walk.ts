@@ -4,10 +4,10 @@ import { createWorker } from '../jobs/worker.ts'
 import { showIntegration } from '../manage/integration-shapes.ts'
 import type { ManageDeps, Verb } from '../manage/verb.ts'
 import { catalogueHandlers } from '../payments/catalogue-handlers.ts'
-import { type SyncWork, syncKind } from '../payments/jobs.ts'
-import { findGroupById, type GroupStore, openContentOf } from '../store/groups.ts'
+import { findSyncJob } from '../payments/jobs.ts'
+import { findGroupById, openContentOf } from '../store/groups.ts'
 import { findIntegrationById, type Integration } from '../store/integrations.ts'
-import { findPendingJobs, type Job } from '../store/jobs.ts'
+import type { Job } from '../store/jobs.ts'
 import type { Progress } from '../transfer/progress.ts'
 import type { CommandContext, CommandInput } from './command.ts'
 import { withProgress } from './progress.ts'
@@ -19,11 +19,6 @@ const waitForServerMs = 3000
 /** After these the provider's whole catalogue is looked through. */
 export const walksCatalogue = ({ name }: Verb): boolean =>
   ['integration connect', 'integration sandbox', 'integration sync'].includes(name)
-
-const findSync = async (content: GroupStore, integrationId: string): Promise<Job | undefined> =>
-  (await findPendingJobs(content, syncKind)).find(
-    ({ payload }) => (payload as SyncWork).integrationId === integrationId,
-  )
 
 /** How much there is to look through is known from the last time only. */
 function progressOf({ walk, lastSync }: Integration): Progress {
@@ -49,7 +44,7 @@ export async function followWalk(
   try {
     return await withProgress(!options.json, async (onProgress) => {
       for (;;) {
-        const job = await findSync(content, _id)
+        const job = await findSyncJob(content, _id)
         const integration = await findIntegrationById(content, _id)
         if (!integration) return begun
         onProgress(progressOf(integration))

@@ -1,4 +1,5 @@
 import { hasMasterKey } from '../master-key.ts'
+import { findSyncJob } from '../payments/jobs.ts'
 import { createPayments, type Payments, secretKeyField, webhookSecretField } from '../payments/payments.ts'
 import { ProviderFailure } from '../payments/provider.ts'
 import { type Integration, listIntegrations } from '../store/integrations.ts'
@@ -86,6 +87,20 @@ async function findSilence(account: Account): Promise<Finding[]> {
   ]
 }
 
+async function findStopped(account: Account): Promise<Finding[]> {
+  const { content, integration, name } = account
+  const problem = (await findSyncJob(content, integration.id))?.problem
+  if (!problem) return []
+  return [
+    {
+      level: 'attention',
+      what: `The catalogue of ${name} could not be looked through: ${problem}`,
+      advice: 'It is tried again by itself. When the reason is gone, try at once:',
+      commands: [`npx sluice integration sync ${placeOf(account)}`],
+    },
+  ]
+}
+
 function findDelay(ctx: DoctorContext, account: Account): Finding[] {
   const { integration, name } = account
   const limitMs = ctx.config.catalogueSyncHours * hourMs * patience
@@ -136,7 +151,11 @@ export const paymentsCheck: Check = {
     try {
       const findings: Finding[] = []
       for (const account of accounts) {
-        findings.push(...(await findRefusal(payments, account)), ...(await findSilence(account)))
+        findings.push(
+          ...(await findRefusal(payments, account)),
+          ...(await findSilence(account)),
+          ...(await findStopped(account)),
+        )
         findings.push(...findDelay(ctx, account), ...findLeftOut(account))
       }
       return findings

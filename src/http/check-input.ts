@@ -69,7 +69,7 @@ function describe(problem: Problem, known: readonly string[]): string | undefine
     case 'maximum':
       return `${what} must be at most ${params.limit}`
     case 'minItems':
-      return `${what} must have at least ${params.limit} entries`
+      return params.limit === 1 ? `${what} must not be empty` : `${what} must have at least ${params.limit} entries`
     case 'maxItems':
       return `${what} must have at most ${params.limit} entries`
     case 'uniqueItems':

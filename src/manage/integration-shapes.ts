@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { toIso } from '../content/moments.ts'
+import { findSyncJob } from '../payments/jobs.ts'
 import { webhookSecretField } from '../payments/payments.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findingsOf, type Integration } from '../store/integrations.ts'
@@ -37,6 +38,9 @@ export const integrationShape = Type.Object({
       { description: 'Of the comparison with the provider’s whole catalogue that is under way.' },
     ),
   ),
+  problem: orNull(
+    Type.String({ description: 'Why the comparison that is under way has stopped; it goes on by itself.' }),
+  ),
   lastSync: orNull(
     Type.Object({ startedAt: moment, finishedAt: moment, ...found }, { description: 'What the latest one found.' }),
   ),
@@ -51,6 +55,7 @@ export async function showIntegration(
 ): Promise<Static<typeof integrationShape>> {
   const { id, type, accountHandle, status, sandbox, live, walk, lastSync } = integration
   const isTold = (await secretFields(group, id)).includes(webhookSecretField)
+  const sync = await findSyncJob(group, id)
   return {
     _id: id,
     type,
@@ -63,6 +68,7 @@ export async function showIntegration(
     lastEventAt: isoOrNull(integration.lastEventMs),
     syncedAt: isoOrNull(integration.syncedMs),
     progress: walk ? { phase: walk.phase, startedAt: toIso(walk.startedMs), ...findingsOf(walk) } : null,
+    problem: sync?.problem ?? null,
     lastSync: lastSync
       ? { startedAt: toIso(lastSync.startedMs), finishedAt: toIso(lastSync.finishedMs), ...findingsOf(lastSync) }
       : null,

@@ -19,14 +19,15 @@ import { defineGroupVerb, type GroupContext } from './verb.ts'
 
 const integrationId = id('The account’s _id here.')
 const type = Type.Enum([...providerTypes], { description: 'The provider.' })
-const accountHandle = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 200,
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-    description: 'What this account is called where a group has several: letters, digits, . _ -. Default: main.',
-  }),
-)
+const accountHandle = (fallback: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+      description: `What this account is called where a group has several: letters, digits, . _ -. Default: ${fallback}.`,
+    }),
+  )
 const secretKey = secret(
   'The provider’s secret key, or a restricted one that may read products, prices, payment intents, subscriptions and the account, and write checkout sessions and webhook endpoints.',
   'STRIPE_SECRET_KEY',
@@ -45,7 +46,7 @@ export const integrationVerbs = [
       'The key is tried before it is kept, is kept sealed, and is never shown again. The catalogue comes in afterwards. Where PUBLIC_URL is an https address, the provider is told to call us when something changes.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/integrations',
-    input: { type, accountHandle, secretKey },
+    input: { type, accountHandle: accountHandle('main'), secretKey },
     args: ['type'],
     answer: integrationShape,
     async run({ ctx, input }) {
@@ -61,7 +62,7 @@ export const integrationVerbs = [
       'It behaves like the provider, has a few products to try things with, and a checkout page of its own, on which no money moves.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/integrations/sandbox',
-    input: { type, accountHandle },
+    input: { type, accountHandle: accountHandle('sandbox') },
     args: ['type'],
     answer: integrationShape,
     async run({ ctx, input }) {
@@ -79,7 +80,7 @@ export const integrationVerbs = [
     route: 'GET /manage/groups/:groupId/integrations',
     input: {},
     answer: listOf(integrationShape),
-    columns: ['_id', 'type', 'accountHandle', 'status', 'live', 'webhook', 'syncedAt'],
+    columns: ['_id', 'type', 'accountHandle', 'status', 'sandbox', 'live', 'webhook', 'syncedAt'],
     async run({ ctx }) {
       const integrations = await listIntegrations(ctx.content)
       return wholeList(await Promise.all(integrations.map((one) => showIntegration(ctx.content, one))))

@@ -59,14 +59,21 @@ export const orderVerbs = [
     route: 'GET /manage/groups/:groupId/orders',
     input: {
       status: Type.Optional(Type.Enum([...orderStatuses], { description: 'Only orders in this state.' })),
+      sessionId: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: 'Only the order of this checkout: the session_id that the customer comes back with.',
+        }),
+      ),
       limit: limitParameter,
       skip: skipParameter,
     },
     answer: listOf(orderShape),
     columns: ['_id', 'createdAt', 'status', 'live', 'total', 'currency', 'email', 'lines'],
     async run({ ctx, input }) {
-      const { status, limit = 100, skip = 0 } = input
-      const { orders, totalCount } = await listOrders(ctx.content, { status, limit, skip })
+      const { status, sessionId, limit = 100, skip = 0 } = input
+      const { orders, totalCount } = await listOrders(ctx.content, { status, sessionId, limit, skip })
       return { items: orders.map(showOrder), totalCount }
     },
   }),

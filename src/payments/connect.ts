@@ -58,7 +58,7 @@ async function verify(provider: Provider): Promise<ProviderAccount> {
   }
 }
 
-const mostAccounts = 20
+const mostAccounts = 100
 
 /** Two accounts that are one would show every product twice; two of one handle could not be told apart. */
 async function refuseTwice(group: GroupStore, { type, accountHandle }: NewAccount, accountId: string): Promise<void> {

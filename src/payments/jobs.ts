@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { NewJob } from '../store/jobs.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { findPendingJobs, type Job, type NewJob } from '../store/jobs.ts'
 
 /** Work that payment integrations ask for. The same work is not asked for twice while it waits. */
 
@@ -33,6 +34,10 @@ export const syncJob = (integrationId: string): NewJob => ({
   payload: { integrationId } satisfies SyncWork,
   topic: integrationId,
 })
+
+/** The walk that is to begin or to go on, of one account. */
+export const findSyncJob = async (group: GroupStore, integrationId: string): Promise<Job | undefined> =>
+  (await findPendingJobs(group, syncKind)).find(({ payload }) => (payload as SyncWork).integrationId === integrationId)
 
 /** Asks the provider what a product is like now. */
 export const refreshJob = (integrationId: string, productId: string): NewJob => ({

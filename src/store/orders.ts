@@ -84,6 +84,7 @@ export async function recordOrder(writer: ContentWriter, order: NewOrder): Promi
 }
 
 export interface OrderQuery {
+  sessionId?: string | undefined
   status?: OrderStatus | undefined
   limit: number
   skip: number
@@ -92,11 +93,15 @@ export interface OrderQuery {
 /** Newest first. */
 export async function listOrders(
   { groupId, database }: GroupStore,
-  { status, limit, skip }: OrderQuery,
+  { sessionId, status, limit, skip }: OrderQuery,
 ): Promise<{ orders: Order[]; totalCount: number }> {
-  const matching = database.read
-    .selectFrom('orders')
-    .where((eb) => eb.and({ group_id: groupId, ...(status !== undefined && { status }) }))
+  const matching = database.read.selectFrom('orders').where((eb) =>
+    eb.and({
+      group_id: groupId,
+      ...(status !== undefined && { status }),
+      ...(sessionId !== undefined && { session_id: sessionId }),
+    }),
+  )
   const { total } = await matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await matching
     .selectAll()

@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
+import { showIntegration } from '../../src/manage/integration-shapes.ts'
 import { connectAccount, keepWebhookSecret } from '../../src/payments/connect.ts'
+import { syncJob } from '../../src/payments/jobs.ts'
 import { webhookSecretField } from '../../src/payments/payments.ts'
 import { noteSync, updateIntegration } from '../../src/store/integrations.ts'
+import { insertJob } from '../../src/store/jobs.ts'
 import { deleteSecrets } from '../../src/store/secrets.ts'
 import { authoring, write } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
@@ -46,6 +49,23 @@ onBothEngines('the doctor looks at payments', (engine) => {
       what: /^The provider of the stripe account "main" of Shop does not answer: /,
       advice: /nobody can check out/,
     })
+  })
+
+  it('finds a catalogue that could not be looked through, with the reason, which the account shows too', async () => {
+    const { examine, service, clock, content, integration, place } = await connected(engine)
+    await write(content, clock.now, async (writer) => {
+      const id = await insertJob(writer, syncJob(integration.id))
+      await writer.db.updateTable('jobs').set({ attempts: 1, problem: 'No right to read prices.' }).where('id', '=', id).execute() // biome-ignore format: short
+    })
+    assertOnly(await examine(), {
+      check: 'Payments',
+      level: 'attention',
+      what: /^The catalogue of the stripe account "main" of Shop could not be looked through: No right to read prices\.$/,
+      commands: [`npx sluice integration sync ${place}`],
+    })
+    assert.equal((await showIntegration(content, integration)).problem, 'No right to read prices.')
+    await service.worker.runDue()
+    assertSound(await examine())
   })
 
   it('finds a key that the provider no longer takes, and says how to give another', async () => {

@@ -19,7 +19,7 @@ onBothEngines('orders in the management API', (engine) => {
     return { ...created, group, path: `/manage/groups/${group.groupId}/orders` }
   }
 
-  it('are listed newest first, by pages and by status, each with the total', async () => {
+  it('are listed newest first, by pages, by status and by session, each with the total', async () => {
     const { ask, path } = await withOrders()
     const sessions = async (query: string) => {
       const { items, totalCount } = await ask('GET', path + query)
@@ -29,6 +29,8 @@ onBothEngines('orders in the management API', (engine) => {
     assert.deepEqual(await sessions('?limit=2&skip=1'), ['cs_2 cs_1', 4])
     assert.deepEqual(await sessions('?status=paid'), ['cs_2 cs_0', 2])
     assert.deepEqual(await sessions('?skip=9'), ['', 4])
+    assert.deepEqual(await sessions('?sessionId=cs_1'), ['cs_1', 1])
+    assert.deepEqual(await sessions('?sessionId=cs_9'), ['', 0])
   })
 
   it('refuse a status, limit or skip that cannot be', async () => {
