@@ -36,7 +36,6 @@ describe('failures of Stripe', () => {
     ['an unknown price', 400, { code: 'resource_missing', param: 'line_items[0][price]' }, 'unknown'],
     ['an unknown address', 404, { code: 'resource_missing', param: 'id' }, 'unknown'],
     ['a price that is not in use', 400, { param: 'line_items[0][price]' }, 'invalid'],
-    ['an idempotency key of another request', 400, { type: 'idempotency_error' }, 'invalid'],
     ['a payment that is refused', 402, { type: 'card_error' }, 'invalid'],
     ['a key that is not accepted', 401, {}, 'refused'],
     ['a key that may not do this', 403, {}, 'refused'],
@@ -52,6 +51,11 @@ describe('failures of Stripe', () => {
       assert.equal(failure.parameter, 'param' in error ? error.param : undefined)
     })
   }
+
+  it('takes the blame for an idempotency key that Stripe knows from another request', async (t) => {
+    const failure = await failWith(t, (response) => sendError(response, 400, { type: 'idempotency_error' }))
+    assert.deepEqual([failure.kind, failure.parameter], ['invalid', 'idempotency_key'])
+  })
 
   it('passes on what Stripe says of a request', async (t) => {
     const missing = { code: 'resource_missing', message: "No such price: 'price_1'" }
