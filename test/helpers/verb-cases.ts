@@ -125,8 +125,8 @@ async function newSandbox({ created, group, fresh }: Scene): Promise<string> {
   return (await created.ask('POST', `/manage/groups/${group.groupId}/integrations/sandbox`, account))._id
 }
 
-async function newOrder({ created, group, fresh }: Scene): Promise<string> {
-  const sessionId = fresh()
+async function newOrder({ created, group, fresh }: Scene): Promise<{ orderId: string; sessionId: string }> {
+  const sessionId = makeId()
   const line = { description: fresh(), priceId: 'price_1', productId: 'prod_1', quantity: 2, amount: '9.00' }
   const order: NewOrder = {
     type: 'stripe',
@@ -148,8 +148,8 @@ async function newOrder({ created, group, fresh }: Scene): Promise<string> {
     createdMs: created.clock.now,
   }
   await write(group.store, created.clock.now, (writer) => recordOrder(writer, order))
-  const { orders } = await listOrders(group.store, { limit: 100, skip: 0 })
-  return orders.find((one) => one.sessionId === sessionId)?.id ?? ''
+  const { orders } = await listOrders(group.store, { sessionId, limit: 1, skip: 0 })
+  return { orderId: orders[0]?.id ?? '', sessionId }
 }
 
 const onAccount = async (scene: Scene) => ({ integrationId: (await newAccount(scene)).integrationId })
@@ -301,8 +301,8 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     publishDate: null,
     archived: true,
   }),
-  'order list': () => ({ status: 'paid', limit: 50 }),
-  'order show': async (scene) => ({ orderId: await newOrder(scene) }),
+  'order list': async (scene) => ({ sessionId: (await newOrder(scene)).sessionId, status: 'paid', limit: 50 }),
+  'order show': async (scene) => ({ orderId: (await newOrder(scene)).orderId }),
   'submission list': ({ posts }) => ({ collectionId: posts.id, review: 'pending' }),
   'submission approve': async (scene) => ({ objectId: await newSubmission(scene) }),
   'submission reject': async (scene) => ({ objectId: await newSubmission(scene) }),
