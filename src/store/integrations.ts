@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
 import type { ContentWriter } from './changes.ts'
+import type { IntegrationRow } from './commerce-tables.ts'
 import { findGroupById, type Group, type GroupStore, openContentOf } from './groups.ts'
 import type { Store } from './open.ts'
 import { deleteSecrets } from './secrets.ts'
-import type { IntegrationRow } from './tables.ts'
 
 /** What a walk through the provider's catalogue has found. */
 export interface WalkFindings {

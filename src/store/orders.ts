@@ -2,9 +2,9 @@ import type { Selectable } from 'kysely'
 import { nextStatus, type OrderStatus, type Purchase } from '../content/orders.ts'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
+import type { OrderRow } from './commerce-tables.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
-import type { OrderRow } from './tables.ts'
 
 /** Which account a session belongs to. The account may be disconnected; its orders stay. */
 export interface OrderPlace {
