@@ -57,6 +57,16 @@ const parts: Record<string, Part> = {
     files: ['test/payments/import.test.ts', 'test/payments/shuffle.test.ts'],
     env: { CATALOGUE_PRODUCTS: '2000', CATALOGUE_CHANGES: '5000', IMPORT_KILLS: '3' },
   },
+  submissions: {
+    about: '50 kill -9 of a server, each after 2,000 more submissions and e-mails were acknowledged, on each engine',
+    files: ['test/e2e/submission-kills.test.ts'],
+    env: { SUBMISSION_KILLS: '50', SUBMISSIONS_PER_ROUND: '2000' },
+  },
+  mail: {
+    about: '10,000 e-mails at a mail server that refuses, hangs, breaks connections and restarts, on each engine',
+    files: ['test/mail/faults.test.ts'],
+    env: { MAIL_MESSAGES: '10000' },
+  },
 }
 
 const wanted = process.argv.slice(2)

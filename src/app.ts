@@ -166,6 +166,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
     registerTenantRoutes(app, deps)
     registerWebhookRoute(app, deps)
     deps.payments.sandbox.registerPages(app, limitByAddress)
+    deps.mail.registerPages(app, limitByAddress)
     if (deps.media.local) registerMediaRoute(app, deps.media.local, deps.clock)
   }
   if (offered !== 'delivery') registerManageRoutes(app, deps)

@@ -3,9 +3,13 @@ export interface BoundedMap<Key, Value> {
   get(key: Key): Value | undefined
   set(key: Key, value: Value): void
   delete(key: Key): void
+  values(): Iterable<Value>
 }
 
-export function createBoundedMap<Key, Value>(most: number): BoundedMap<Key, Value> {
+export function createBoundedMap<Key, Value>(
+  most: number,
+  onForgotten: (value: Value) => void = () => {},
+): BoundedMap<Key, Value> {
   const entries = new Map<Key, Value>()
 
   function put(key: Key, value: Value): void {
@@ -21,9 +25,12 @@ export function createBoundedMap<Key, Value>(most: number): BoundedMap<Key, Valu
     },
     set(key, value) {
       put(key, value)
-      const [oldest] = entries.keys()
-      if (entries.size > most && oldest !== undefined) entries.delete(oldest)
+      const [oldest] = entries
+      if (entries.size <= most || oldest === undefined) return
+      entries.delete(oldest[0])
+      onForgotten(oldest[1])
     },
     delete: (key) => void entries.delete(key),
+    values: () => entries.values(),
   }
 }

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { deliverableAddress } from './content/email.ts'
 import { invalid } from './errors.ts'
+import { type MailServerAddress, parseMailServer } from './mail/server-address.ts'
 import { parseMediaPlace } from './media/place.ts'
 import type { RateLimit } from './rate-limiter.ts'
 import { isTier, type Tier, tiers } from './tiers.ts'
@@ -122,6 +124,27 @@ function bytesByTier(text: string): Record<Tier, number> {
   return sizes as Record<Tier, number>
 }
 
+function countsByTier(text: string): Record<Tier, number> {
+  const entries = text.split(',').map((entry): [string, number] => {
+    const [, tier = '', count = ''] = /^([a-z]+)=(\d{1,9})$/.exec(entry) ?? []
+    return [tier, Number(count)]
+  })
+  const counts = Object.fromEntries(entries)
+  if (entries.length !== tiers.length || !tiers.every((tier) => Object.hasOwn(counts, tier)))
+    throw new Error(`must be a number for each tier, such as ${tiers.map((tier) => `${tier}=500`).join(',')}`)
+  return counts as Record<Tier, number>
+}
+
+function mailServer(text: string): MailServerAddress | undefined {
+  return text === '' ? undefined : parseMailServer(text)
+}
+
+function mailAddress(text: string): string {
+  const address = deliverableAddress(text)
+  if (address === undefined) throw new Error('must be one e-mail address such as mail@example.com')
+  return address
+}
+
 /** The first one signs; addresses that any of them has signed are served. */
 function signingKeys(text: string): Buffer[] {
   const keys = text.split(',').filter((key) => key !== '')
@@ -241,6 +264,44 @@ export const settings = {
     '24',
     'After so many hours the catalogue of each payment account is compared with the provider’s as a whole; 0 to do so by hand only.',
     wholeNumber(0, 8760),
+  ),
+  mailServer: setting(
+    'SMTP_URL',
+    '',
+    'The mail server: `smtp://user:password@host:587` (with STARTTLS, unless it says `?tls=optional` or `?tls=off`) or `smtps://…`. Unset: e-mails are put into `DATA_DIR/mailbox`, and nobody gets them.',
+    mailServer,
+  ),
+  mailFrom: setting(
+    'MAIL_FROM',
+    'mail@localhost',
+    'Address from which e-mails are sent, and to which what cannot be delivered comes back.',
+    mailAddress,
+  ),
+  mailDkimDomain: setting('MAIL_DKIM_DOMAIN', '', 'Domain in whose name e-mails are signed (DKIM).', textOrNone),
+  mailDkimSelector: setting('MAIL_DKIM_SELECTOR', '', 'Which of the domain’s keys it is.', textOrNone),
+  mailDkimPrivateKey: setting(
+    'MAIL_DKIM_PRIVATE_KEY',
+    '',
+    'The private RSA key, as PEM or as the path of a PEM file.',
+    textOrNone,
+  ),
+  mailDailyLimits: setting(
+    'MAIL_DAILY_LIMITS',
+    'free=100,basic=1000,pro=10000,proplus=100000',
+    'E-mails that a group of each tier may send in a day of UTC.',
+    countsByTier,
+  ),
+  mailGroupHosts: setting(
+    'MAIL_GROUP_HOSTS',
+    'public',
+    '`public`: mail servers that groups bring themselves must be on the public Internet; `any`: they may be inside your network, too.',
+    oneOf(['public', 'any'] as const),
+  ),
+  submissionHourlyLimits: setting(
+    'SUBMISSION_HOURLY_LIMITS',
+    'free=500,basic=2000,pro=10000,proplus=50000',
+    'Submissions that a group of each tier may get from visitors in an hour.',
+    countsByTier,
   ),
   rateLimits: setting(
     'RATE_LIMITS',

@@ -6,6 +6,7 @@ export const statusOfCode = {
   Unauthorized: 401,
   Forbidden: 403,
   OriginNotAllowed: 403,
+  RecipientNotAllowed: 403,
   NotFound: 404,
   MethodNotAllowed: 405,
   RequestTimeout: 408,

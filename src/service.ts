@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { ServedTenant } from './http/admission.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger } from './logging.ts'
+import { createMail, type Mail } from './mail/mail.ts'
 import { canDerive } from './media/files/derive.ts'
 import { mediaHandlers } from './media/handlers.ts'
 import { createMedia, type Media, tidyMedia } from './media/media.ts'
@@ -34,6 +35,7 @@ export interface Service {
   worker: Worker
   media: Media
   payments: Payments
+  mail: Mail
   logger: Logger
   /** Starts to listen and answers the addresses under which clients reach the two APIs. */
   listen(): Promise<{ baseUrl: string; manageUrl: string | undefined }>
@@ -57,10 +59,12 @@ export function openConfiguredStore(config: Config, clock: Clock, logger: Logger
 export async function createService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
+  let { port } = config
   const store = await openConfiguredStore(config, clock, logger)
   const media = createMedia(config, () => baseUrl, clock)
   const { storage, inbox, currentFiles } = media
   const payments = createPayments({ config, store, clock, baseUrl: () => baseUrl, logger })
+  const mail = createMail({ config, store, media, port: () => port })
   const worker = createWorker({
     store,
     handlers: [
@@ -68,6 +72,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
       ...catalogueHandlers({ store, payments, media, clock }),
       ...orderHandlers({ payments }),
       ...payments.sandbox.handlers,
+      ...mail.handlers,
     ],
     clock,
     logger,
@@ -92,10 +97,11 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const tidy = async () => {
     await attempt(tidyMedia(media, clock()), 'left-overs of uploads stay')
     await attempt(tidyPayments(store, clock(), config.catalogueSyncHours), 'payments were not tidied')
+    await attempt(mail.tidy(clock()), 'the outbox was not tidied')
   }
   let tidying: NodeJS.Timeout | undefined
   const admission = { authorize, authorizeManager, takeToken }
-  const deps = { config, logger, store, media, payments, currentFiles, ...admission, clock }
+  const deps = { config, logger, store, media, payments, mail, currentFiles, ...admission, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
@@ -105,11 +111,13 @@ export async function createService(config: Config, options: ServiceOptions = {}
     store,
     media,
     payments,
+    mail,
     worker,
     logger,
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
       baseUrl = config.publicUrl ?? address
+      port = Number(new URL(address).port || 80)
       await tidy()
       worker.start()
       tidying = setInterval(tidy, tidyEveryMs)
@@ -124,6 +132,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
       clearInterval(tidying)
       await Promise.all([app.close(), manageApp?.close(), worker.stop()])
       await payments.close()
+      mail.close()
       await lastUses.close()
       await store.close()
     },

@@ -62,7 +62,7 @@ export function createVault(masterKey: Buffer): Vault {
 
 const cannotOpen = (field: string): Error =>
   conflict(
-    `The sealed ${field} cannot be opened. Is the master key the one that it was sealed with? If that is lost, disconnect the payment accounts of the group, and connect them again.`,
+    `The sealed ${field} cannot be opened. Is the master key the one that it was sealed with? If that is lost, disconnect the payment accounts of the group and remove its mail server, then set them up again.`,
   )
 
 function opened(key: Buffer, belonging: Belonging, sealed: string): Buffer {

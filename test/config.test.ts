@@ -39,6 +39,14 @@ describe('readConfig', () => {
       jobWorkers: 1,
       stripeUrl: 'https://api.stripe.com',
       catalogueSyncHours: 24,
+      mailServer: undefined,
+      mailFrom: 'mail@localhost',
+      mailDkimDomain: undefined,
+      mailDkimSelector: undefined,
+      mailDkimPrivateKey: undefined,
+      mailDailyLimits: { free: 100, basic: 1000, pro: 10_000, proplus: 100_000 },
+      mailGroupHosts: 'public',
+      submissionHourlyLimits: { free: 500, basic: 2000, pro: 10_000, proplus: 50_000 },
       rateLimits: {
         anonymous: { perSecond: 20, burst: 100 },
         free: { perSecond: 50, burst: 100 },
@@ -97,6 +105,14 @@ describe('readConfig', () => {
       JOB_WORKERS: '0',
       STRIPE_URL: 'http://127.0.0.1:12111/',
       CATALOGUE_SYNC_HOURS: '0',
+      SMTP_URL: 'smtp://ann%40shop.example:p%25w@Smtp.Shop.example:2525?tls=optional',
+      MAIL_FROM: 'Hello@BÜCHER.example',
+      MAIL_DKIM_DOMAIN: 'shop.example',
+      MAIL_DKIM_SELECTOR: 'one',
+      MAIL_DKIM_PRIVATE_KEY: '/keys/dkim.pem',
+      MAIL_DAILY_LIMITS: 'free=0,basic=1,pro=2,proplus=3',
+      MAIL_GROUP_HOSTS: 'any',
+      SUBMISSION_HOURLY_LIMITS: 'proplus=4,pro=3,basic=2,free=1',
     })
     assert.equal(config.port, 0)
     assert.equal(config.host, '0.0.0.0')
@@ -125,6 +141,16 @@ describe('readConfig', () => {
     assert.equal(config.mediaMaxPixels, 1000)
     assert.equal(config.jobWorkers, 0)
     assert.deepEqual([config.stripeUrl, config.catalogueSyncHours], ['http://127.0.0.1:12111', 0])
+    const login = { user: 'ann@shop.example', password: 'p%w' }
+    assert.deepEqual(config.mailServer, { host: 'smtp.shop.example', port: 2525, tls: 'optional', login })
+    assert.equal(config.mailFrom, 'Hello@xn--bcher-kva.example')
+    assert.deepEqual(
+      [config.mailDkimDomain, config.mailDkimSelector, config.mailDkimPrivateKey],
+      ['shop.example', 'one', '/keys/dkim.pem'],
+    )
+    assert.deepEqual(config.mailDailyLimits, { free: 0, basic: 1, pro: 2, proplus: 3 })
+    assert.equal(config.mailGroupHosts, 'any')
+    assert.deepEqual(config.submissionHourlyLimits, { free: 1, basic: 2, pro: 3, proplus: 4 })
     Fastify({ trustProxy: config.trustProxy }) // throws on an address that it cannot read
   })
 
@@ -170,6 +196,14 @@ describe('readConfig', () => {
     JOB_WORKERS: ['-1', '65', 'on'],
     STRIPE_URL: ['api.stripe.com', 'https://u:p@a.example', 'https://a.example?x=1'],
     CATALOGUE_SYNC_HOURS: ['-1', '8761', '1.5', 'nightly'],
+    SMTP_URL: [
+      'smtp.example.com', 'https://a.example', 'smtp://', 'smtp://a.example/x', 'smtp://a.example#x', 'smtp://u@a.example',
+      'smtp://:p@a.example', 'smtp://a.example?pool=true', 'smtp://a.example?tls=maybe', 'smtps://a.example?tls=off', 'smtp://u:%zz@a.example',
+    ],
+    MAIL_FROM: ['mail', 'a@b', 'Shop <mail@shop.example>', 'a@shop.example,b@shop.example', 'a@shop.example\r\nBcc: b@x.example'],
+    MAIL_DAILY_LIMITS: ['100', 'free=1', 'free=1,basic=1,pro=1,gold=1', 'free=-1,basic=1,pro=1,proplus=1', 'free=1,basic=1,pro=1,proplus=1,free=1'],
+    MAIL_GROUP_HOSTS: ['private', 'PUBLIC', 'all'],
+    SUBMISSION_HOURLY_LIMITS: ['many', 'free=1,basic=1,pro=1,proplus=1.5'],
     LOG_LEVEL: ['INFO', 'verbose', 'constructor', '0'],
   } // biome-ignore format: one line reads better
   for (const [name, values] of Object.entries(bad)) {

@@ -11,6 +11,7 @@ describe('failures', () => {
       Unauthorized: 401,
       Forbidden: 403,
       OriginNotAllowed: 403,
+      RecipientNotAllowed: 403,
       NotFound: 404,
       MethodNotAllowed: 405,
       RequestTimeout: 408,

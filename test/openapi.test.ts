@@ -4,6 +4,7 @@ import Schema from 'typebox/schema'
 import { ProviderFailure } from '../src/payments/provider.ts'
 import { createPreviewToken, createSite } from './helpers/authoring.ts'
 import { createHarness, type Harness, type TestGroup } from './helpers/harness.ts'
+import { goodReview, openCollection, reviewSchema } from './helpers/visitors.ts'
 import { connectAccount, oneLoaf } from './payments/shop.ts'
 
 interface Content {
@@ -47,6 +48,9 @@ describe('the OpenAPI document', () => {
       '/tenant/integrationObjects',
       '/tenant/preview',
       '/tenant/createCheckoutSession',
+      '/tenant/definedCollectionObject',
+      '/tenant/sendContactEmail',
+      '/tenant/sendOrderPlacedEmail',
     ])
   })
 
@@ -104,6 +108,9 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(statuses('/tenant/preview'), ['200', '400', '401', '404', '410', '429', '500', '503'])
     assert.deepEqual(statuses('/tenant/createCheckoutSession'), [
       '200', '400', '401', '403', '409', '413', '415', '422', '429', '500', '502', '503',
+    ]) // biome-ignore format: one line reads better
+    assert.deepEqual(statuses('/tenant/definedCollectionObject'), [
+      '201', '400', '401', '404', '413', '415', '422', '429', '500', '503',
     ]) // biome-ignore format: one line reads better
   })
 
@@ -193,6 +200,28 @@ describe('the OpenAPI document', () => {
     }
     statuses.push(await send(oneLoaf))
     assert.deepEqual(statuses, [200, 400, 401, 422, 413, 415, 400, 409, 502, 503])
+  })
+
+  it('fits the answers to a submission, good and bad', async () => {
+    const url = '/tenant/definedCollectionObject'
+    const settings = { accepts: ['createReview' as const], hourlyLimit: 1 }
+    const { id } = await openCollection(group, 'Reviews', reviewSchema, settings, created.clock.now)
+    const review = { collectionId: id, type: 'createReview', objectValue: goodReview }
+    const headers = { authorization: group.key, 'idempotency-key': 'review' }
+    const statuses: number[] = []
+    for (const payload of [review, {}, { ...review, objectValue: {} }, { ...review, collectionId: 'nothing' }]) {
+      const answer = await created.app.inject({ method: 'POST', url, headers, payload })
+      assert.ok(Schema.Check(schemaOf(url, answer.statusCode), answer.json()), answer.body)
+      statuses.push(answer.statusCode)
+    }
+    const further = await created.app.inject({
+      method: 'POST',
+      url,
+      headers: { authorization: group.key },
+      payload: review,
+    })
+    assert.ok(Schema.Check(schemaOf(url, further.statusCode), further.json()), further.body)
+    assert.deepEqual([...statuses, further.statusCode], [201, 400, 422, 422, 429])
   })
 
   it('has a page to read, without scripts, that names every endpoint', async () => {

@@ -99,7 +99,7 @@ onBothEngines('the vault', (engine) => {
     const { store } = await newGroup()
     await write(store, clock.now, (writer) => createVault(key).put(writer, 'one', 'secretKey', canary))
     await assert.rejects(createVault(randomBytes(32)).read(store, 'one', 'secretKey'), (error: Error) => {
-      assert.match(error.message, /Is the master key the one .* connect them again/)
+      assert.match(error.message, /Is the master key the one .* then set them up again/)
       assert.ok(!error.message.includes(canary))
       return true
     })

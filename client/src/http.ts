@@ -10,6 +10,8 @@ export interface Question {
   body?: object
   /** All attempts carry the same, so that the service acts once, however often it is asked. */
   idempotencyKey?: string
+  /** Whether the answer is a plain `true`, as the e-mail endpoints have it. */
+  isBare?: boolean
   signal: AbortSignal | undefined
 }
 
@@ -18,14 +20,14 @@ export type Ask = <Data>(endpoint: string, question: Question) => Promise<Data>
 
 /** Asking twice does no harm, so what failed for a passing reason is tried again. */
 export function createAsk(settings: Settings): Ask {
-  return async <Data>(endpoint: string, { query, signal, ...question }: Question) => {
+  return async <Data>(endpoint: string, { query, signal, isBare = false, ...question }: Question) => {
     const address = `${settings.baseUrl}/tenant/${endpoint}`
     const parameters = query && writeQuery(query)
     const request = writeRequest(settings.apiKey, question)
     for (let attempt = 0; ; attempt++) {
       try {
         const { response, body } = await receive(settings, { address, parameters, request, signal })
-        return readData(response, body) as Data
+        return readData(response, body, isBare) as Data
       } catch (error) {
         const delayMs = attempt < settings.retries ? retryDelayMs(error, attempt) : undefined
         if (delayMs === undefined) throw error
@@ -81,16 +83,18 @@ async function receive(
   }
 }
 
-function readData(response: Response, body: string): unknown {
+function readData(response: Response, body: string, isBare: boolean): unknown {
   const { status } = response
-  const envelope = parseObject(body)
-  if (response.ok && envelope?.success === true) return envelope.data
+  const answer = parseJson(body)
+  if (isBare && response.ok && answer === true) return answer
+  const envelope: Record<string, unknown> = typeof answer === 'object' ? { ...answer } : {}
+  if (response.ok && envelope.success === true) return envelope.data
   const details = {
     status,
     requestId: response.headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: readRetryAfterSeconds(response.headers.get('retry-after')),
   }
-  if (envelope?.success === false && typeof envelope.error === 'string') {
+  if (envelope.success === false && typeof envelope.error === 'string') {
     const code = typeof envelope.code === 'string' ? envelope.code : 'Unknown'
     throw new SluiceError(envelope.error, { ...details, code })
   }
@@ -101,10 +105,9 @@ function readData(response: Response, body: string): unknown {
   throw new SluiceError(`The answer (status ${status}) is ${problem}`, { ...details, code: 'InvalidResponse' })
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -19,6 +19,7 @@ export type {
   GroupBy,
   ListOptions,
   ListProductsOptions,
+  SendOptions,
   Sort,
   SortTerm,
 } from './query.ts'

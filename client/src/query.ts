@@ -5,10 +5,12 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
-export interface CheckoutOptions extends CallOptions {
-  /** The same key gives the same session for 24 hours. Default: a new one for each call. */
+export interface SendOptions extends CallOptions {
+  /** What is sent again with the same key within 24 hours is done once. Default: a new one for each call. */
   idempotencyKey?: string | undefined
 }
+
+export type CheckoutOptions = SendOptions
 
 export type FilterValue = string | number | boolean
 

@@ -150,6 +150,67 @@ export interface CheckoutRequest {
   contactEmail?: string | undefined
 }
 
+/** What a visitor sends in. Which fields there are is up to the collection's schema. */
+export interface ReviewRequest {
+  /** The collection to store it in; it must accept reviews. */
+  collectionId: string
+  objectValue: object
+  /** The field of your form that people do not see. Where it is filled in, nothing is stored, and nobody is told. */
+  company_website?: string | undefined
+}
+
+/** Besides these, the fields of the collection's schema, such as `name`. */
+export interface SubscriberRequest {
+  /** The collection to store it in; it must accept subscribers. */
+  collectionId: string
+  email: string
+  /** As of a `ReviewRequest`. */
+  company_website?: string | undefined
+  [field: string]: unknown
+}
+
+/** The texts of an e-mail's template. All are plain text, except that `whiteBoxText` may hold simple markup. */
+export interface EmailTexts {
+  /** The heading; of an order's confirmation also the subject. */
+  title: string
+  subtitle: string
+  /** The main block. */
+  whiteBoxText: string
+  signature: string
+}
+
+/** What a visitor writes to the owner of a site. One of `customHtml` and `htmlInfo` must be there. */
+export interface ContactEmailRequest {
+  /** Who writes. */
+  name: string
+  /** The one address that it goes to: the owner's. */
+  to: string
+  message: string
+  /** It stands in the subject, and says in whose name and colours the e-mail is sent. */
+  siteName: string
+  /** The whole e-mail as markup, in place of the template. */
+  customHtml?: string | undefined
+  /** Texts for the template; `{}` for the template as it is. */
+  htmlInfo?: { [Text in keyof EmailTexts]?: EmailTexts[Text] | undefined } | undefined
+  /** The visitor's address: answers to the e-mail go there. */
+  customerEmail?: string | undefined
+  /** The site in whose name and colours it is sent, where several have one name. */
+  siteId?: string | undefined
+}
+
+/** The confirmation that a customer gets of an order. */
+export interface OrderPlacedEmailRequest {
+  /** The customer's address. */
+  to: string
+  htmlInfo: EmailTexts
+  /** Where answers go. Default: the e-mail address of the site's `businessInfo`. */
+  customerEmail?: string | undefined
+  /** Default: the name in the site's settings. */
+  siteName?: string | undefined
+  /** The site in whose name and colours it is sent. Default: the group's first. */
+  siteId?: string | undefined
+}
+
 export interface PageCollection {
   collectionId: string
   name: string

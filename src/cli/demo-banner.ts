@@ -9,8 +9,14 @@ function describeManaging({ adminToken, groupId, collections }: Demo, manageUrl:
 `
 }
 
-/** What a newcomer needs to send the first request. `manageUrl` is undefined where the management API is off. */
-export function describeDemo(demo: Demo, manageUrl: string | undefined): string {
+/** Where else the service is reached; undefined where the management API is off, or a mail server takes the e-mails. */
+export interface DemoPlaces {
+  manageUrl: string | undefined
+  mailboxUrl: string | undefined
+}
+
+/** What a newcomer needs to send the first request. */
+export function describeDemo(demo: Demo, { manageUrl, mailboxUrl }: DemoPlaces): string {
   const { baseUrl, apiKey, adminToken, siteId, collections, previewToken } = demo
   const references = [`${baseUrl}/docs`, ...(manageUrl === undefined ? [] : [`${manageUrl}/manage/docs`])]
   return `
@@ -20,7 +26,7 @@ export function describeDemo(demo: Demo, manageUrl: string | undefined): string 
   API key      ${apiKey}
   Site id      ${siteId}
   Admin token  ${adminToken}
-  Reference    ${references.join(' and ')}
+  Reference    ${references.join(' and ')}${mailboxUrl === undefined ? '' : `\n  Mailbox      ${mailboxUrl}`}
 
   Try it:
 

@@ -6,6 +6,7 @@ import type { Command, CommandContext, CommandInput } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportGroupCommand } from './export.ts'
 import { importCommands } from './import.ts'
+import { mailPageCommand } from './mail-page.ts'
 import { migrateCommand } from './migrate.ts'
 import { seedCommand } from './seed.ts'
 import { serveCommand } from './serve.ts'
@@ -20,6 +21,7 @@ const commands: readonly Command[] = [
   exportGroupCommand,
   ...importCommands,
   ...verbs.map((verb) => (verb.takesFile ? toUploadCommand(verb) : toCommand(verb))),
+  mailPageCommand,
 ]
 
 const usageOf = ({ name, args, repeatsLast }: Command): string =>

@@ -1,3 +1,4 @@
+import { findPageUrl } from '../mail/mail.ts'
 import { type Command, printResult } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
 import { withManaging } from './verb-command.ts'
@@ -14,6 +15,8 @@ Writes what is needed to try it to DATA_DIR/demo.json.`,
     const { dataDir, publicUrl, host, port, managePort } = context.config
     const seeded = await withManaging(context, (deps) => seedDemo({ ...deps, logger: context.logger }))
     const demo = await writeDemoFile(dataDir, { baseUrl: publicUrl ?? `http://${host}:${port}`, ...seeded })
-    printResult(context, input, demo, describeDemo(demo, managePort === undefined ? demo.baseUrl : undefined))
+    const manageUrl = managePort === undefined ? demo.baseUrl : undefined
+    const mailboxUrl = findPageUrl(context.config, port)
+    printResult(context, input, demo, describeDemo(demo, { manageUrl, mailboxUrl }))
   },
 }

@@ -55,6 +55,7 @@ async function showDemo(
   const { findOrSeedDemo, writeDemoFile } = await import('../demo/seed.ts')
   const onSeed = (): void => print('\n  Filling in the demo bakery …')
   const demo = await findOrSeedDemo({ ...service, clock }, config.dataDir, onSeed)
-  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl }), manageUrl))
+  const places = { manageUrl, mailboxUrl: service.mail.pageUrl() }
+  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl }), places))
   else print('\n  There are groups already, so no demo was made. To add one: npx sluice seed\n')
 }

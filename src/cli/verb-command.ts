@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { invalid } from '../errors.ts'
+import { createMail } from '../mail/mail.ts'
 import { type Actor, type ManageDeps, runVerb, type Verb } from '../manage/verb.ts'
 import { createMedia } from '../media/media.ts'
 import { createPayments } from '../payments/payments.ts'
@@ -35,9 +36,12 @@ export async function withManaging<Result>(
   const baseUrl = () => publicUrl ?? `http://${host}:${port}`
   const store = await openStore()
   const payments = createPayments({ config, store, clock, baseUrl, logger })
+  const media = createMedia(config, baseUrl, clock)
+  const mail = createMail({ config, store, media, port: () => port })
   try {
-    return await work({ store, payments, media: createMedia(config, baseUrl, clock), clock })
+    return await work({ store, payments, media, mail, clock })
   } finally {
+    mail.close()
     await payments.close()
   }
 }

@@ -18,6 +18,8 @@ export interface ContainerSettings {
   accepts?: SubmissionType[]
   /** Submissions wait, archived, until somebody approves them. */
   moderation?: boolean
+  /** How many submissions it takes in an hour; without it, as many as its group may have. */
+  hourlyLimit?: number
 }
 
 /** spec §4.6 */
@@ -81,4 +83,12 @@ export interface PrivateSiteSettings {
   allowedRecipients?: string[]
   /** Where a checkout may send goods to; without it, to the usual ones. */
   shippingCountries?: string[]
+  /** Who is told of what visitors send in, and how often. */
+  submissionNotices?: SubmissionNotices
+}
+
+export const noticeRhythms = ['each', 'daily'] as const
+export interface SubmissionNotices {
+  to: string
+  rhythm: (typeof noticeRhythms)[number]
 }

@@ -1,7 +1,7 @@
 import { isDomainName, isOrigin, isWebLink } from './addresses.ts'
 import { countries, isCountry } from './countries.ts'
 import { isEmailAddress } from './email.ts'
-import type { PrivateSiteSettings } from './model.ts'
+import { noticeRhythms, type PrivateSiteSettings } from './model.ts'
 import { limitProblem, problemsAnywhere } from './open-settings.ts'
 import { pages } from './pages.ts'
 import { isRecord } from './schema.ts'
@@ -37,6 +37,9 @@ const color = textThatMust('be a colour such as #7c3aed', (value) => colorPatter
 const emailAddress = textThatMust('be one e-mail address such as hello@example.com', isEmailAddress)
 const origin = textThatMust('be an origin such as https://www.example.com, with nothing after it', isOrigin)
 const country = textThatMust('be the code of a country that can be sent to, such as CA', isCountry)
+const rhythm = textThatMust(`be one of ${noticeRhythms.join(', ')}`, (word) =>
+  (noticeRhythms as readonly string[]).includes(word),
+)
 const webLink = textThatMust('be an http or https address without a user name or password', isWebLink)
 
 const imageOrNull: Check = (path, value) => {
@@ -75,6 +78,7 @@ const privateSettings: Readonly<Record<keyof PrivateSiteSettings, Check>> = {
   allowedOrigins: listOf(origin, maxPrivateEntries),
   allowedRecipients: listOf(emailAddress, maxPrivateEntries),
   shippingCountries: listOf(country, countries.length),
+  submissionNotices: objectOf({ to: emailAddress, rhythm }, ['to', 'rhythm']),
 }
 
 function settingsProblems(groupId: string, settings: unknown): string[] {

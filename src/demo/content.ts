@@ -14,6 +14,6 @@ export const demoObjects: Readonly<Record<CollectionName, ObjectsOf>> = {
 }
 
 export { demoOffers, productPictures } from './products.ts'
-export { type CollectionName, collectionNames, demoSchemas } from './schemas.ts'
+export { type CollectionName, collectionNames, demoSchemas, demoSettings } from './schemas.ts'
 export { demoSite } from './site.ts'
 export type { DemoMedia, DemoObject, MediaOf, ObjectsOf } from './types.ts'

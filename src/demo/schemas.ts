@@ -1,3 +1,4 @@
+import type { ContainerSettings } from '../content/model.ts'
 import type { Field } from '../content/schema.ts'
 
 export const postCategories = ['Craft', 'Recipes', 'People', 'News']
@@ -43,3 +44,9 @@ export const demoSchemas = {
 
 export const collectionNames = ['Blog', 'Team', 'Reviews', 'FAQ', 'Subscribers'] as const
 export type CollectionName = (typeof collectionNames)[number]
+
+/** What visitors may send in. */
+export const demoSettings: Partial<Record<CollectionName, ContainerSettings>> = {
+  Reviews: { accepts: ['createReview'] },
+  Subscribers: { accepts: ['subscribeUser'] },
+}

@@ -9,7 +9,7 @@ import type { Media } from '../media/media.ts'
 import { createAdminToken } from '../store/admin-tokens.ts'
 import { createApiKey } from '../store/api-keys.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
-import { insertContainer } from '../store/containers.ts'
+import { findCollection, insertContainer, updateContainer } from '../store/containers.ts'
 import {
   createGroup,
   defaultDatabase,
@@ -25,7 +25,7 @@ import type { Store } from '../store/open.ts'
 import { createPreviewToken, previewLifeSeconds } from '../store/preview-tokens.ts'
 import { insertSite } from '../store/sites.ts'
 import { createUser } from '../store/users.ts'
-import { demoObjects, demoOffers, demoSchemas, demoSite } from './content.ts'
+import { demoObjects, demoOffers, demoSchemas, demoSettings, demoSite } from './content.ts'
 import { drawPicture, type PictureName, pictureNames } from './pictures.ts'
 import type { CollectionName } from './schemas.ts'
 import { openShop, type ShopDeps } from './shop.ts'
@@ -80,7 +80,8 @@ async function seedCollections(writer: ContentWriter, media: MediaOf) {
   let draftId = ''
   for (const [name, objectsOf] of Object.entries(demoObjects)) {
     const schema = parseSchema(demoSchemas[name as CollectionName])
-    const collection = await insertContainer(writer, { kind: 'collection', name, schema })
+    const settings = demoSettings[name as CollectionName] ?? {}
+    const collection = await insertContainer(writer, { kind: 'collection', name, schema, settings })
     const stored = await insertObjects(writer, collection, objectsOf(media).map(toNewObject(writer.nowMs)))
     draftId ||= stored.find((object) => object.publishMs > writer.nowMs)?.id ?? ''
     collections[name] = collection.id
@@ -121,6 +122,16 @@ export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   return { groupId: group.id, apiKey: key, adminToken: await makeAdministrator(store, nowMs), ...content, priceIds }
 }
 
+/** A demo of version 0.4 takes nothing from visitors. A collection that somebody has changed since is left alone. */
+async function openToVisitors(group: GroupStore, { collections }: Demo, authoring: Authoring): Promise<void> {
+  await writeContent(group, authoring, async (writer) => {
+    for (const [name, settings] of Object.entries(demoSettings)) {
+      const collection = await findCollection(writer.group, collections[name] ?? '')
+      if (collection?.version === 1) await updateContainer(writer, collection, { settings })
+    }
+  })
+}
+
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json')
 
 /** Keeps what is needed to try the demo; for its owner only, because a key is in it. */
@@ -145,6 +156,7 @@ export async function findOrSeedDemo(
     const group = await openContentOf(deps.store, { id: demo.groupId, database: defaultDatabase })
     // A demo of version 0.3 has products, and nobody who sells them; one of version 0.1 has no administrator.
     if ((await listIntegrations(group)).length === 0) await openShop(deps, group, authoringAt(deps.clock()))
+    await openToVisitors(group, demo, authoringAt(deps.clock()))
     return { ...demo, adminToken: demo.adminToken ?? (await makeAdministrator(deps.store, deps.clock())) }
   }
   if (!groups.every(({ name }) => name === demoGroupName)) return undefined

@@ -12,6 +12,7 @@ import { inboxCheck } from './inbox.ts'
 import { integrityCheck } from './integrity.ts'
 import { jobsCheck } from './jobs.ts'
 import { leftOversCheck } from './left-overs.ts'
+import { mailCheck } from './mail.ts'
 import { mediaFilesCheck } from './media-files.ts'
 import { mediaFoldersCheck } from './media-folders.ts'
 import { mediaStoreCheck } from './media-store.ts'
@@ -51,5 +52,6 @@ export const checks: readonly Check[] = [
   picturesCheck,
   inboxCheck,
   paymentsCheck,
+  mailCheck,
   jobsCheck,
 ]

@@ -1,4 +1,5 @@
 import { countFailedJobs, findFailedJobs, findOverdueJobs } from '../store/check-jobs.ts'
+import { deliverKind } from '../store/messages.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
 import { counted, inTime } from './words.ts'
 
@@ -6,9 +7,9 @@ const overdueAfterMs = 10 * 60 * 1000
 const mostNamed = 5
 
 async function findFailed({ group, content }: CheckedGroup): Promise<Finding[]> {
-  const kinds = await countFailedJobs(content)
+  const kinds = await countFailedJobs(content, deliverKind)
   const total = kinds.reduce((sum, { count }) => sum + count, 0)
-  const [first, ...others] = await findFailedJobs(content, mostNamed)
+  const [first, ...others] = await findFailedJobs(content, deliverKind, mostNamed)
   if (!first) return []
   const byKind = kinds.map(({ kind, count }) => `${count} of ${kind}`).join(', ')
   return [

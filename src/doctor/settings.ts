@@ -22,7 +22,7 @@ const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host ===
 const isLoopback = (host: string): boolean => host === 'localhost' || /^127\./.test(host) || host === '::1'
 
 /** A host that strangers can reach, as far as its name tells. */
-function isPublicHost(host: string): boolean {
+export function isPublicHost(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1')
   if (isIP(bare) !== 0) return !privateNetworks.check(bare, isIP(bare) === 4 ? 'ipv4' : 'ipv6')
   return bare.includes('.') && !/\.(local|localhost|internal|lan|test|home\.arpa)$/.test(bare)

@@ -223,12 +223,33 @@ export const checkoutAnswer = success(
   'https://checkout.stripe.com/c/pay/cs_test_a1b2c3',
 )
 
+/** spec §4.7: the one answer without an envelope. */
+export const mailAnswer = Type.Literal(true, {
+  description: 'Accepted: the message is kept, and will be delivered.',
+  examples: [true],
+})
+
+export const submissionAnswer = success(collectionObject, {
+  ...exampleItem,
+  objectValue: {
+    _id: exampleItem._id,
+    rating: 5,
+    title: 'Good bread',
+    body: 'Every morning.',
+    author: 'Ada',
+    mediaFields: {},
+  },
+  collectionObj: { name: 'Reviews', refID: '66f0c0ffee0123456789abce' },
+  publishDate: null,
+})
+
 const commonFailures: ErrorCode[] = ['ValidationError', 'Unauthorized', 'RateLimited', 'InternalError', 'Unavailable']
 
 const exampleMessages: Partial<Record<ErrorCode, string>> = {
   ValidationError: 'limit must be a whole number from 1 to 100.',
   Unauthorized: 'The API key is not valid.',
   OriginNotAllowed: 'A checkout of this group may not return to https://elsewhere.example.',
+  RecipientNotAllowed: 'No site of this group lists ada@elsewhere.example as a recipient.',
   NotFound: 'There is no collection with this collectionId.',
   ProductUnavailable: 'What the price "price_large" belongs to is not on sale.',
   PreviewExpired: 'This preview has expired. Share a new preview link.',

@@ -78,6 +78,8 @@ function describe(problem: Problem, known: readonly string[]): string | undefine
       return `${what} does not have the right form`
     case 'const':
       return `${what} must be ${JSON.stringify(params.allowedValue)}`
+    case '~refine':
+      return path === '' ? String(params.message) : `${path} ${params.message}`
     case 'anyOf':
     case 'boolean':
       return undefined

@@ -1,9 +1,11 @@
 import type { RouteOptions } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
 import type { SignMedia } from '../content/delivery.ts'
 import { ok } from '../envelope.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { Mail } from '../mail/mail.ts'
 import type { CurrentFiles } from '../media/current-files.ts'
 import type { Payments } from '../payments/payments.ts'
 import { type GroupStore, openGroup, type Tenant } from '../store/groups.ts'
@@ -15,11 +17,15 @@ import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
 /** An answer that is not there by then is given up with 503. Files may take as long as they take. */
 const handlerTimeoutMs = 25_000
 
+const jsonType = 'application/json; charset=utf-8'
+
 /** What the endpoints work with. */
 export interface EndpointDeps {
   store: Store
   currentFiles: CurrentFiles
   payments: Payments
+  mail: Mail
+  config: Pick<Config, 'submissionHourlyLimits'>
   clock: Clock
 }
 
@@ -52,6 +58,8 @@ interface EndpointDefinition<Query extends TObject, Body extends TObject> {
   answer: TSchema
   /** Of success; 200 where it is not said. */
   status?: 200 | 201
+  /** Whether the answer is the data alone, without the envelope, as spec §4.7 has it. */
+  isBare?: boolean
   /** Failures of this endpoint besides those that all have. */
   failures: ErrorCode[]
   /** Content can be revalidated by its ETag; what is not content is stored nowhere, and not asked for by HEAD. */
@@ -70,7 +78,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
   definition: EndpointDefinition<Query, Body>,
 ): Endpoint {
   const { summary, description, query, body, honoursIdempotencyKey = false, answer, status = 200 } = definition
-  const { failures, isContent, handle } = definition
+  const { failures, isContent, isBare = false, handle } = definition
   const allFailures = [
     ...failures,
     ...(body ? bodyFailures : []),
@@ -101,7 +109,12 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
         origin: headers.origin,
         nowMs: clock(),
       })
-      return isContent ? sendContent(request, reply, data) : reply.code(status).send(ok(data))
+      return isContent
+        ? sendContent(request, reply, data)
+        : reply
+            .code(status)
+            .type(jsonType)
+            .send(JSON.stringify(isBare ? data : ok(data)))
     },
   })
 }

@@ -58,15 +58,18 @@ function sendFailure(error: FastifyError, request: FastifyRequest, reply: Fastif
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
+/** Also for what is there and shall not be noticed. */
+export function noSuchEndpoint(app: FastifyInstance): AppError {
+  const documents = ['/openapi.json', '/manage/openapi.json'].filter((url) => app.findRoute({ method: 'GET', url }))
+  const lists = documents.length > 1 ? 'list' : 'lists'
+  return new AppError('NotFound', `There is no such endpoint. GET ${documents.join(' and ')} ${lists} all of them.`)
+}
+
 /** 405 with `Allow` where the path exists under another method, 404 otherwise. */
 function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
   const [path = '/'] = request.url.split('?')
   const allowed = methods.filter((method) => app.findRoute({ method, url: path }) !== null)
-  if (allowed.length === 0) {
-    const documents = ['/openapi.json', '/manage/openapi.json'].filter((url) => app.findRoute({ method: 'GET', url }))
-    const lists = documents.length > 1 ? 'list' : 'lists'
-    throw new AppError('NotFound', `There is no such endpoint. GET ${documents.join(' and ')} ${lists} all of them.`)
-  }
+  if (allowed.length === 0) throw noSuchEndpoint(app)
   reply.header('Allow', allowed.join(', '))
   throw new AppError('MethodNotAllowed', `This endpoint takes ${allowed.join(', ')}.`)
 }

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
-const about = `Delivers a site's configuration, published content, products and previews to a website's server, and makes checkout sessions for it.
+const about = `Delivers a site's configuration, published content, products and previews to a website's server, makes checkout sessions for it, and takes in what visitors send.
 
 Send the group's API key, bare, in the \`Authorization\` header. It is a server-side secret: never use it in a browser.
 
 The examples take \`$BASE_URL\` for the address of the service and \`$API_KEY\` for the key. With curl, use \`-g\` where a parameter has brackets.
 
-Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`.`
+Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`. Only the two e-mail endpoints answer a plain \`true\` when all is well.`
 
 interface Parameter {
   schema?: { type?: string }

@@ -27,7 +27,9 @@ export interface JobHandler {
   retryAfterSeconds: readonly number[]
   /** How long one attempt may take. */
   limitSeconds: number
-  /** What is written when a job is given up because each process that began it has died. */
+  /** How many run at once for each worker of the process; 1 where it is not said. For what mostly waits for others. */
+  atOnce?: number
+  /** What is written together with a failure that is final, unless the failure itself brings something. */
   giveUp?(job: Job, problem: string, writer: ContentWriter): Promise<unknown>
 }
 

@@ -89,24 +89,24 @@ async function attempt(
   const { limitSeconds } = handler
   const ending = new AbortController()
   const signal = AbortSignal.any([ending.signal, stopping])
-  let isFinishing = false
+  let finishing: Promise<void> | undefined
   const lease = keepLease(
     () => renewLease(group.database, claimed, clock()),
-    () => isFinishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
+    () => finishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
   )
   const limit = setTimeout(
     () => ending.abort(new Error(`It took longer than ${limitSeconds} seconds.`)),
     limitSeconds * 1000,
   )
   async function finish(work: (writer: ContentWriter) => Promise<void>): Promise<void> {
-    isFinishing = true
+    finishing = write(async (writer) => {
+      await completeInside(writer, claimed)
+      await work(writer)
+    })
     try {
-      await write(async (writer) => {
-        await completeInside(writer, claimed)
-        await work(writer)
-      })
+      await finishing
     } catch (error) {
-      isFinishing = false
+      finishing = undefined
       throw error
     }
   }
@@ -114,7 +114,13 @@ async function attempt(
     const context = { group, owner, signal, nowMs: clock(), finish }
     await Promise.race([handler.run(claimed.job, context), abortion(signal)])
   } catch (error) {
-    throw signal.aborted ? signal.reason : error
+    if (!signal.aborted) throw error
+    // What was being written when we were ended is still written: nobody else is to begin it meanwhile.
+    const isDone = await finishing?.then(
+      () => true,
+      () => false,
+    )
+    if (!isDone) throw signal.reason
   } finally {
     clearTimeout(limit)
     lease.stop()
@@ -138,13 +144,15 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
   const { database } = group
   const { job } = claimed
   const { id: jobId, groupId, kind, attempts } = job
-  const { retryAfterSeconds } = handler
+  const { retryAfterSeconds, giveUp } = handler
 
   async function fail(error: unknown, retryAfter: number | undefined): Promise<void> {
     const nowMs = clock()
     const retryAtMs = retryAfter === undefined ? undefined : nowMs + retryAfter * 1000
     const problem = problemOf(error)
-    if (error instanceof PermanentFailure && error.effect) await failWith(error.effect, problem)
+    const brought = error instanceof PermanentFailure ? error.effect : undefined
+    const effect = brought ?? (giveUp && ((writer: ContentWriter) => giveUp(job, problem, writer)))
+    if (retryAtMs === undefined && effect) await failWith(effect, problem)
     else if (!(await failJob(database, claimed, { problem, retryAtMs, nowMs }))) return
     const line = { kind, jobId, groupId, attempts, err: error }
     if (retryAtMs === undefined) logger.error(line, 'a job has failed for good')
@@ -163,8 +171,7 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
     })
   if (attempts > retryAfterSeconds.length + 1) {
     const times = `It was begun ${attempts - 1} times, and the last time it did not come to an end: the process stopped.`
-    const { giveUp } = handler
-    return fail(new PermanentFailure(times, giveUp && ((writer) => giveUp(job, times, writer))), undefined)
+    return fail(new PermanentFailure(times), undefined)
   }
   try {
     await attempt(deps, { handler, claimed, group, owner, stopping }, write)

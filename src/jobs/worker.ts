@@ -16,7 +16,7 @@ const mostMisses = 10
 
 export interface WorkerOptions extends RunDeps {
   handlers: readonly JobHandler[]
-  /** How many jobs of each kind run at once in this process; none of themselves where it is 0. */
+  /** How many jobs of each kind run at once in this process, times their `atOnce`; none of themselves where it is 0. */
   workers: number
 }
 
@@ -43,8 +43,9 @@ const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
 
 export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Worker {
   const { store, clock, logger } = deps
-  const slots = () => createSlots(Math.max(workers, 1)) // `runDue` is asked for by name, and then has one
-  const lanes = handlers.map((handler): Lane => ({ handler, slots: slots(), lastServed: new Map() }))
+  // `runDue` is asked for by name, and then has one
+  const slotsFor = ({ atOnce = 1 }: JobHandler) => createSlots(Math.max(workers, 1) * atOnce)
+  const lanes = handlers.map((handler): Lane => ({ handler, slots: slotsFor(handler), lastServed: new Map() }))
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
   /** What is under way in each database, so that it is not begun twice. */

@@ -33,6 +33,13 @@ const settings = {
   moderation: Type.Optional(
     Type.Boolean({ description: 'Whether submissions wait for approval before they are visible. Default: false.' }),
   ),
+  hourlyLimit: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'How many submissions it takes in an hour. Default: 0, as many as its group may have.',
+    }),
+  ),
 }
 const countedShape = Type.Object({ ...collectionShape.properties, objectCount: Type.Integer() })
 const reportShape = Type.Record(Type.String(), Type.Unknown(), {
@@ -49,8 +56,12 @@ export async function takeCollection(group: GroupStore, wantedId: string): Promi
 type GivenSettings = { [Name in keyof ContainerSettings]: ContainerSettings[Name] | undefined }
 
 /** What is as it would be anyway is not written down, so that to say it changes nothing. */
-function settingsOf({ accepts, moderation }: GivenSettings): ContainerSettings {
-  return { ...(accepts?.length && { accepts: [...new Set(accepts)] }), ...(moderation && { moderation }) }
+function settingsOf({ accepts, moderation, hourlyLimit }: GivenSettings): ContainerSettings {
+  return {
+    ...(accepts?.length && { accepts: [...new Set(accepts)] }),
+    ...(moderation && { moderation }),
+    ...(hourlyLimit && { hourlyLimit }),
+  }
 }
 
 /** A page that shows nothing any more, or a heap of content gone by one call: only for who says so. */
@@ -134,8 +145,8 @@ export const collectionVerbs = [
       ctx.write(async (writer) => {
         const before = await takeForUpdate(writer.group, input)
         const { name: wantedName = before.name, ...given } = input
-        const { accepts = before.settings.accepts, moderation = before.settings.moderation } = given
-        const wanted = { name: wantedName, settings: settingsOf({ accepts, moderation }) }
+        const { accepts, moderation, hourlyLimit } = { ...before.settings, ...given }
+        const wanted = { name: wantedName, settings: settingsOf({ accepts, moderation, hourlyLimit }) }
         return showCollection(await updateContainer(writer, before, wanted))
       }),
   }),

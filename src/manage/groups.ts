@@ -111,22 +111,26 @@ export const groupVerbs = [
     name: 'group delete',
     summary: 'Delete a group with everything in it',
     description:
-      'Sites, content, versions, files, keys and memberships, for good. From its beginning on nothing of the group is served; when it is interrupted, ask for it again.',
+      'Sites, content, versions, files, e-mails, keys and memberships, for good. From its beginning on nothing of the group is served; when it is interrupted, ask for it again.',
     needs: 'administrator',
     route: 'POST /manage/groups/:groupId/delete',
     input: { confirm: Type.String({ description: 'The name of the group, so that nobody deletes the wrong one.' }) },
     answer: doneShape,
     async run({ ctx, input }) {
-      const { store, media, payments, group, content, authoring } = ctx
+      const { store, media, payments, mail, group, content, authoring } = ctx
+      const removeFiles = async (): Promise<void> => {
+        await media.storage.removeFolder(group.bucketName, group.id)
+        await mail.forgetGroup(group.id)
+      }
       if (input.confirm !== group.name)
         throw invalid('confirm must be the name of the group, exactly as it is written.')
       const deletingMs = group.deletingMs ?? authoring.nowMs
       const closed = await updateGroup(store, group, { frozen: true, deletingMs }, authoring)
       await removeWebhooks(payments, content)
       await deleteContent(content, authoring.nowMs, () => {})
-      await media.storage.removeFolder(group.bucketName, group.id)
+      await removeFiles()
       await deleteGroupRow(store, closed, authoring)
-      await media.storage.removeFolder(group.bucketName, group.id) // and what was on its way there
+      await removeFiles() // and what was on its way there
       return done
     },
   }),

@@ -3,6 +3,8 @@ import { groupVerbs } from './groups.ts'
 import { integrationVerbs } from './integrations.ts'
 import { jobVerbs } from './jobs.ts'
 import { keyVerbs } from './keys.ts'
+import { mailVerbs } from './mail.ts'
+import { mailServerVerbs } from './mail-server.ts'
 import { mediaVerbs } from './media.ts'
 import { memberVerbs } from './members.ts'
 import { objectVerbs } from './objects.ts'
@@ -12,6 +14,7 @@ import { productVerbs } from './products.ts'
 import { recordVerbs } from './records.ts'
 import { siteVerbs } from './sites.ts'
 import { submissionVerbs } from './submissions.ts'
+import { suppressionVerbs } from './suppressions.ts'
 import { userVerbs } from './users.ts'
 import type { Verb } from './verb.ts'
 import { versionVerbs } from './versions.ts'
@@ -32,6 +35,9 @@ export const verbs: readonly Verb[] = [
   ...productVerbs,
   ...orderVerbs,
   ...submissionVerbs,
+  ...mailVerbs,
+  ...mailServerVerbs,
+  ...suppressionVerbs,
   ...recordVerbs,
   ...jobVerbs,
 ]

@@ -6,6 +6,7 @@ import { limitParameter } from '../http/parameters.ts'
 import type { ContentChangeType, ContentWriter } from '../store/changes.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { cancelJob, findJob, type Job, type JobQuery, jobStates, listJobs, retryJob } from '../store/jobs.ts'
+import { type DeliverWork, deliverKind } from '../store/messages.ts'
 import { id, isoOrNull, listOf, orNull } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb, type GroupContext, type ServiceContext } from './verb.ts'
 
@@ -46,14 +47,23 @@ async function takeJob(group: GroupStore, wantedId: string): Promise<Job> {
 }
 
 interface JobAction {
+  name: 'retry' | 'cancel'
   change(writer: ContentWriter, id: string): Promise<boolean>
   type: ContentChangeType
   /** Which jobs it is for. */
   takes: string
 }
 
-function changeJob({ write }: GroupContext, wantedId: string, { change, type, takes }: JobAction) {
+/** What becomes of an e-mail is said to the e-mail, which takes its job along: the two never disagree. */
+function refuseDelivery({ kind, payload }: Job, action: JobAction['name']): void {
+  if (kind !== deliverKind) return
+  const { messageId } = payload as DeliverWork // nobody else makes jobs of this kind
+  throw conflict(`This job delivers the e-mail ${messageId}. Use "mail ${action}" with that id instead.`)
+}
+
+function changeJob({ write }: GroupContext, wantedId: string, { name, change, type, takes }: JobAction) {
   return write(async (writer) => {
+    refuseDelivery(await takeJob(writer.group, wantedId), name)
     const isChanged = await change(writer, wantedId)
     const job = await takeJob(writer.group, wantedId)
     if (!isChanged) throw conflict(`The job is ${job.state}; only one that is ${takes} can be changed so.`)
@@ -115,7 +125,12 @@ export const jobVerbs = [
     input: { jobId },
     answer: jobShape,
     run: ({ ctx, input }) =>
-      changeJob(ctx, input.jobId, { change: retryJob, type: 'job.retried', takes: 'waiting, failed or cancelled' }),
+      changeJob(ctx, input.jobId, {
+        name: 'retry',
+        change: retryJob,
+        type: 'job.retried',
+        takes: 'waiting, failed or cancelled',
+      }),
   }),
   defineGroupVerb({
     name: 'job cancel',
@@ -125,6 +140,11 @@ export const jobVerbs = [
     input: { jobId },
     answer: jobShape,
     run: ({ ctx, input }) =>
-      changeJob(ctx, input.jobId, { change: cancelJob, type: 'job.cancelled', takes: 'waiting or failed' }),
+      changeJob(ctx, input.jobId, {
+        name: 'cancel',
+        change: cancelJob,
+        type: 'job.cancelled',
+        takes: 'waiting or failed',
+      }),
   }),
 ]

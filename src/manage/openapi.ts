@@ -8,13 +8,13 @@ import { sendDocsPage } from '../http/openapi.ts'
 import { verbs } from './index.ts'
 import type { Verb } from './verb.ts'
 
-const about = `Makes and changes what the delivery API serves: groups, keys, people, sites, collections, objects, files, previews, payment accounts; and shows what was bought.
+const about = `Makes and changes what the delivery API serves: groups, keys, people, sites, collections, objects, files, previews, payment accounts, mail servers; and shows what was bought, sent in and e-mailed.
 
 Send an admin token as \`Authorization: Bearer <token>\`. The first one comes from the command line: \`npx sluice user create "Ada" --administrator\`, then \`npx sluice token create <user id>\`.
 
 The examples take \`$BASE_URL\` for the address of the service and \`$TOKEN\` for the token.
 
-Roles in a group: a \`viewer\` reads, an \`editor\` also writes content, an \`owner\` also manages keys, schemas, sites, members and payment accounts. An \`administrator\` of the service may do everything in every group. A group in which you have no role looks like one that does not exist.
+Roles in a group: a \`viewer\` reads, an \`editor\` also writes content, an \`owner\` also manages keys, schemas, sites, members, payment accounts and mail servers. An \`administrator\` of the service may do everything in every group. A group in which you have no role looks like one that does not exist.
 
 Updates carry the \`version\` they started from. When somebody was faster the answer is 409, with \`details.current\` and \`details.yours\`.`
 

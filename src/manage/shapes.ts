@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import {
   type Container,
+  noticeRhythms,
   objectStatuses,
   reviewStates,
   type StoredObject,
@@ -163,6 +164,8 @@ export const siteShape = Type.Object({
   allowedOrigins: Type.Array(Type.String()),
   allowedRecipients: Type.Array(Type.String()),
   shippingCountries: Type.Array(Type.String()),
+  noticesTo: Type.String({ description: 'Empty where nobody is told.' }),
+  noticesRhythm: Type.Enum([...noticeRhythms]),
   version: Type.Integer(),
   createdAt: moment,
   updatedAt: moment,
@@ -176,6 +179,8 @@ export const showSite = (site: StoredSite): Static<typeof siteShape> => ({
   allowedOrigins: site.privateSettings.allowedOrigins ?? [],
   allowedRecipients: site.privateSettings.allowedRecipients ?? [],
   shippingCountries: site.privateSettings.shippingCountries ?? [],
+  noticesTo: site.privateSettings.submissionNotices?.to ?? '',
+  noticesRhythm: site.privateSettings.submissionNotices?.rhythm ?? 'each',
   version: site.version,
   createdAt: toIso(site.createdMs),
   updatedAt: toIso(site.updatedMs),
@@ -187,6 +192,7 @@ export const collectionShape = Type.Object({
   schema: openObject('Field name → field.'),
   accepts: Type.Array(Type.String()),
   moderation: Type.Boolean(),
+  hourlyLimit: Type.Integer({ description: '0 where it has no limit of its own.' }),
   version: Type.Integer(),
 })
 
@@ -196,6 +202,7 @@ export const showCollection = (container: Container): Static<typeof collectionSh
   schema: Object.fromEntries(container.schema),
   accepts: container.settings.accepts ?? [],
   moderation: container.settings.moderation ?? false,
+  hourlyLimit: container.settings.hourlyLimit ?? 0,
   version: container.version,
 })
 

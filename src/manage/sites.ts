@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { countries } from '../content/countries.ts'
 import { mergeParts } from '../content/merge.ts'
-import type { StoredSite } from '../content/model.ts'
+import { noticeRhythms, type StoredSite } from '../content/model.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
 import { invalid, notFound } from '../errors.ts'
 import type { ContentWriter } from '../store/changes.ts'
@@ -29,18 +29,39 @@ const site = {
     uniqueItems: true,
     description: 'Where a checkout may send goods to, by ISO codes such as CA. Empty: to the usual countries.',
   }),
+  noticesTo: Type.String({
+    maxLength: 254,
+    description: 'The e-mail address that is told of what visitors send in. Empty: nobody is.',
+  }),
+  noticesRhythm: Type.Enum([...noticeRhythms], {
+    description: 'Told of each submission (several in a few minutes are one e-mail), or once a day. Default: each.',
+  }),
 }
 const parts = Type.Partial(Type.Object(site)).properties
 
-type Lists = Partial<Pick<Static<typeof siteShape>, 'allowedOrigins' | 'allowedRecipients' | 'shippingCountries'>>
+type PrivateSettings = StoredSite['privateSettings']
+type GivenNotices = Partial<Pick<Static<typeof siteShape>, 'noticesTo' | 'noticesRhythm'>>
+type GivenSettings = GivenNotices &
+  Partial<Pick<Static<typeof siteShape>, 'allowedOrigins' | 'allowedRecipients' | 'shippingCountries'>>
+
+/** What is left out stays; without an address there are none. */
+function noticesOf(before: PrivateSettings, { noticesTo, noticesRhythm }: GivenNotices): PrivateSettings {
+  const { to = '', rhythm = 'each' } = before.submissionNotices ?? {}
+  const wanted = { to: noticesTo ?? to, rhythm: noticesRhythm ?? rhythm }
+  if (wanted.to !== '') return { submissionNotices: wanted }
+  if (noticesTo === undefined && noticesRhythm !== undefined)
+    throw invalid('noticesRhythm says how often, and nobody is told: give noticesTo, too.')
+  return {}
+}
 
 /** An empty list is no list. */
-function withLists(before: StoredSite['privateSettings'], lists: Lists): StoredSite['privateSettings'] {
-  const { allowedOrigins, allowedRecipients, shippingCountries } = { ...before, ...lists }
+function privateSettingsOf(before: PrivateSettings, given: GivenSettings): PrivateSettings {
+  const { allowedOrigins, allowedRecipients, shippingCountries } = { ...before, ...given }
   return {
     ...(allowedOrigins?.length && { allowedOrigins }),
     ...(allowedRecipients?.length && { allowedRecipients }),
     ...(shippingCountries?.length && { shippingCountries }),
+    ...noticesOf(before, given),
   }
 }
 
@@ -76,7 +97,7 @@ async function writeSite(
     ...(name !== undefined && { name }),
     ...(domainName !== undefined && { domainName }),
     settings: mergeParts(before.settings, changes),
-    privateSettings: withLists(before.privateSettings, rest),
+    privateSettings: privateSettingsOf(before.privateSettings, rest),
   })
 }
 
@@ -92,14 +113,14 @@ export const siteVerbs = [
     answer: siteShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
-        const { name, domainName = '', settings: wanted = {}, ...lists } = input
+        const { name, domainName = '', settings: wanted = {}, ...rest } = input
         await checkBindings(writer.group, wanted)
         return showSite(
           await insertSite(writer, {
             name,
             domainName,
             settings: wanted as StoredSite['settings'],
-            privateSettings: withLists({}, lists),
+            privateSettings: privateSettingsOf({}, rest),
           }),
         )
       }),

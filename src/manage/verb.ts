@@ -2,6 +2,7 @@ import Type, { type Static, type TObject, type TProperties, type TSchema } from 
 import type { Clock } from '../clock.ts'
 import { AppError, invalid } from '../errors.ts'
 import { checkInput } from '../http/check-input.ts'
+import type { Mail } from '../mail/mail.ts'
 import type { Media } from '../media/media.ts'
 import type { Upload } from '../media/receive.ts'
 import type { Payments } from '../payments/payments.ts'
@@ -36,6 +37,7 @@ export interface ManageDeps {
   store: Store
   media: Media
   payments: Payments
+  mail: Mail
   clock: Clock
 }
 
@@ -218,6 +220,6 @@ export async function runVerb(
     nowMs,
     versionsKept: 0,
   }
-  const { store, media, payments } = deps
-  return verb.run({ store, media, payments, actor, nowMs, authoring, upload }, input)
+  const { store, media, payments, mail } = deps
+  return verb.run({ store, media, payments, mail, actor, nowMs, authoring, upload }, input)
 }

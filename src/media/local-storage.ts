@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMediaKey } from '../content/media-keys.ts'
+import { writeWhole } from '../write-whole.ts'
 import { removeOld } from './remove-old.ts'
 import type { MediaStorage, StoredFile } from './storage.ts'
 
@@ -42,16 +43,6 @@ async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFi
   }
 }
 
-/** A new name in a folder is on the disk when the folder is. */
-async function flushFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
-
 /** One folder for each bucket. */
 export function createLocalStorage(root: string): LocalMediaStorage {
   const folderOf = (bucketName: string): string => join(root, bucketName)
@@ -77,15 +68,8 @@ export function createLocalStorage(root: string): LocalMediaStorage {
       const path = pathOf(bucketName, key)
       const drafts = join(folderOf(bucketName), draftsFolder)
       for (const folder of [dirname(path), drafts]) await mkdir(folder, { recursive: true })
-      // A reader sees the whole file or none. Each writer has a draft of its own.
-      const draft = join(drafts, randomBytes(9).toString('hex'))
-      try {
-        await writeFile(draft, content, { flush: true })
-        await rename(draft, path)
-        await flushFolder(dirname(path))
-      } finally {
-        await rm(draft, { force: true })
-      }
+      const draft = join(drafts, randomBytes(9).toString('hex')) // each writer has one of its own
+      await writeWhole({ path, content, draft })
     },
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
+import { unlessEnded } from '../unless-ended.ts'
 import { isPublicAddress } from './public-address.ts'
 
 const defaultMaxBytes = 20 * 1024 * 1024
@@ -110,16 +111,6 @@ function checkUrl(text: string, ports: readonly string[]): URL {
 async function resolveName(hostname: string): Promise<string[]> {
   const found = await lookup(hostname, { all: true, order: 'ipv4first' })
   return found.map(({ address }) => address)
-}
-
-/** A question for a name cannot be taken back, but one need not wait for its answer. */
-function unlessEnded<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const end = () => reject(signal.reason)
-    if (signal.aborted) return end()
-    signal.addEventListener('abort', end)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-  })
 }
 
 interface Sending {

@@ -40,6 +40,9 @@ export const contentChangeTypes = [
   'job.retried', 'job.cancelled',
   'account.connected', 'account.updated', 'account.disconnected', 'account.synced',
   'order.created', 'order.updated',
+  'mail.failed', 'mail.retried', 'mail.cancelled', 'mail.tested',
+  'mailserver.updated', 'mailserver.removed',
+  'suppression.added', 'suppression.removed',
 ] as const // biome-ignore format: one line for each subject reads better
 
 export type ContentChangeType = (typeof contentChangeTypes)[number]

@@ -1,13 +1,17 @@
 import type { GroupStore } from './groups.ts'
 import { type Job, toJob } from './jobs.ts'
 
-/** How many jobs of a group have failed for good, by kind. */
-export async function countFailedJobs({ groupId, database }: GroupStore): Promise<{ kind: string; count: number }[]> {
+/** How many jobs of a group have failed for good, by kind, but for those of which another check tells. */
+export async function countFailedJobs(
+  { groupId, database }: GroupStore,
+  toldElsewhere: string,
+): Promise<{ kind: string; count: number }[]> {
   const rows = await database.read
     .selectFrom('jobs')
     .select(['kind', ({ fn }) => fn.countAll<number>().as('count')])
     .where('group_id', '=', groupId)
     .where('state', '=', 'failed')
+    .where('kind', '<>', toldElsewhere)
     .groupBy('kind')
     .orderBy('kind')
     .execute()
@@ -15,12 +19,17 @@ export async function countFailedJobs({ groupId, database }: GroupStore): Promis
 }
 
 /** The latest of them. */
-export async function findFailedJobs({ groupId, database }: GroupStore, limit: number): Promise<Job[]> {
+export async function findFailedJobs(
+  { groupId, database }: GroupStore,
+  toldElsewhere: string,
+  limit: number,
+): Promise<Job[]> {
   const rows = await database.read
     .selectFrom('jobs')
     .selectAll()
     .where('group_id', '=', groupId)
     .where('state', '=', 'failed')
+    .where('kind', '<>', toldElsewhere)
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()

@@ -218,6 +218,7 @@ const contentTables = [
   'objects', 'preview_tokens', 'sites', 'changes', 'containers', 'media', 'media_files', 'jobs',
   'secrets', 'integrations', 'catalogue_products', 'catalogue_prices', 'catalogue_objects', 'catalogue_pictures',
   'provider_events', 'orders', 'idempotency_keys', 'sandbox_objects',
+  'messages', 'suppressions', 'mail_servers', 'tallies', 'awaited_notices',
 ] as const // biome-ignore format: a few lines read better
 
 /** Removes all content of a group, a part at a time, so that nobody waits long and an interruption loses nothing. */

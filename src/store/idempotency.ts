@@ -142,3 +142,20 @@ async function deleteSome(db: Transaction<ContentTables>, nowMs: number): Promis
     .executeTakeFirst()
   return numDeletedRows === BigInt(rowsPerDelete)
 }
+
+/**
+ * Does something once under a key, where one is given, and answers the same ever after. The work and its answer are
+ * written in the transaction of the writer: both or neither.
+ */
+export async function answerOnce<Answer>(
+  writer: ContentWriter,
+  asked: Asked | undefined,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  if (!asked) return work()
+  const claim = await claimKey<null, Answer>(writer, asked, null)
+  if (claim.answer !== undefined) return claim.answer
+  const answer = await work()
+  await settleClaim(writer, asked, { request: null, answer })
+  return answer
+}

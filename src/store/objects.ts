@@ -13,6 +13,8 @@ import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 
 /** A product's account is filtered like a field; the sign keeps it apart from any field a schema can name. */
 const accountHandleField = '@accountHandle'
+/** Whoever subscribes twice is found by it, also where the address is private. */
+export const emailField = '@email'
 
 export const accountFilter = (handle: string): Filter => ({
   field: accountHandleField,
@@ -81,10 +83,12 @@ export function fieldRowsOf(container: Container, object: StoredObject): ObjectF
     archived: object.archived ? 1 : 0,
     publish_ms: object.publishMs,
   }
+  const { email } = object.value
   const unsorted = (field: string, text: string) => ({ field, filterKey: filterKeyOfText(text), sortKey: null })
   return [
     ...indexRowsOf(container.schema, object.value),
     ...(container.kind === 'integration' ? [unsorted(accountHandleField, object.accountHandle)] : []),
+    ...(typeof email === 'string' && email !== '' ? [unsorted(emailField, email.toLowerCase())] : []),
     ...mediaKeysIn(container.schema, object.value).map((key) => unsorted(mediaField, key)),
   ].map(({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }))
 }

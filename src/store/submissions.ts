@@ -1,6 +1,7 @@
-import type { ReviewState } from '../content/model.ts'
+import { filterKeyOfText } from '../content/index-keys.ts'
+import type { ReviewState, StoredObject } from '../content/model.ts'
 import type { GroupStore } from './groups.ts'
-import { type FoundObject, objectColumns, toStoredObject } from './objects.ts'
+import { emailField, type FoundObject, findObject, objectColumns, toStoredObject } from './objects.ts'
 
 export interface SubmissionQuery {
   collectionId?: string | undefined
@@ -30,4 +31,22 @@ export async function listSubmissions(
     submissions: rows.map((row) => ({ containerId: row.container_id, object: toStoredObject(row) })),
     totalCount: Number(total),
   }
+}
+
+/** The first in a collection who has this address, in any case and whatever became of them. */
+export async function findByEmail(
+  group: GroupStore,
+  collectionId: string,
+  email: string,
+): Promise<StoredObject | undefined> {
+  const row = await group.database.read
+    .selectFrom('object_fields')
+    .select('object_id')
+    .where('container_id', '=', collectionId)
+    .where('field', '=', emailField)
+    .where('filter_key', '=', filterKeyOfText(email.toLowerCase()))
+    .orderBy('object_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row && (await findObject(group, row.object_id))?.object
 }

@@ -11,6 +11,7 @@ import type {
   SandboxObjectRow,
   SecretRow,
 } from './commerce-tables.ts'
+import type { AwaitedNoticeRow, MailServerRow, MessageRow, SuppressionRow, TallyRow } from './mail-tables.ts'
 
 /** Moments are milliseconds since 1970, flags are 0 or 1, JSON is text: the same on both engines. */
 
@@ -296,4 +297,9 @@ export interface ContentTables {
   orders: OrderRow
   idempotency_keys: IdempotencyRow
   sandbox_objects: SandboxObjectRow
+  messages: MessageRow
+  suppressions: SuppressionRow
+  mail_servers: MailServerRow
+  tallies: TallyRow
+  awaited_notices: AwaitedNoticeRow
 }

@@ -3,8 +3,11 @@ import { type AdmissionDeps, admitTenants } from '../http/admission.ts'
 import type { Endpoint, EndpointDeps } from '../http/endpoint.ts'
 import { collectionObjects } from './collection-objects.ts'
 import { createCheckoutSession } from './create-checkout-session.ts'
+import { definedCollectionObject } from './defined-collection-object.ts'
 import { integrationObjects } from './integration-objects.ts'
 import { preview } from './preview.ts'
+import { sendContactEmail } from './send-contact-email.ts'
+import { sendOrderPlacedEmail } from './send-order-placed-email.ts'
 import { siteDetails } from './site-details.ts'
 
 /** spec §4, in its order. */
@@ -14,6 +17,9 @@ const routes: readonly [method: 'GET' | 'POST', url: string, endpoint: Endpoint]
   ['GET', '/tenant/integrationObjects', integrationObjects],
   ['GET', '/tenant/preview', preview],
   ['POST', '/tenant/createCheckoutSession', createCheckoutSession],
+  ['POST', '/tenant/definedCollectionObject', definedCollectionObject],
+  ['POST', '/tenant/sendContactEmail', sendContactEmail],
+  ['POST', '/tenant/sendOrderPlacedEmail', sendOrderPlacedEmail],
 ]
 
 export function registerTenantRoutes(app: FastifyInstance, deps: EndpointDeps & AdmissionDeps): void {

@@ -81,6 +81,7 @@ function membersOnly(members: Readonly<Record<string, Check>>, optional: readonl
 const containerSettings: Readonly<Record<keyof ContainerSettings, Check>> = {
   accepts: listOf(oneOf(submissionTypes)),
   moderation: flag,
+  hourlyLimit: count,
 }
 
 const dates = { createdAt: moment, updatedAt: moment }

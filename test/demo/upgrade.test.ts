@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseSchema } from '../../src/content/schema.ts'
 import { findOrSeedDemo, seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
-import { findIntegration, schemaText } from '../../src/store/containers.ts'
+import { findCollection, findIntegration, schemaText, updateContainer } from '../../src/store/containers.ts'
 import { eachObject } from '../../src/store/each-object.ts'
 import { findGroupById, type GroupStore, openContentOf } from '../../src/store/groups.ts'
 import { listIntegrations } from '../../src/store/integrations.ts'
+import { write } from '../helpers/authoring.ts'
 import { type Harness, harness, onBothEngines } from '../helpers/harness.ts'
 
 /** The fields of products as version 0.3 had them. */
@@ -47,6 +48,36 @@ async function productsOf(group: GroupStore) {
     value: { name, price, productImage, productType },
   }))
 }
+
+onBothEngines('a demo of version 0.4', (engine) => {
+  it('takes reviews and subscribers from the next start on, but for what somebody has changed', async () => {
+    const { service, clock, config, app } = await harness(engine)
+    const deps = { ...service, clock: () => clock.now }
+    const demo = await seedDemo(deps)
+    const { Reviews = '', Subscribers = '' } = demo.collections
+    await writeDemoFile(config.dataDir, { baseUrl: 'http://127.0.0.1', ...demo })
+    const group = await openContentOf(service.store, await findGroupById(service.store, demo.groupId))
+    await group.database.write((db) => db.updateTable('containers').set({ settings: '{}' }).execute())
+    const send = async (collectionId: string, type: string, objectValue: object) => {
+      const headers = { authorization: demo.apiKey }
+      const payload = { collectionId, type, objectValue }
+      return (await app.inject({ method: 'POST', url: '/tenant/definedCollectionObject', headers, payload })).statusCode
+    }
+    const review = { rating: 5, body: 'Good bread', author: 'Ada' }
+    assert.equal(await send(Reviews, 'createReview', review), 400)
+    const start = () => findOrSeedDemo(deps, config.dataDir, () => assert.fail('it is there'))
+    await start()
+    assert.equal(await send(Reviews, 'createReview', review), 201)
+    assert.equal(await send(Subscribers, 'subscribeUser', { email: 'ada@visitor.example' }), 201)
+    await write(group, clock.now, async (writer) => {
+      const collection = await findCollection(writer.group, Reviews)
+      assert.equal(collection?.version, 2)
+      await updateContainer(writer, collection, { settings: {} })
+    })
+    await start()
+    assert.equal(await send(Reviews, 'createReview', review), 400)
+  })
+})
 
 onBothEngines('a demo of version 0.3', (engine) => {
   it('gets somebody who sells its products; they keep their ids and pictures, and a second start changes nothing', async () => {

@@ -65,7 +65,7 @@ onBothEngines('sluice doctor', (engine) => {
     const { output, failure, progress } = await runDoctor(on)
     assert.equal(failure, undefined)
     assert.match(output, /^ok Node version\nok Settings\n/)
-    assert.match(output, /\n\n25 checks are fine\.$/)
+    assert.match(output, /\n\n26 checks are fine\.$/)
     assert.match(progress.join('\n'), /Index of objects: Demo Bakery, Blog, \d+ read/)
     assert.equal(progress.at(-1), '')
     assert.equal(await dump(on.service.store, on.config.dataDir), before)
@@ -91,7 +91,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.match(repair.output, /\n! {2}Index of objects\n {3}! {2}The index of \d+ objects was .* made anew/)
     const after = await runDoctor(on)
     assert.equal(after.failure, undefined)
-    assert.match(after.output, /25 checks are fine\.$/)
+    assert.match(after.output, /26 checks are fine\.$/)
   })
 
   it('prints all of it as JSON', async () => {
@@ -100,7 +100,7 @@ onBothEngines('sluice doctor', (engine) => {
     const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
     assert.ok(failure instanceof AppError)
     const { summary, checks } = JSON.parse(output)
-    assert.deepEqual(summary, { fine: 24, attention: 0, wrong: 1, notChecked: 0 })
+    assert.deepEqual(summary, { fine: 25, attention: 0, wrong: 1, notChecked: 0 })
     const { status, findings } = checks.find(({ name }: { name: string }) => name === 'Index of objects')
     assert.equal(status, 'wrong')
     assert.deepEqual(Object.keys(findings[0]), ['level', 'what', 'examples', 'advice', 'commands'])
@@ -180,7 +180,7 @@ describe('sluice doctor, as people see it', () => {
     const folder = join(import.meta.dirname, '../../src/doctor')
     const sources = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
     const recommended = new Set(
-      [...sources.join('\n').matchAll(/npx sluice ([a-z]+(?: [a-z][a-z-]*)?)/g)].map(([, words = '']) => words),
+      [...sources.join('\n').matchAll(/npx sluice ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/g)].map(([, words = '']) => words),
     )
     assert.ok(recommended.size >= 8)
     for (const words of recommended) {
@@ -235,7 +235,6 @@ describe('sluice doctor, as people see it', () => {
     assert.match(output, /X {2}Databases\n {3}X {2}The databases cannot be reached: connect ECONNREFUSED/)
     assert.match(output, /Something is wrong; each finding says what to do\.\n$/)
     assert.doesNotMatch(output, /\n {4}at |secret/)
-    assert.doesNotMatch(output, /mail/i)
   })
 
   it('names bad settings in the real process before all else', async () => {

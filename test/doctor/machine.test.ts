@@ -206,7 +206,9 @@ describe('the doctor looks at the data folder', () => {
     await writeDemoFile(config.dataDir, { baseUrl: 'http://127.0.0.1', ...demo })
     assertSound(await examine())
     const publicConfig = { ...config, publicUrl: 'https://content.example.com', managePort: 'off' as const }
-    const finding = assertOnly(await examine({ config: publicConfig }), {
+    const results = await examine({ config: publicConfig })
+    const withoutMail = results.filter(({ name }) => name !== 'E-mails') // which nobody gets: a finding of its own
+    const finding = assertOnly(withoutMail, {
       check: 'Demo content',
       level: 'attention',
       what: /holds a key and an administrator's token of the demo/,

@@ -36,6 +36,11 @@ const contentTables: Record<keyof ContentTables, true> = {
   orders: true,
   idempotency_keys: true,
   sandbox_objects: true,
+  messages: true,
+  suppressions: true,
+  mail_servers: true,
+  tallies: true,
+  awaited_notices: true,
 }
 
 /** Every row of every table, as lines of text. When a key was last used is left out: it is written at leisure. */

@@ -7,6 +7,7 @@ import type { NewGroup } from '../../src/store/groups.ts'
 import { addMember, createUser, type NewUser, type User } from '../../src/store/users.ts'
 import { authoring } from './authoring.ts'
 import { createHarness, type Harness, type TestEngine, type TestGroup } from './harness.ts'
+import { type MailServer, startMailServer } from './mail-server.ts'
 import { type StripeServer, startStripeServer } from './stripe-server.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
@@ -28,6 +29,8 @@ export interface ManagedGroup extends TestGroup {
 export interface Managing extends Harness {
   /** What accounts are connected to. */
   stripe: StripeServer
+  /** What groups can have as a mail server of their own. */
+  mailServer: MailServer
   /** An administrator's token, which `call` and `ask` use unless told otherwise. */
   admin: string
   /** Any request, and its answer. A token of null sends none. */
@@ -61,7 +64,8 @@ export function fileForm(name: string, content: string | Buffer): FormData {
 /** A harness with an administrator, who calls the management API. */
 export async function createManaging(engine: TestEngine, options: Options = {}): Promise<Managing> {
   const stripe = await startStripeServer()
-  const env = { ...unlimited, STRIPE_URL: stripe.url, ...options.env }
+  const server = await startMailServer()
+  const env = { ...unlimited, STRIPE_URL: stripe.url, MAIL_GROUP_HOSTS: 'any', ...options.env }
   const created = await createHarness(engine, { ...options, env })
   const { service, clock, newGroup } = created
   const { store } = service
@@ -106,9 +110,10 @@ export async function createManaging(engine: TestEngine, options: Options = {}):
   async function close(): Promise<void> {
     await created.close()
     await stripe.close()
+    await server.stop()
   }
 
-  return { ...created, admin, stripe, call, ask, newUser, newManagedGroup, close }
+  return { ...created, admin, stripe, mailServer: server, call, ask, newUser, newManagedGroup, close }
 }
 
 /** For one test, closed when the test or suite that asked for it ends. */

@@ -4,8 +4,11 @@ import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import { createAdminToken } from '../../src/store/admin-tokens.ts'
 import { insertJob } from '../../src/store/jobs.ts'
+import { mailServerField, mailServerSubject, putMailServer } from '../../src/store/mail-servers.ts'
+import { insertMessage } from '../../src/store/messages.ts'
 import type { NewObject } from '../../src/store/objects.ts'
 import { listOrders, type NewOrder, recordOrder } from '../../src/store/orders.ts'
+import { addSuppression } from '../../src/store/suppressions.ts'
 import { authoring, createApiKey, createPreviewToken, createSite, write } from './authoring.ts'
 import { fileForm, type ManagedGroup, type Managing, type Method } from './manage.ts'
 
@@ -45,6 +48,8 @@ export async function setScene(created: Managing, mark = 'plain'): Promise<Scene
     newJob,
     newAccount,
     newOrder,
+    newMail,
+    newSuppression,
   ])
     await make(scene)
   return scene
@@ -152,6 +157,33 @@ async function newOrder({ created, group, fresh }: Scene): Promise<{ orderId: st
   return { orderId: orders[0]?.id ?? '', sessionId }
 }
 
+const newMail = ({ created, group, fresh }: Scene): Promise<string> =>
+  write(group.store, created.clock.now, (writer) =>
+    insertMessage(writer, {
+      kind: 'contact',
+      recipient: `${fresh()}@people.example`,
+      replyTo: `${fresh()}@people.example`,
+      subject: fresh(),
+      content: { siteName: fresh(), title: fresh() },
+      senderDomain: 'mail.example',
+    }),
+  )
+
+async function newSuppression({ created, group, fresh }: Scene): Promise<string> {
+  const address = `${fresh()}@people.example`
+  await write(group.store, created.clock.now, (writer) => addSuppression(writer, address, fresh()))
+  return address
+}
+
+async function newMailServer({ created, group }: Scene): Promise<void> {
+  const { port, url } = created.mailServer
+  await write(group.store, created.clock.now, async (writer) => {
+    await created.service.mail.vault.put(writer, mailServerSubject, mailServerField, url)
+    await putMailServer(writer, { fromAddress: 'hello@shop.example', host: '127.0.0.1', port, tls: 'optional' })
+  })
+}
+
+const onMail = async (scene: Scene) => ({ mailId: await newMail(scene) })
 const onAccount = async (scene: Scene) => ({ integrationId: (await newAccount(scene)).integrationId })
 const onObject = async (scene: Scene) => ({ objectId: await newObject(scene) })
 const onJob = async (scene: Scene) => ({ jobId: await newJob(scene) })
@@ -204,6 +236,8 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     allowedOrigins: ['https://shop.example'],
     allowedRecipients: ['hello@shop.example'],
     shippingCountries: ['CA', 'US'],
+    noticesTo: 'hello@shop.example',
+    noticesRhythm: 'daily',
   }),
   'site list': () => ({}),
   'site show': async (scene) => ({ siteId: await newSite(scene) }),
@@ -228,6 +262,7 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     schema: { title: { type: 'text' } },
     accepts: ['createReview'],
     moderation: true,
+    hourlyLimit: 50,
   }),
   'collection list': () => ({}),
   'collection show': ({ posts }) => ({ collectionId: posts.id }),
@@ -307,6 +342,20 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'submission approve': async (scene) => ({ objectId: await newSubmission(scene) }),
   'submission reject': async (scene) => ({ objectId: await newSubmission(scene) }),
   'submission export': ({ posts }) => ({ collectionId: posts.id }),
+  'mail list': () => ({ state: 'waiting', kind: 'contact', limit: 50 }),
+  'mail show': async (scene) => ({ ...(await onMail(scene)), html: true }),
+  'mail retry': onMail,
+  'mail cancel': onMail,
+  'mail test': ({ fresh }) => ({ to: `${fresh()}@people.example` }),
+  'mail-server show': () => ({}),
+  'mail-server set': ({ created }) => ({ from: 'hello@shop.example', smtpUrl: created.mailServer.url }),
+  'mail-server remove': async (scene) => {
+    await newMailServer(scene)
+    return {}
+  },
+  'suppression list': () => ({ limit: 50 }),
+  'suppression add': ({ fresh }) => ({ address: `${fresh()}@people.example`, reason: fresh() }),
+  'suppression remove': async (scene) => ({ address: await newSuppression(scene) }),
   'audit list': async (scene) => ({ subjectId: await newObject(scene), limit: 50 }),
   'audit list-all': () => ({ limit: 50 }),
   'event list': () => ({ since: 0, limit: 50 }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PermanentFailure } from '../../src/jobs/handler.ts'
 import { claimJob, leaseMs } from '../../src/store/claim-jobs.ts'
 import { deleteContent, deleteGroupRow, findGroupById } from '../../src/store/groups.ts'
@@ -161,6 +162,51 @@ onBothEngines('an attempt at a job', (engine) => {
     const { state, problem } = (await job(group, id)) ?? {}
     assert.deepEqual([state, runs], ['failed', []])
     assert.match(problem ?? '', /begun 3 times/)
+  })
+
+  it('whose last failure is final writes what its kind has to say of that, with it', async () => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    const id = await add(group)
+    const failing = handlerOf(
+      async () => {
+        throw new Error('The other side is away.')
+      },
+      {
+        giveUp: async (given, problem, writer) =>
+          writer.record({ type: 'job.cancelled', subjectId: given.id, note: problem }),
+      },
+    )
+    const worker = newWorker([failing])
+    for (const waitSeconds of [0, 10, 100]) {
+      assert.deepEqual(await effectsIn(group), [])
+      clock.now += waitSeconds * 1000
+      await worker.runDue()
+    }
+    assert.deepEqual(await effectsIn(group), [id])
+    assert.equal((await job(group, id))?.state, 'failed')
+  })
+
+  it('of a kind that mostly waits is one of several at once', async () => {
+    const { newGroup, add, newWorker } = await workshop(engine)
+    const group = await newGroup()
+    for (let n = 0; n < 10; n += 1) await add(group)
+    const { promise: all, resolve } = Promise.withResolvers<void>()
+    let running = 0
+    let most = 0
+    const meeting = handlerOf(
+      async () => {
+        running += 1
+        most = Math.max(most, running)
+        if (running === 4) resolve()
+        await all
+        await nextTurn()
+        running -= 1
+      },
+      { atOnce: 4 },
+    )
+    await newWorker([meeting], { workers: 1 }).runDue()
+    assert.equal(most, 4)
   })
 
   it('of a kind that nobody here can do is not made', async () => {

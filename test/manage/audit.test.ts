@@ -4,6 +4,7 @@ import { encodePng } from '../../src/demo/drawing/png.ts'
 import { verbs } from '../../src/manage/index.ts'
 import { recordName, type Verb } from '../../src/manage/verb.ts'
 import { insertJob } from '../../src/store/jobs.ts'
+import { insertMessage } from '../../src/store/messages.ts'
 import { createContainer, createObjects, write } from '../helpers/authoring.ts'
 import { assertRefused, type Data, editing, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -73,6 +74,13 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['media replace', ({ mediaId }) => ({ mediaId, file: otherPicture }), 'media.updated'],
   ['media delete', ({ mediaId }) => ({ mediaId }), 'media.deleted'],
   ['media sweep', () => ({ dryRun: false }), 'media.deleted'],
+  ['mail retry', ({ mailId }) => ({ mailId }), 'mail.retried'],
+  ['mail cancel', ({ mailId }) => ({ mailId }), 'mail.cancelled'],
+  ['mail test', () => ({ to: `${canary}@example.com` }), 'mail.tested'],
+  ['mail-server set', ({ smtpUrl }) => ({ from: `${canary}@example.com`, smtpUrl }), 'mailserver.updated'],
+  ['mail-server remove', () => ({}), 'mailserver.removed'],
+  ['suppression add', () => ({ address: `${canary}@example.com`, reason: canary }), 'suppression.added'],
+  ['suppression remove', () => ({ address: `${canary}@example.com` }), 'suppression.removed'],
   ['job cancel', ({ jobId }) => ({ jobId }), 'job.cancelled'],
   ['job retry', ({ jobId }) => ({ jobId }), 'job.retried'],
   ['object delete', ({ objectId }) => ({ objectId }), 'content.deleted'],
@@ -115,7 +123,11 @@ async function withScript(engine: TestEngine) {
     const stripe = await createContainer(store, { kind: 'integration', name: 'stripe', schema: { productType: schema.title } }, clock.now) // biome-ignore format: short
     const [product] = await createObjects(store, stripe, [{ value: {}, externalId: 'p' }], clock.now)
     const jobId = await write(store, clock.now, (writer) => insertJob(writer, { kind: 'none', payload: { canary } }))
-    Object.assign(ids, { submissionId: sent?.id, productId: product?.id, jobId })
+    const letter = { kind: 'contact', recipient: `${canary}@example.com`, replyTo: null, subject: canary } as const
+    const content = { siteName: canary }
+    const mailId = await write(store, clock.now, (writer) => insertMessage(writer, { ...letter, content, senderDomain: 'mail.example' })) // biome-ignore format: short
+    const smtpUrl = created.mailServer.url
+    Object.assign(ids, { submissionId: sent?.id, productId: product?.id, jobId, mailId, smtpUrl })
   }
   const forgetWork = () =>
     created.group.store.database.write((db) => db.deleteFrom('jobs').where('kind', '=', 'media.derive').execute())

@@ -10,14 +10,16 @@ const pageOf = (collectionId: string) => ({ name: 'Blog', slug: 'blog', collecti
 onBothEngines('collections', (engine) => {
   it('are made, listed with the number of their objects, and delivered under their name', async () => {
     const { does, post, posts, delivered } = await editingPosts(engine, schema)
-    assert.deepEqual(posts, { _id: posts._id, name: 'Posts', schema, accepts: [], moderation: false, version: 1 })
+    const settings = { accepts: [], moderation: false, hourlyLimit: 0 }
+    assert.deepEqual(posts, { _id: posts._id, name: 'Posts', schema, ...settings, version: 1 })
     const reviews = await does('POST', '/collections', {
       name: 'Reviews',
       schema: {},
       accepts: ['createReview'],
       moderation: true,
+      hourlyLimit: 50,
     })
-    assert.deepEqual([reviews.accepts, reviews.moderation], [['createReview'], true])
+    assert.deepEqual([reviews.accepts, reviews.moderation, reviews.hourlyLimit], [['createReview'], true, 50])
     await post({ title: 'a' })
     await post({ title: 'b' }, { archived: true })
     const { items, totalCount } = await does('GET', '/collections')
@@ -87,10 +89,30 @@ onBothEngines('collections', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
+  it('take so many submissions in an hour, until the limit is taken away', async () => {
+    const { does, send, posts } = await editingPosts(engine, schema)
+    const path = `/collections/${posts._id}`
+    for (const hourlyLimit of [-1, 1.5, 1_000_001, '5', null])
+      assertRefused(await send('PATCH', path, { version: 1, hourlyLimit }), 400, /hourlyLimit must be/)
+    const steps: [change: object, after: number][] = [
+      [{ hourlyLimit: 1_000_000 }, 1_000_000],
+      [{ moderation: true }, 1_000_000],
+      [{ hourlyLimit: 0 }, 0],
+    ]
+    for (const [at, [change, after]] of steps.entries())
+      assert.equal((await does('PATCH', path, { version: at + 1, ...change })).hourlyLimit, after)
+    assert.equal((await does('GET', path)).moderation, true)
+  })
+
   it('leave no trace of settings that are given as they are by default', async () => {
     const { does, posts, group } = await editingPosts(engine, schema)
     const before = await everythingIn(group.store)
-    const same = await does('PATCH', `/collections/${posts._id}`, { version: 1, accepts: [], moderation: false })
+    const same = await does('PATCH', `/collections/${posts._id}`, {
+      version: 1,
+      accepts: [],
+      moderation: false,
+      hourlyLimit: 0,
+    })
     assert.deepEqual(same, posts)
     assert.deepEqual(await everythingIn(group.store), before)
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readRevision } from '../../src/store/revisions.ts'
-import { assertRefused, editing, everythingIn } from '../helpers/editing.ts'
+import { assertRefused, type Data, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 
 async function withSite(engine: TestEngine) {
@@ -124,12 +124,47 @@ onBothEngines('sites', (engine) => {
       assert.deepEqual((await does('PATCH', path, { version: at + 1, ...change })).shippingCountries, after)
   })
 
+  it('say who is told of what visitors send in, and how often, until the address is taken away', async () => {
+    const { does, send, path, siteDetails, group } = await withSite(engine)
+    const revision = await readRevision(group.store)
+    const told = ({ noticesTo, noticesRhythm }: Data) => [noticesTo, noticesRhythm]
+    assert.deepEqual(told(await does('GET', path)), ['', 'each'])
+    const before = await everythingIn(group.store)
+    const address = /submissionNotices\.to must be one e-mail address/
+    assertRefused(await send('PATCH', path, { version: 1, noticesTo: 'nobody' }), 400, address)
+    assertRefused(await send('PATCH', path, { version: 1, noticesRhythm: 'daily' }), 400, /give noticesTo, too/)
+    assertRefused(
+      await send('PATCH', path, { version: 1, noticesTo: 'a@shop.example', noticesRhythm: 'hourly' }),
+      400,
+      /noticesRhythm must be one of each, daily/,
+    )
+    assert.deepEqual(await everythingIn(group.store), before)
+    const steps: [change: object, after: string[]][] = [
+      [{ noticesTo: 'a@shop.example' }, ['a@shop.example', 'each']],
+      [{ noticesRhythm: 'daily' }, ['a@shop.example', 'daily']],
+      [{ shippingCountries: ['CA'] }, ['a@shop.example', 'daily']],
+      [{ noticesTo: 'b@shop.example' }, ['b@shop.example', 'daily']],
+      [{ noticesTo: '', noticesRhythm: 'daily' }, ['', 'each']],
+    ]
+    let version = 1
+    for (const [change, after] of steps) {
+      const site = await does('PATCH', path, { version, ...change })
+      assert.deepEqual(told(site), after)
+      version = site.version
+    }
+    assert.equal(version, 6)
+    assert.equal(await readRevision(group.store), revision)
+    const made = await does('POST', '/sites', { name: 'New', noticesTo: 'c@shop.example', noticesRhythm: 'daily' })
+    assert.deepEqual(told(await does('GET', `/sites/${made._id}`)), ['c@shop.example', 'daily'])
+    assert.ok(!JSON.stringify(await siteDetails()).includes('shop.example'))
+  })
+
   it('leave no trace of a change that changes nothing', async () => {
     const { does, path, settings, group, clock, site } = await withSite(engine)
     const before = await everythingIn(group.store)
     const { logo, ...others } = settings
     clock.now += 1000
-    for (const same of [{}, { name: 'Bakery' }, { settings: others }, { settings: { gone: null } }, { allowedOrigins: [] }]) // biome-ignore format: short
+    for (const same of [{}, { name: 'Bakery' }, { settings: others }, { settings: { gone: null } }, { allowedOrigins: [] }, { noticesTo: '', noticesRhythm: 'each' }]) // biome-ignore format: short
       assert.deepEqual(await does('PATCH', path, { version: 1, ...same }), site)
     assert.deepEqual(await everythingIn(group.store), before)
   })

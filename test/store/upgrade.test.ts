@@ -65,7 +65,7 @@ onBothEngines('a database of version 0.1', (engine) => {
     })
     await makeOld<ContentTables>(engine, place, 'main', contentMigrations, async ({ write: change }) => {
       await change(async (db) => {
-        const schema = '{"title":{"type":"text"}}'
+        const schema = '{"title":{"type":"text"},"email":{"type":"text","private":true}}'
         await db
           .insertInto('containers')
           .values({ id: 'c', group_id: 'g', kind: 'collection', name: 'Posts', schema, ...dates })
@@ -75,7 +75,12 @@ onBothEngines('a database of version 0.1', (engine) => {
         await db
           .insertInto('objects')
           // The columns that this version added have defaults.
-          .values({ ...object, ...state, value: '{"title":"Old"}', search_text: 'old' } as never)
+          .values({
+            ...object,
+            ...state,
+            value: '{"title":"Old","email":"Ann@Old.Example"}',
+            search_text: 'old',
+          } as never)
           .execute()
         const index = {
           object_id: 'o',
@@ -107,7 +112,16 @@ onBothEngines('a database of version 0.1', (engine) => {
     }
     const [object] = await listed()
     assert.ok(object)
-    assert.deepEqual(object.value, { title: 'Old' })
+    assert.deepEqual(object.value, { title: 'Old', email: 'Ann@Old.Example' })
+    const addresses = async () => {
+      const rows = await group.database.read
+        .selectFrom('object_fields')
+        .select(['object_id', 'filter_key', 'archived'])
+        .where('field', '=', '@email')
+        .execute()
+      return rows.map((row) => ({ ...row }))
+    }
+    assert.deepEqual(await addresses(), [{ object_id: 'o', filter_key: '=ann@old.example', archived: 0 }])
     assert.equal(object.version, 1)
     await write(group, Date.now(), (writer) =>
       changeObject(writer, collection, object, { value: { title: 'New' } }, 'updated'),
@@ -116,6 +130,7 @@ onBothEngines('a database of version 0.1', (engine) => {
       (await listed()).map(({ value }) => value),
       [{ title: 'New' }],
     )
+    assert.deepEqual(await addresses(), [])
     assert.deepEqual(
       (await listVersions(group, 'o')).map(({ version, value }) => [version, value.title]),
       [

@@ -4,6 +4,7 @@ import { textType } from '../column-types.ts'
 import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
 import { addCommerce } from './content-commerce.ts'
+import { addMail } from './content-mail.ts'
 
 interface ObjectsOfThen {
   objects: {
@@ -369,5 +370,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'secrets, payment integrations and their catalogue, orders, and answers that are given once',
     up: addCommerce,
+  },
+  {
+    name: 'outbox, suppressed addresses, mail servers of groups, tallies and notices of submissions',
+    up: addMail,
   },
 ]

@@ -1,0 +1,87 @@
+import type { CollectionObject } from '../../client/src/wire.ts'
+import { invalid } from '../errors.ts'
+import { deliverCollectionObject } from './delivery.ts'
+import { isEmailAddress } from './email.ts'
+import { mediaKeysIn } from './media-uses.ts'
+import type { Container, StoredObject, SubmissionType } from './model.ts'
+import { isMedia, leafOf } from './schema.ts'
+import { problemsOf, refuse } from './validate.ts'
+
+type ObjectValue = Record<string, unknown>
+
+/** What a visitor sends in: spec §4.6. */
+export interface Submission {
+  collectionId: string
+  type: SubmissionType
+  objectValue: ObjectValue
+}
+
+/** A field that people do not see, and programs fill in. */
+export const trapField = 'company_website'
+
+const isFilled = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
+
+/** Takes the trap out of what is sent in, unless the collection really has a field of this name. */
+export function openTrap(
+  { schema }: Container,
+  { objectValue, [trapField]: outside }: { objectValue: ObjectValue; [trapField]?: unknown },
+): { objectValue: ObjectValue; isTrapped: boolean } {
+  if (schema.has(trapField)) return { objectValue, isTrapped: isFilled(outside) }
+  const { [trapField]: inside, ...rest } = objectValue
+  return { objectValue: rest, isTrapped: isFilled(outside) || isFilled(inside) }
+}
+
+function refuseType({ settings: { accepts = [] } }: Container, type: SubmissionType): void {
+  if (accepts.includes(type)) return
+  const taken = accepts.length > 0 ? `only ${accepts.join(' and ')}` : 'nothing from visitors'
+  throw invalid(`type ${type} is not taken by this collection: it takes ${taken}.`)
+}
+
+/** By naming the key of a file a visitor could have it signed, whatever it is: only the group itself shows files. */
+function fileProblems({ schema }: Container, objectValue: ObjectValue): string[] {
+  return [...schema].flatMap(([name, field]) => {
+    const value = objectValue[name] ?? null
+    if (value === null) return []
+    if (isMedia(leafOf(field))) return [`objectValue.${name} must be left out: visitors send no files`]
+    const refers = mediaKeysIn(new Map([[name, field]]), objectValue).length > 0
+    return refers ? [`objectValue.${name} must not refer to files by media:`] : []
+  })
+}
+
+function emailProblem({ email = null }: ObjectValue): string | undefined {
+  if (email === null || email === '') return 'objectValue.email is required'
+  const isAddress = typeof email === 'string' && isEmailAddress(email)
+  return isAddress ? undefined : 'objectValue.email must be one e-mail address such as ada@example.com'
+}
+
+/** Refuses what a collection does not take from visitors, naming all that is wrong at once. */
+export function checkSubmission(collection: Container, type: SubmissionType, objectValue: ObjectValue): void {
+  refuseType(collection, type)
+  const { schema } = collection
+  const words = Object.fromEntries(
+    Object.entries(objectValue).filter(([name]) => {
+      const field = schema.get(name)
+      return !field || !isMedia(leafOf(field))
+    }),
+  )
+  const email = type === 'subscribeUser' ? emailProblem(objectValue) : undefined
+  const problems = [...problemsOf(schema, words), ...fileProblems(collection, objectValue), email]
+  refuse([...new Set(problems.filter((problem) => problem !== undefined))])
+}
+
+/** What becomes of it: it waits for approval, or is seen at once. */
+export const stateOfSubmission = ({ settings }: Container) =>
+  settings.moderation
+    ? ({ archived: true, review: 'pending' } as const)
+    : ({ archived: false, review: 'approved' } as const)
+
+/**
+ * A submission as its sender is shown it, in the shape of the listing. The answer is kept for who asks again: so no
+ * files are in it, whose addresses would expire. A visitor has sent none.
+ */
+export function deliverSubmission(collection: Container, object: StoredObject): CollectionObject {
+  const schema = new Map(
+    [...collection.schema].filter(([name, field]) => !isMedia(leafOf(field)) || object.value[name] === null),
+  )
+  return deliverCollectionObject({ ...collection, schema }, object, () => undefined)
+}

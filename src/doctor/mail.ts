@@ -1,0 +1,198 @@
+import { AppError } from '../errors.ts'
+import { createMail, type Mail } from '../mail/mail.ts'
+import type { MailServerAddress } from '../mail/server-address.ts'
+import { createSmtpCourier } from '../mail/smtp.ts'
+import { hasMasterKey, loadMasterKey } from '../master-key.ts'
+import { openStorage } from '../media/open.ts'
+import { findDelayedMessages, findFailedMessages, findStrandedMessages } from '../store/check-mail.ts'
+import { findMailServer, type GroupMailServer } from '../store/mail-servers.ts'
+import { type Check, type CheckedGroup, type DoctorContext, type Finding, NotChecked } from './check.ts'
+import { isPublicHost } from './settings.ts'
+import { counted, messageOf, shellWord } from './words.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const failedForDays = 7
+const tryForMs = 20_000
+const mostNamed = 5
+
+const inWords = (messages: { id: string; problem: string | null }[]): string[] =>
+  messages.map(({ id, problem }) => `${id}: ${problem ?? 'no reason is known'}`)
+
+async function findFailed({ clock }: DoctorContext, { group, content }: CheckedGroup): Promise<Finding[]> {
+  const { count, latest } = await findFailedMessages(content, clock() - failedForDays * dayMs, mostNamed)
+  if (count === 0) return []
+  return [
+    {
+      level: 'attention',
+      what: `${counted(count, 'e-mail')} of ${group.name} failed in the last ${failedForDays} days.`,
+      examples: inWords(latest),
+      advice: 'To see all of them; and when the reason is gone, to send one again:',
+      commands: [
+        `npx sluice mail list ${group.id} --state failed`,
+        `npx sluice mail retry ${group.id} ${latest[0]?.id}`,
+      ],
+    },
+  ]
+}
+
+async function findDelayed({ clock }: DoctorContext, { group, content }: CheckedGroup): Promise<Finding[]> {
+  const { count, latest } = await findDelayedMessages(content, clock() - hourMs, mostNamed)
+  if (count === 0) return []
+  return [
+    {
+      level: 'attention',
+      what: `${counted(count, 'e-mail')} of ${group.name} ${count === 1 ? 'waits' : 'wait'} for more than an hour.`,
+      examples: inWords(latest),
+      advice: 'They are tried again by themselves, for about a day. To see all of them:',
+      commands: [`npx sluice mail list ${group.id} --state waiting`],
+    },
+  ]
+}
+
+async function findStranded({ group, content }: CheckedGroup): Promise<Finding[]> {
+  const { count, latest } = await findStrandedMessages(content, mostNamed)
+  if (count === 0) return []
+  return [
+    {
+      level: 'wrong',
+      what: `${counted(count, 'e-mail')} of ${group.name} ${count === 1 ? 'waits' : 'wait'}, and there is no job to deliver ${count === 1 ? 'it' : 'them'}.`,
+      advice: 'Nothing will come of it by itself. Have each of them delivered:',
+      commands: latest.map(({ id }) => `npx sluice mail retry ${group.id} ${id}`),
+    },
+  ]
+}
+
+interface GroupWithServer extends CheckedGroup {
+  server: GroupMailServer
+}
+
+async function findSealed(mail: Mail, { group, content, server }: GroupWithServer): Promise<Finding[]> {
+  try {
+    await mail.courierOf(content)
+    return []
+  } catch (error) {
+    return [
+      {
+        level: 'wrong',
+        what: `The mail server of ${group.name} cannot be used: ${messageOf(error)}`,
+        advice:
+          'Its e-mails wait. Restore the master key from your backup; only if it is lost for good, set the server again:',
+        commands: [
+          `npx sluice mail-server remove ${group.id}`,
+          `npx sluice mail-server set ${group.id} ${shellWord(server.fromAddress)}`,
+        ],
+      },
+    ]
+  }
+}
+
+const noKey = (count: number): Finding => ({
+  level: 'wrong',
+  what: `${counted(count, 'mail server')} of groups cannot be used: there is no master key to open their addresses with.`,
+  advice: 'Restore DATA_DIR/master.key from your backup, or set SLUICE_MASTER_KEY to what it was.',
+})
+
+async function findUnreachable(server: MailServerAddress): Promise<Finding[]> {
+  const courier = createSmtpCourier(server, { hosts: 'any' })
+  try {
+    await courier.verify(AbortSignal.timeout(tryForMs))
+    return []
+  } catch (error) {
+    return [
+      {
+        level: 'attention',
+        what: `The mail server of SMTP_URL cannot be used: ${messageOf(error)}`,
+        advice: 'E-mails wait until it can, for about a day. Look whether it runs, and whether SMTP_URL is right:',
+        commands: ['npx sluice doctor'],
+      },
+    ]
+  } finally {
+    courier.close()
+  }
+}
+
+/** A service that strangers reach, whose e-mails nobody does. */
+function findNobody({ config }: DoctorContext): Finding[] {
+  const url = URL.parse(config.publicUrl ?? '')
+  if (config.mailServer || url?.protocol !== 'https:' || !isPublicHost(url.hostname)) return []
+  return [
+    {
+      level: 'attention',
+      what: 'There is no mail server: e-mails are put into DATA_DIR/mailbox, and nobody gets them.',
+      advice: 'Set the address of one, and the address that e-mails come from:',
+      commands: ['SMTP_URL=smtp://user:password@smtp.example.com:587 MAIL_FROM=mail@example.com'],
+    },
+  ]
+}
+
+const badSettings = (why: string): Finding => ({
+  level: 'wrong',
+  what: `The settings of e-mails cannot be used, so the service will not start: ${why}`,
+  advice: 'Correct the settings that are named, and look again:',
+  commands: ['npx sluice doctor'],
+})
+
+/** What is wrong with one that cannot be read is another check's finding. */
+function findMasterKey({ dataDir, masterKey }: DoctorContext['config']): Buffer | undefined {
+  try {
+    return hasMasterKey(dataDir, masterKey) ? loadMasterKey(dataDir, masterKey) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** With any key where there is none: otherwise one would be made, and looking is not to make anything. */
+async function openMail({ config, store }: DoctorContext): Promise<Mail> {
+  const masterKey = findMasterKey(config) ?? Buffer.alloc(32)
+  const media = openFiles(config)
+  return createMail({ config: { ...config, masterKey }, store: await store(), media, port: () => config.port })
+}
+
+function openFiles(config: DoctorContext['config']) {
+  try {
+    return { storage: openStorage(config) }
+  } catch {
+    throw new NotChecked('the settings of media cannot be used')
+  }
+}
+
+/** The servers that take e-mails away: that of the service, and those of groups. */
+async function findInServers(ctx: DoctorContext, mail: Mail, groups: readonly CheckedGroup[]): Promise<Finding[]> {
+  const { mailServer } = ctx.config
+  const withOwn: GroupWithServer[] = []
+  for (const checked of groups) {
+    const server = await findMailServer(checked.content)
+    if (server) withOwn.push({ ...checked, server })
+  }
+  const findings = withOwn.length < groups.length ? findNobody(ctx) : []
+  if (mailServer) findings.push(...(await findUnreachable(mailServer)))
+  if (withOwn.length > 0 && !findMasterKey(ctx.config)) return [...findings, noKey(withOwn.length)]
+  for (const checked of withOwn) findings.push(...(await findSealed(mail, checked)))
+  return findings
+}
+
+/** The outbox, and who takes from it. */
+export const mailCheck: Check = {
+  name: 'E-mails',
+  async run(ctx) {
+    const groups = await ctx.groups()
+    const findings: Finding[] = []
+    for (const checked of groups)
+      findings.push(
+        ...(await findFailed(ctx, checked)),
+        ...(await findDelayed(ctx, checked)),
+        ...(await findStranded(checked)),
+      )
+    const mail = await openMail(ctx).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error
+      findings.push(badSettings(error.message))
+    })
+    if (!mail) return findings
+    try {
+      return [...findings, ...(await findInServers(ctx, mail, groups))]
+    } finally {
+      mail.close()
+    }
+  },
+}

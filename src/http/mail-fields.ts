@@ -1,0 +1,78 @@
+import Type, { type TString } from 'typebox'
+import { isEmailAddress } from '../content/email.ts'
+import { isHeaderText } from '../content/mail-requests.ts'
+
+/** What the bodies of both e-mail endpoints are made of; one schema validates, types and documents each. */
+
+const maxAddressLength = 254
+const maxNameLength = 200
+const maxTextLength = 1000
+const maxBoxLength = 100_000
+
+const must = (rule: string, holds: (text: string) => boolean, type: TString) => Type.Refine(type, holds, () => rule)
+
+export const emailAddress = (description: string, example: string) =>
+  must(
+    'must be one e-mail address such as hello@example.com',
+    isEmailAddress,
+    Type.String({ minLength: 1, maxLength: maxAddressLength, description, examples: [example] }),
+  )
+
+const oneLine = 'must be one line of text, and not blank'
+
+export const nameText = (description: string, example: string) =>
+  must(oneLine, isHeaderText, Type.String({ minLength: 1, maxLength: maxNameLength, description, examples: [example] }))
+
+export const filledText = (maxLength: number, description: string, example: string) =>
+  must(
+    'must not be blank',
+    (text) => text.trim() !== '',
+    Type.String({ minLength: 1, maxLength, description, examples: [example] }),
+  )
+
+const boxAbout = 'The main block. Simple markup is kept; scripts, styles and pictures are not.'
+
+/** The texts of a contact e-mail: as many as the caller likes. */
+export const someTexts = Type.Object(
+  {
+    title: Type.Optional(Type.String({ maxLength: maxTextLength, examples: ['A message from your site'] })),
+    subtitle: Type.Optional(Type.String({ maxLength: maxTextLength })),
+    whiteBoxText: Type.Optional(Type.String({ maxLength: maxBoxLength, description: boxAbout })),
+    signature: Type.Optional(Type.String({ maxLength: maxTextLength })),
+  },
+  { description: 'Texts for the template; `{}` for the template as it is.' },
+)
+
+/** The texts of an order's confirmation: all of them, and the title becomes the subject. */
+export const allTexts = Type.Object({
+  title: must(
+    oneLine,
+    isHeaderText,
+    Type.String({
+      minLength: 1,
+      maxLength: maxTextLength,
+      description: 'The heading, and the subject.',
+      examples: ['Thank you for your order'],
+    }),
+  ),
+  subtitle: filledText(maxTextLength, 'Below the heading.', 'We are baking it now.'),
+  whiteBoxText: filledText(maxBoxLength, boxAbout, '<ul><li>2 × Sourdough, large</li></ul>'),
+  signature: filledText(maxTextLength, 'How it ends.', 'The Corner Bakery'),
+})
+
+/** What both take besides. Neither is needed by the specification; both were seen in clients. */
+export const senderFields = {
+  contactEmail: Type.Optional(emailAddress('The same as `to`, for clients of the older form.', 'hello@bakery.example')),
+  siteId: Type.Optional(
+    Type.Unknown({
+      description:
+        'The site in whose name and colours it is sent. Otherwise the site of that name, the one that lives at the request’s `Origin`, or the first.',
+    }),
+  ),
+}
+
+/** A rule about several keys of a body. */
+export const bodyRule = (problem: string, holds: (body: object) => boolean) =>
+  Type.Refine(Type.Object({}), holds, () => problem)
+
+export const recipientRule = bodyRule('to is required', (body) => 'to' in body || 'contactEmail' in body)

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { createTransport } from 'nodemailer'
+import type { Config } from '../config.ts'
+import { readDkimKey } from './dkim-key.ts'
+import type { SiteLook } from './site-look.ts'
+
+/** All that an e-mail is made of. Nothing else reaches the library that writes it. */
+export interface Letter {
+  from: { name: string; address: string }
+  to: string
+  replyTo: string | null
+  subject: string
+  messageId: string
+  dateMs: number
+  html: string
+  text: string
+  logo: SiteLook['logo']
+  /** Whether nobody wrote it by hand: then no machine is to answer it. */
+  isAutomatic: boolean
+}
+
+export type Compose = (letter: Letter) => Promise<Buffer>
+
+const automaticHeaders = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
+
+/** One line, whatever was written. Callers refuse such texts; a header must not depend on that. */
+const headerText = (text: string): string => text.toWellFormed().replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+
+/** The same in each attempt, and nothing that whoever wrote the words could have foreseen and put into them. */
+const boundaryOf = ({ messageId, html, text }: Letter): string =>
+  createHash('sha256')
+    .update(JSON.stringify([messageId, html, text]))
+    .digest('hex')
+    .slice(0, 32)
+
+function logoPart({ content, contentType }: NonNullable<Letter['logo']>) {
+  const filename = `logo.${contentType.replace(/^image\//, '')}`
+  return { filename, content, contentType, cid: 'logo', contentDisposition: 'inline' as const }
+}
+
+/** Signs by DKIM what is sent from the domain that we have a key for. */
+export function createComposer(
+  config: Pick<Config, 'mailDkimDomain' | 'mailDkimSelector' | 'mailDkimPrivateKey'>,
+): Compose {
+  const dkim = readDkimKey(config)
+  const transport = createTransport({
+    streamTransport: true,
+    buffer: true,
+    newline: 'windows',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+
+  return async (letter) => {
+    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic } = letter
+    const { message } = await transport.sendMail({
+      from: { name: headerText(from.name), address: from.address },
+      to: { name: '', address: to },
+      ...(replyTo !== null && { replyTo: { name: '', address: replyTo } }),
+      subject: headerText(subject),
+      messageId: `<${messageId}>`,
+      date: new Date(dateMs),
+      headers: isAutomatic ? automaticHeaders : {},
+      html,
+      text,
+      encoding: 'quoted-printable',
+      attachments: logo && html.includes('cid:logo') ? [logoPart(logo)] : [],
+      baseBoundary: boundaryOf(letter),
+      ...(dkim?.signs(from.address) && { dkim: dkim.options }),
+    })
+    if (!Buffer.isBuffer(message)) throw new Error('The library that writes e-mails gave no bytes.')
+    return message
+  }
+}

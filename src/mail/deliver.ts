@@ -1,0 +1,95 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { createBoundedMap } from '../bounded-map.ts'
+import { type JobContext, type JobHandler, PermanentFailure } from '../jobs/handler.ts'
+import type { ContentWriter } from '../store/changes.ts'
+import type { Job } from '../store/jobs.ts'
+import { type DeliverWork, deliverKind, endMessage, findMessage, type Message } from '../store/messages.ts'
+import { addSuppression, findSuppression } from '../store/suppressions.ts'
+import { DeliveryFailure } from './courier.ts'
+import type { Mail } from './mail.ts'
+
+export type DeliverDeps = Pick<Mail, 'courierOf' | 'render' | 'senderOf'>
+
+/** After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h more. */
+const retryAfterSeconds = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
+/** Of so many messages it is known that they were delivered, until that is written down. */
+const mostRemembered = 10_000
+/** How long to wait for a database that is away, at first and at most. */
+const noteAgainMs = { first: 100, most: 5000 }
+
+const messageIdOf = ({ payload }: Job): string => (payload as DeliverWork).messageId // the store has written it
+
+async function failMessage(writer: ContentWriter, messageId: string, problem: string): Promise<void> {
+  if (await endMessage(writer, messageId, 'failed', problem))
+    writer.record({ type: 'mail.failed', subjectId: messageId })
+}
+
+async function refuseSuppressed(group: JobContext['group'], { recipient }: Message): Promise<void> {
+  const suppression = await findSuppression(group, recipient)
+  if (!suppression) return
+  throw new PermanentFailure(
+    `Not sent: the address has refused mail before (${suppression.reason}). ` +
+      'Take it off the list with "sluice suppression remove", then retry.',
+  )
+}
+
+/** What a courier could not deliver is tried again, unless that is of no use. */
+function toJobFailure(error: unknown, { id, recipient }: Message): unknown {
+  if (!(error instanceof DeliveryFailure) || !error.isPermanent) return error
+  const { message: problem, refusesRecipient } = error
+  return new PermanentFailure(problem, async (writer) => {
+    await failMessage(writer, id, problem)
+    if (refusesRecipient) await addSuppression(writer, recipient, problem)
+  })
+}
+
+/**
+ * Takes the messages of the outbox to where they are to go. Nobody can do that exactly once: when the connection is
+ * lost, or this process dies, after the server got the whole message and before we know that it has taken it, the
+ * message goes out again, under the same Message-ID. In all other cases once.
+ */
+export function deliverHandler({ courierOf, render }: DeliverDeps): JobHandler {
+  /** The jobs whose message was taken, while that could not be written down: they are not to send it again. */
+  const delivered = createBoundedMap<string, true>(mostRemembered)
+
+  async function send(message: Message, { group, owner, signal }: JobContext): Promise<void> {
+    await refuseSuppressed(group, message)
+    const { from, raw } = await render(owner, group, message)
+    const courier = await courierOf(group)
+    const { id, groupId, recipient } = message
+    try {
+      await courier.deliver({ id, groupId, sender: from.address, recipient, raw }, signal)
+    } catch (error) {
+      throw toJobFailure(error, message)
+    }
+  }
+
+  /** A database that is away comes back: until then, or until the job is no longer ours, the message is not sent again. */
+  async function noteDelivered(messageId: string, { finish, signal }: JobContext): Promise<void> {
+    for (let waitMs = noteAgainMs.first; ; waitMs = Math.min(2 * waitMs, noteAgainMs.most)) {
+      try {
+        return await finish(async (writer) => void (await endMessage(writer, messageId, 'sent')))
+      } catch (error) {
+        await wait(waitMs, undefined, { signal }).catch(() => {
+          throw error
+        })
+      }
+    }
+  }
+
+  return {
+    kind: deliverKind,
+    retryAfterSeconds,
+    limitSeconds: 120,
+    atOnce: 5,
+    async run(job, context) {
+      const message = await findMessage(context.group, messageIdOf(job))
+      if (message?.state !== 'waiting' || message.jobId !== job.id) return
+      if (!delivered.get(job.id)) await send(message, context)
+      delivered.set(job.id, true)
+      await noteDelivered(message.id, context)
+      delivered.delete(job.id)
+    },
+    giveUp: (job, problem, writer) => failMessage(writer, messageIdOf(job), problem),
+  }
+}

@@ -1,0 +1,109 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { notFound } from '../errors.ts'
+import { noSuchEndpoint } from '../http/failures.ts'
+import { idPattern } from '../ids.ts'
+import { findGroupById, listGroups, openContentOf } from '../store/groups.ts'
+import { findMessage, listLatestMessages } from '../store/messages.ts'
+import type { Store } from '../store/open.ts'
+import type { Mail } from './mail.ts'
+import { framePolicy, pagePolicy, renderFrame, renderLetter, renderList } from './mailbox-view.ts'
+import { isLoopback } from './server-address.ts'
+
+export interface PageDeps {
+  store: Store
+  /** What must stand in the address. */
+  key: string
+  mailbox: NonNullable<Mail['mailbox']>
+  render: Mail['render']
+  limit(request: FastifyRequest, reply: FastifyReply): void
+}
+
+const mostShown = 200
+
+const mailboxPath = (key: string): string => `/mailbox/${key}/`
+
+/** Whatever the service is called elsewhere: the page opens on its own machine only. */
+export function mailboxUrl({ host, port, key }: { host: string; port: number; key: string }): string {
+  const local = isLoopback(host) ? host : host.includes(':') ? '::1' : '127.0.0.1'
+  return `http://${local.includes(':') ? `[${local}]` : local}:${port}${mailboxPath(key)}`
+}
+
+/** Compared as text, in a time that tells nothing. */
+function isSame(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** What proxies add: behind one on this machine everybody comes from here. */
+const isOfProxy = (header: string): boolean => /^(?:x-)?forwarded|^via$|^x-real-ip$/.test(header)
+
+/** By the connection itself, whichever proxies are trusted. A foreign Host is a foreign site whose name leads here. */
+function isFromHere({ raw, headers }: FastifyRequest): boolean {
+  const peer = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+  const asked = URL.parse(`http://${headers.host}`)?.hostname.replace(/^\[|\]$/g, '') ?? ''
+  return isLoopback(peer) && isLoopback(asked) && !Object.keys(headers).some(isOfProxy)
+}
+
+const noSuchMail = () => notFound('There is no such e-mail.')
+
+interface Place {
+  key: string
+  groupId: string
+  mailId: string
+}
+
+/** The page on which a developer reads the local mailbox: only from this machine, and only with the key. */
+export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void {
+  const { store, key, mailbox, render, limit } = deps
+
+  async function open({ groupId, mailId }: Place) {
+    if (!idPattern.test(groupId) || !idPattern.test(mailId)) throw noSuchMail()
+    const owner = await findGroupById(store, groupId)
+    const group = await openContentOf(store, owner)
+    const message = await findMessage(group, mailId)
+    if (!message) throw noSuchMail()
+    return { owner, group, message }
+  }
+
+  app.register(async (scope) => {
+    scope.addHook<{ Params: Place }>('onRequest', async (request, reply) => {
+      limit(request, reply)
+      const isMeant = request.method === 'GET' && isFromHere(request) && isSame(request.params.key, key)
+      if (!isMeant) throw noSuchEndpoint(app)
+    })
+    const options = { schema: { hide: true } }
+    // All methods: that another one is "not allowed" would tell that there is something.
+    const one = `${mailboxPath(':key')}:groupId/:mailId/`
+
+    scope.all(mailboxPath(':key'), options, async (_request, reply) => {
+      const groups = new Map((await listGroups(store)).map(({ id, name }) => [id, name]))
+      return sendPage(reply, renderList(await listLatestMessages(store, mostShown), groups))
+    })
+
+    scope.all<{ Params: Place }>(one, options, async ({ params }, reply) => {
+      const { owner, group, message } = await open(params)
+      const isHere = (await mailbox.read(owner.id, message.id)) !== undefined
+      return sendPage(reply, renderLetter({ message, rendered: await render(owner, group, message), owner, isHere }))
+    })
+
+    scope.all<{ Params: Place }>(`${one}html`, options, async ({ params }, reply) => {
+      const { owner, group, message } = await open(params)
+      const content = renderFrame(await render(owner, group, message))
+      return reply.type('text/html; charset=utf-8').header('Content-Security-Policy', framePolicy).send(content)
+    })
+
+    scope.all<{ Params: Place }>(`${one}message.eml`, options, async ({ params }, reply) => {
+      const { owner, message } = await open(params)
+      const raw = await mailbox.read(owner.id, message.id)
+      if (!raw) throw notFound('This e-mail is not in the mailbox.')
+      return reply
+        .type('message/rfc822')
+        .header('Content-Disposition', `attachment; filename="${message.id}.eml"`)
+        .send(raw)
+    })
+  })
+}
+
+const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
+  reply.type('text/html; charset=utf-8').header('Content-Security-Policy', pagePolicy).send(page)

@@ -1,0 +1,61 @@
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { idPattern } from '../ids.ts'
+import { flushFolder, writeWhole } from '../write-whole.ts'
+import type { Courier } from './courier.ts'
+
+/** A folder in which e-mails lie as `.eml` files, for who has no mail server (yet). */
+export interface Mailbox extends Courier {
+  folder: string
+  /** The message as it was sent; undefined where it is not there. */
+  read(groupId: string, messageId: string): Promise<Buffer | undefined>
+  remove(groupId: string, messageIds: readonly string[]): Promise<void>
+  /** With everything in it. */
+  removeGroup(groupId: string): Promise<void>
+}
+
+/** E-mails are nobody's business but the service's. */
+const folderMode = 0o700
+const fileMode = 0o600
+
+export function createMailbox(folder: string): Mailbox {
+  const folderOf = (groupId: string): string => join(folder, checked(groupId))
+  const pathOf = (groupId: string, messageId: string): string => join(folderOf(groupId), `${checked(messageId)}.eml`)
+  const draftOf = (path: string): string => `${path}.draft`
+  return {
+    name: 'the local mailbox',
+    folder,
+    async deliver({ groupId, id, raw }, signal) {
+      signal.throwIfAborted()
+      const path = pathOf(groupId, id)
+      const made = await mkdir(dirname(path), { recursive: true, mode: folderMode })
+      if (made !== undefined) await flushFolder(folder)
+      await writeWhole({ path, content: raw, draft: draftOf(path), mode: fileMode })
+      return 'It lies in the local mailbox.'
+    },
+    async read(groupId, messageId) {
+      try {
+        return await readFile(pathOf(groupId, messageId))
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw error
+      }
+    },
+    async remove(groupId, messageIds) {
+      for (const messageId of messageIds) {
+        const path = pathOf(groupId, messageId)
+        for (const each of [path, draftOf(path)]) await rm(each, { force: true })
+      }
+    },
+    async removeGroup(groupId) {
+      await rm(folderOf(groupId), { recursive: true, force: true })
+    },
+    close() {},
+  }
+}
+
+/** Only what can be nothing but a name becomes part of a path. */
+function checked(id: string): string {
+  if (!idPattern.test(id)) throw new Error('This cannot be an id.')
+  return id
+}

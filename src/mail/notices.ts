@@ -1,0 +1,93 @@
+import { deliverableAddress } from '../content/email.ts'
+import type { MessageContent } from '../content/mail.ts'
+import type { Container, StoredObject, StoredSite } from '../content/model.ts'
+import { mostListed, nextNoticeMs, noticeSubject, noticeTitle, sitesToTell, summaryOf } from '../content/notices.ts'
+import type { JobHandler } from '../jobs/handler.ts'
+import { awaitNotice, endAwaited, findAwaited, findRestMs, noteNotice } from '../store/awaited-notices.ts'
+import type { ContentWriter } from '../store/changes.ts'
+import { listContainers } from '../store/containers.ts'
+import { insertJob } from '../store/jobs.ts'
+import { insertMessage } from '../store/messages.ts'
+import type { FoundObject } from '../store/objects.ts'
+import { findSite, listSites } from '../store/sites.ts'
+import type { Mail } from './mail.ts'
+
+const noticeKind = 'mail.notice'
+
+/** What the job knows: what is to be told, it finds when it runs. */
+interface NoticeWork {
+  siteId: string
+}
+
+type ToldSite = Pick<StoredSite, 'id' | 'privateSettings'>
+
+/** Asked for by several submissions, it is one job; another rhythm is another job, so that nobody waits for the old one. */
+async function insertNoticeJob(writer: ContentWriter, site: ToldSite, runAtMs: number): Promise<void> {
+  const payload: NoticeWork = { siteId: site.id }
+  const topic = `${site.id} ${site.privateSettings.submissionNotices?.rhythm}`
+  await insertJob(writer, { kind: noticeKind, payload, topic, runAtMs })
+}
+
+/** In the transaction of a submission: whoever wants to be told of it will be. */
+export async function announceSubmission(
+  writer: ContentWriter,
+  collection: Container,
+  object: StoredObject,
+): Promise<void> {
+  for (const site of sitesToTell(await listSites(writer.group), collection.id)) {
+    await awaitNotice(writer, site.id, object.id)
+    const rhythm = site.privateSettings.submissionNotices?.rhythm ?? 'each'
+    await insertNoticeJob(writer, site, nextNoticeMs(rhythm, writer.nowMs))
+  }
+}
+
+interface Awaited {
+  objectIds: string[]
+  first: FoundObject[]
+}
+
+function contentOf(site: StoredSite, collections: readonly Container[], { objectIds, first }: Awaited): MessageContent {
+  const found = first.flatMap(({ containerId, object }) => {
+    const collection = collections.find(({ id }) => id === containerId)
+    return collection ? [{ collection, object }] : []
+  })
+  const further = objectIds.length - first.length
+  return {
+    siteId: site.id,
+    siteName: site.name,
+    title: noticeTitle(objectIds.length, found[0]?.collection),
+    submissions: found.map(({ collection, object }) => summaryOf(collection, object)),
+    ...(further > 0 && { furtherSubmissions: further }),
+  }
+}
+
+/** Gathered under the lock of the group: what is sent in meanwhile comes before it, and is in it, or after it. */
+async function tellOwner(writer: ContentWriter, siteId: string, senderDomain: string): Promise<void> {
+  const awaited = await findAwaited(writer.group, siteId, mostListed)
+  if (awaited.objectIds.length === 0) return
+  const site = await findSite(writer.group, siteId)
+  const to = deliverableAddress(site?.privateSettings.submissionNotices?.to ?? '')
+  if (site && to !== undefined) {
+    const restMs = await findRestMs(writer, siteId)
+    if (restMs > writer.nowMs) return insertNoticeJob(writer, site, restMs)
+    const content = contentOf(site, await listContainers(writer.group), awaited)
+    const subject = noticeSubject(content.title ?? '', site.name)
+    await insertMessage(writer, { kind: 'notice', recipient: to, replyTo: null, subject, content, senderDomain })
+    await noteNotice(writer, siteId)
+  }
+  await endAwaited(writer, siteId, awaited.objectIds)
+}
+
+/** Tells owners of sites what visitors have sent in. */
+export function noticeHandler({ senderOf }: Pick<Mail, 'senderOf'>): JobHandler {
+  return {
+    kind: noticeKind,
+    retryAfterSeconds: [10, 60, 600, 3600, 3600, 3600],
+    limitSeconds: 60,
+    async run({ payload }, { group, finish }) {
+      const { siteId } = payload as NoticeWork
+      const sender = await senderOf(group)
+      await finish((writer) => tellOwner(writer, siteId, sender.slice(sender.indexOf('@') + 1)))
+    },
+  }
+}

@@ -1,0 +1,166 @@
+import { compile, type DomNode, type FormatCallback } from 'html-to-text'
+
+/** What people read who do not see markup. */
+
+const lineLength = 78
+const maxColumns = 8
+const maxColumnWidth = 44
+const columnGap = '   '
+/** What is shown in an e-mail nests less deep than this: it was made safe before. */
+const maxDepth = 150
+
+interface Cell {
+  text: string
+  colspan: number
+}
+
+/** A cell as it is printed: its lines, and how many columns they may fill. */
+interface PrintedCell {
+  lines: string[]
+  colspan: number
+}
+
+const longestLine = (lines: readonly string[]): number => lines.reduce((most, { length }) => Math.max(most, length), 0)
+
+function columnWidths(rows: readonly PrintedCell[][]): number[] {
+  const widths: number[] = []
+  for (const row of rows) {
+    let column = 0
+    for (const { lines, colspan } of row) {
+      const width = colspan === 1 ? longestLine(lines) : 0
+      for (let each = column; each < column + colspan; each += 1) widths[each] = Math.max(widths[each] ?? 0, width)
+      column += colspan
+    }
+  }
+  return widths
+}
+
+/** Numbers stand in the last column, so it is flush right, as in the markup. */
+function printRow(row: readonly PrintedCell[], widths: readonly number[]): string {
+  let column = 0
+  const columns = row.map(({ lines, colspan }) => {
+    const span = widths.slice(column, column + colspan)
+    column += colspan
+    const width = span.reduce((sum, each) => sum + each + columnGap.length, -columnGap.length)
+    const isLast = column >= widths.length && row.length > 1
+    return { lines, pad: (text: string) => (isLast ? text.padStart(width) : text.padEnd(width)) }
+  })
+  const height = row.reduce((most, { lines }) => Math.max(most, lines.length), 0)
+  const lines = Array.from({ length: height }, (_, at) =>
+    columns
+      .map(({ lines, pad }) => pad(lines[at] ?? ''))
+      .join(columnGap)
+      .trimEnd(),
+  )
+  return lines.join('\n')
+}
+
+function printTable(cells: readonly Cell[][]): string {
+  const rows = cells
+    .filter((row) => row.some(({ text }) => text !== ''))
+    .map((row) => row.map(({ text, colspan }) => ({ lines: text.split('\n'), colspan })))
+  const widths = columnWidths(rows)
+  const width = widths.reduce((sum, each) => sum + each + columnGap.length, -columnGap.length)
+  if (widths.length <= maxColumns && width <= lineLength) return rows.map((row) => printRow(row, widths)).join('\n')
+  return rows.flatMap((row) => row.flatMap(({ lines }) => lines)).join('\n')
+}
+
+const elementsIn = ({ children }: DomNode): DomNode[] => children.filter(({ type }) => type === 'tag')
+
+function rowsIn(table: DomNode): DomNode[] {
+  return elementsIn(table).flatMap((part) => (part.name === 'tr' ? [part] : rowsIn(part)))
+}
+
+const cellsIn = (row: DomNode): DomNode[] => elementsIn(row).filter(({ name }) => name === 'td' || name === 'th')
+
+function spanOf({ attribs }: DomNode): number {
+  const span = Number(attribs?.colspan)
+  return Number.isInteger(span) && span > 0 ? Math.min(span, maxColumns) : 1
+}
+
+const holdsTable = (node: DomNode): boolean =>
+  elementsIn(node).some((child) => child.name === 'table' || holdsTable(child))
+
+/** Tables that hold lines of an order are printed as such. Others only put things where they are to stand. */
+const formatTable: FormatCallback = (table, walk, builder) => {
+  const rows = rowsIn(table)
+  if (holdsTable(table) || !rows.some((row) => cellsIn(row).length > 1)) {
+    builder.openBlock({ leadingLineBreaks: 2 })
+    walk(table.children, builder)
+    builder.closeBlock({ trailingLineBreaks: 2 })
+    return
+  }
+  builder.openTable()
+  for (const row of rows) {
+    builder.openTableRow()
+    for (const cell of cellsIn(row)) {
+      builder.openTableCell({ maxColumnWidth })
+      walk(cell.children, builder)
+      builder.closeTableCell({ colspan: spanOf(cell), rowspan: 1 })
+    }
+    builder.closeTableRow()
+  }
+  builder.closeTable({ tableToString: printTable, leadingLineBreaks: 2, trailingLineBreaks: 2 })
+}
+
+const formatPicture: FormatCallback = ({ attribs }, _walk, builder) => builder.addInline(attribs?.alt ?? '')
+
+function isInsideQuote({ parent }: DomNode): boolean {
+  return parent ? parent.name === 'blockquote' || isInsideQuote(parent) : false
+}
+
+/** One mark before each line, however deep it is quoted. */
+const formatQuote: FormatCallback = (quote, walk, builder) => {
+  const prefix = isInsideQuote(quote) ? '' : '> '
+  builder.openBlock({ leadingLineBreaks: 2, reservedLineLength: prefix.length })
+  walk(quote.children, builder)
+  builder.closeBlock({ trailingLineBreaks: 2, blockTransform: (text) => text.replace(/^/gm, prefix) })
+}
+
+const block = { leadingLineBreaks: 1, trailingLineBreaks: 1 }
+const heading = { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 }
+
+const convert = compile({
+  wordwrap: lineLength,
+  limits: { maxDepth, ellipsis: '…' },
+  formatters: { orderTable: formatTable, pictureText: formatPicture, quote: formatQuote },
+  selectors: [
+    { selector: 'table', format: 'orderTable' },
+    { selector: 'blockquote', format: 'quote' },
+    { selector: 'img', format: 'pictureText' },
+    { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
+    { selector: 'ul', options: { itemPrefix: '- ' } },
+    { selector: 'hr', options: { length: 20 } },
+    ...['tr', 'td', 'th', 'li', 'dt', 'dd'].map((selector) => ({ selector, format: 'block', options: block })),
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: heading })),
+  ],
+})
+
+/** Plain text of markup that was made safe. */
+export const toPlainText = (html: string): string =>
+  convert(html)
+    .replace(/[ \t]+$/gm, '')
+    .trim()
+
+function wrapLine(line: string): string {
+  const lines: string[] = []
+  let current = ''
+  for (const word of line.split(' ')) {
+    if (current !== '' && current.length + 1 + word.length > lineLength) {
+      lines.push(current)
+      current = word
+    } else current = current === '' ? word : `${current} ${word}`
+  }
+  return [...lines, current].join('\n')
+}
+
+/** Plain text with its own line breaks, and more where a line is too long to be read. */
+export const wrapText = (text: string): string =>
+  text
+    .split(/\r\n|\r|\n/)
+    .map(wrapLine)
+    .join('\n')
+    .trim()
+
+/** How texts are compared: by their words. */
+export const wordsOf = (text: string): string => text.normalize('NFKC').replace(/\s+/gu, ' ').trim()

@@ -1,0 +1,223 @@
+import type { Transaction } from 'kysely'
+import type { MessageContent, MessageKind, MessageState } from '../content/mail.ts'
+import { makeId } from '../ids.ts'
+import type { ContentWriter } from './changes.ts'
+import type { Database } from './database.ts'
+import type { GroupStore } from './groups.ts'
+import { insertJob } from './jobs.ts'
+import { namesInUse, type Store } from './open.ts'
+import type { ContentTables } from './tables.ts'
+
+/** An e-mail in the outbox. */
+export interface Message {
+  id: string
+  groupId: string
+  kind: MessageKind
+  state: MessageState
+  recipient: string
+  replyTo: string | null
+  subject: string
+  content: MessageContent
+  /** Of its header, without the angle brackets. */
+  messageId: string
+  /** What delivers it; gone some time after it ended. */
+  jobId: string
+  /** How often its delivery was begun; 0 where that is no longer known. */
+  attempts: number
+  /** When it is tried next; null when that is over. */
+  dueMs: number | null
+  /** Whether somebody is delivering it right now. */
+  isUnderWay: boolean
+  /** Why the latest attempt failed. */
+  problem: string | null
+  createdMs: number
+  endedMs: number | null
+}
+
+export type NewMessage = Pick<Message, 'kind' | 'recipient' | 'replyTo' | 'subject' | 'content'> & {
+  /** The part of the Message-ID behind the @. */
+  senderDomain: string
+}
+
+export const deliverKind = 'mail.deliver'
+
+/** What the job that delivers a message knows of it. */
+export interface DeliverWork {
+  messageId: string
+}
+
+const deliverJob = (id: string) => ({ kind: deliverKind, payload: { messageId: id } satisfies DeliverWork })
+
+const dayMs = 86_400_000
+/** How long it can be looked up what was sent; what a visitor wrote is not kept for ever. */
+const keptMs = { sent: 30 * dayMs, failed: 90 * dayMs, cancelled: 90 * dayMs }
+const rowsPerDelete = 500
+
+/** Puts a message into the outbox, and has it delivered: both or neither. */
+export async function insertMessage(writer: ContentWriter, message: NewMessage): Promise<string> {
+  const { kind, recipient, replyTo, subject, content, senderDomain } = message
+  const id = makeId()
+  await writer.db
+    .insertInto('messages')
+    .values({
+      id,
+      group_id: writer.group.groupId,
+      kind,
+      state: 'waiting',
+      recipient,
+      reply_to: replyTo,
+      subject,
+      content: JSON.stringify(content),
+      message_id: `${id}@${senderDomain}`,
+      job_id: await insertJob(writer, deliverJob(id)),
+      problem: null,
+      created_ms: writer.nowMs,
+      ended_ms: null,
+    })
+    .execute()
+  return id
+}
+
+const selectMessages = ({ read }: Pick<Database<ContentTables>, 'read'>) =>
+  read
+    .selectFrom('messages')
+    .leftJoin('jobs', 'jobs.id', 'messages.job_id')
+    .selectAll('messages')
+    .select(['jobs.attempts', 'jobs.due_ms', 'jobs.state as job_state', 'jobs.problem as job_problem'])
+
+type SelectedMessage = Awaited<ReturnType<ReturnType<typeof selectMessages>['executeTakeFirstOrThrow']>>
+
+function toMessage(row: SelectedMessage): Message {
+  return {
+    id: row.id,
+    groupId: row.group_id,
+    kind: row.kind as MessageKind, // this and the state: nobody else writes them
+    state: row.state as MessageState,
+    recipient: row.recipient,
+    replyTo: row.reply_to,
+    subject: row.subject,
+    content: JSON.parse(row.content),
+    messageId: row.message_id,
+    jobId: row.job_id,
+    attempts: row.attempts ?? 0,
+    dueMs: row.state === 'waiting' ? row.due_ms : null,
+    isUnderWay: row.job_state === 'running',
+    problem: row.problem ?? (row.state === 'waiting' ? row.job_problem : null),
+    createdMs: row.created_ms,
+    endedMs: row.ended_ms,
+  }
+}
+
+export async function findMessage({ groupId, database }: GroupStore, id: string): Promise<Message | undefined> {
+  const row = await selectMessages(database)
+    .where('messages.group_id', '=', groupId)
+    .where('messages.id', '=', id)
+    .executeTakeFirst()
+  return row && toMessage(row)
+}
+
+export interface MessageQuery {
+  state?: MessageState | undefined
+  kind?: MessageKind | undefined
+  recipient?: string | undefined
+  limit: number
+  skip: number
+}
+
+/** Newest first. */
+export async function listMessages(
+  { groupId, database }: GroupStore,
+  { state, kind, recipient, limit, skip }: MessageQuery,
+): Promise<{ messages: Message[]; totalCount: number }> {
+  const wanted = {
+    'messages.group_id': groupId,
+    ...(state !== undefined && { 'messages.state': state }),
+    ...(kind !== undefined && { 'messages.kind': kind }),
+    ...(recipient !== undefined && { 'messages.recipient': recipient }),
+  }
+  const { total } = await database.read
+    .selectFrom('messages')
+    .where((eb) => eb.and(wanted))
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  const rows = await selectMessages(database)
+    .where((eb) => eb.and(wanted))
+    .orderBy('messages.id', 'desc')
+    .limit(limit)
+    .offset(skip)
+    .execute()
+  return { messages: rows.map(toMessage), totalCount: Number(total) }
+}
+
+/** Of all groups, newest first: for whoever runs the service on their own machine. */
+export async function listLatestMessages(store: Store, limit: number): Promise<Message[]> {
+  const found: Message[] = []
+  for (const name of await namesInUse(store.control)) {
+    const rows = await selectMessages(await store.content(name))
+      .orderBy('messages.id', 'desc')
+      .limit(limit)
+      .execute()
+    found.push(...rows.map(toMessage))
+  }
+  return found.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit)
+}
+
+type Ending = Exclude<MessageState, 'waiting'>
+
+/** False where the message is gone, or has ended otherwise meanwhile. */
+export async function endMessage(
+  { db, group, nowMs }: ContentWriter,
+  id: string,
+  state: Ending,
+  problem: string | null = null,
+): Promise<boolean> {
+  const from: MessageState[] = state === 'cancelled' ? ['waiting', 'failed'] : ['waiting']
+  const { numUpdatedRows } = await db
+    .updateTable('messages')
+    .set({ state, problem, ended_ms: nowMs })
+    .where('group_id', '=', group.groupId)
+    .where('id', '=', id)
+    .where('state', 'in', from)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Has it delivered anew, by a job of its own: whoever still worked on the former one finds that it is not theirs. */
+export async function restartMessage(writer: ContentWriter, id: string): Promise<void> {
+  const jobId = await insertJob(writer, deliverJob(id))
+  await writer.db
+    .updateTable('messages')
+    .set({ state: 'waiting', problem: null, ended_ms: null, job_id: jobId })
+    .where('group_id', '=', writer.group.groupId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Deletes what ended long ago, a part at a time, and tells what: a copy may lie in the local mailbox. */
+export async function pruneMessages(
+  database: Database<ContentTables>,
+  nowMs: number,
+  onDeleted: (deleted: Pick<Message, 'id' | 'groupId'>[]) => Promise<void>,
+): Promise<void> {
+  for (const [state, keptForMs] of Object.entries(keptMs)) {
+    for (;;) {
+      const deleted = await database.write((db) => deleteSome(db, state, nowMs - keptForMs))
+      await onDeleted(deleted)
+      if (deleted.length < rowsPerDelete) break
+    }
+  }
+}
+
+async function deleteSome(db: Transaction<ContentTables>, state: string, beforeMs: number) {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['id', 'group_id'])
+    .where('state', '=', state)
+    .where('ended_ms', 'is not', null)
+    .where('ended_ms', '<', beforeMs)
+    .limit(rowsPerDelete)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await db.deleteFrom('messages').where('id', 'in', ids).execute()
+  return rows.map(({ id, group_id }) => ({ id, groupId: group_id }))
+}

@@ -1,0 +1,124 @@
+import Type from 'typebox'
+import type { CollectionObject } from '../../client/src/wire.ts'
+import { type Container, submissionTypes, unsetPublishMs } from '../content/model.ts'
+import {
+  checkSubmission,
+  deliverSubmission,
+  openTrap,
+  type Submission,
+  stateOfSubmission,
+  trapField,
+} from '../content/submissions.ts'
+import { notFound } from '../errors.ts'
+import { submissionAnswer } from '../http/answer-schemas.ts'
+import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
+import { idParameter } from '../http/parameters.ts'
+import { makeId } from '../ids.ts'
+import { announceSubmission } from '../mail/notices.ts'
+import { type ContentWriter, writeContent } from '../store/changes.ts'
+import { findCollection } from '../store/containers.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { answerOnce } from '../store/idempotency.ts'
+import { insertObjects } from '../store/objects.ts'
+import { findByEmail } from '../store/submissions.ts'
+import { hourMs, type Quota, takeFromQuota } from '../store/tallies.ts'
+
+const endpoint = 'definedCollectionObject'
+
+const body = Type.Object({
+  collectionId: idParameter('The collection to store it in.', '66f0c0ffee0123456789abce'),
+  type: Type.Enum([...submissionTypes], { description: 'What it is. The collection must accept it.' }),
+  objectValue: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'The fields of the collection’s schema; `subscribeUser` needs `email`. Visitors send no files.',
+    examples: [{ rating: 5, title: 'Good bread', body: 'Every morning.', author: 'Ada' }],
+  }),
+  [trapField]: Type.Optional(
+    Type.Unknown({
+      description:
+        'A field of your form that people do not see. Where it is filled in, the answer is as always, and nothing is stored.',
+    }),
+  ),
+})
+
+/** Twice the same subscriber is one. */
+async function findSubscriber(group: GroupStore, { type, collectionId, objectValue }: Submission) {
+  return type === 'subscribeUser' ? findByEmail(group, collectionId, String(objectValue.email)) : undefined
+}
+
+const quota = (whose: string, subject: string, most: number): Quota => ({
+  subject,
+  most,
+  stretchMs: hourMs,
+  complaint: `This ${whose} has taken as many submissions as it may in an hour.`,
+})
+
+async function takeFromQuotas(writer: ContentWriter, { id, settings }: Container, ofGroup: number): Promise<void> {
+  const { hourlyLimit } = settings
+  if (hourlyLimit) await takeFromQuota(writer, quota('collection', `submissions ${id}`, hourlyLimit))
+  await takeFromQuota(writer, quota('group', 'submissions', ofGroup))
+}
+
+/** Under the lock of the group, where its submissions take turns. */
+async function storeSubmission(
+  writer: ContentWriter,
+  submission: Submission,
+  hourlyLimit: number,
+): Promise<CollectionObject> {
+  const collection = await findCollection(writer.group, submission.collectionId)
+  if (!collection) throw notFound('There is no collection with this collectionId.')
+  const { objectValue: value } = openTrap(collection, submission)
+  checkSubmission(collection, submission.type, value)
+  const subscriber = await findSubscriber(writer.group, submission)
+  if (subscriber) return deliverSubmission(collection, subscriber)
+  await takeFromQuotas(writer, collection, hourlyLimit)
+  const [object] = await insertObjects(writer, collection, [{ value, ...stateOfSubmission(collection) }])
+  if (!object) throw new Error('The submission was not stored.')
+  await announceSubmission(writer, collection, object)
+  return deliverSubmission(collection, object)
+}
+
+/** What a program is answered that has filled in the trap: checked as always, and stored nowhere. */
+function pretendToStore(collection: Container, { type, objectValue: value }: Submission, nowMs: number) {
+  checkSubmission(collection, type, value)
+  return deliverSubmission(collection, {
+    id: makeId(),
+    value,
+    publishMs: unsetPublishMs,
+    createdMs: nowMs,
+    updatedMs: nowMs,
+    externalId: null,
+    accountHandle: '',
+    version: 1,
+    ...stateOfSubmission(collection),
+  })
+}
+
+/** spec §4.6 */
+export const definedCollectionObject: Endpoint = (deps) =>
+  defineEndpoint({
+    summary: 'What a visitor sends in',
+    description:
+      'Stores a review or a subscriber in a collection that accepts it, and answers the object as the listing shows it. An address that has subscribed before is answered with the object that is there.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: it is stored once.',
+    query: Type.Object({}),
+    body,
+    honoursIdempotencyKey: true,
+    answer: submissionAnswer,
+    status: 201,
+    failures: ['NotFound'],
+    isContent: false,
+    async handle({ tenant, group, body: sent, idempotencyKey: key, nowMs }): Promise<CollectionObject> {
+      const { collectionId, type, objectValue } = sent
+      const submission: Submission = { collectionId, type, objectValue }
+      const collection = await findCollection(group, collectionId)
+      if (collection) {
+        const { isTrapped, objectValue: value } = openTrap(collection, sent)
+        if (isTrapped) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
+      }
+      const author = { id: null, name: endpoint, address: '' }
+      return writeContent(group, { author, verb: endpoint, nowMs, versionsKept: 0 }, (writer) =>
+        answerOnce(writer, key === undefined ? undefined : { endpoint, key, body: submission }, () =>
+          storeSubmission(writer, submission, deps.config.submissionHourlyLimits[tenant.tier]),
+        ),
+      )
+    },
+  })(deps)

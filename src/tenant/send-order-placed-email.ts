@@ -1,0 +1,39 @@
+import Type from 'typebox'
+import { readOrderWish } from '../content/mail-requests.ts'
+import { mailAnswer } from '../http/answer-schemas.ts'
+import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
+import { allTexts, emailAddress, nameText, recipientRule, senderFields } from '../http/mail-fields.ts'
+import { acceptMail } from '../mail/accept.ts'
+
+const body = Type.Object(
+  {
+    to: Type.Optional(emailAddress('The customer’s address. Required.', 'ada@customer.example')),
+    htmlInfo: allTexts,
+    siteName: Type.Optional(nameText('The site’s name, if it is not to be the one of its settings.', 'Corner Bakery')),
+    customerEmail: Type.Optional(
+      emailAddress(
+        'Where answers go. Default: the e-mail address of the site’s `businessInfo`.',
+        'shop@bakery.example',
+      ),
+    ),
+    ...senderFields,
+  },
+  { allOf: [recipientRule] },
+)
+
+/** spec §4.8 */
+export const sendOrderPlacedEmail: Endpoint = (deps) =>
+  defineEndpoint({
+    summary: 'An order’s confirmation by e-mail',
+    description:
+      'Tells a customer that the order was placed. `true` means that the message is kept and will be delivered, now or as soon as the mail server takes it.\n\nSend an `Idempotency-Key`, such as the id of the checkout session, and ask again with it when an answer does not come: there will be one e-mail.',
+    query: Type.Object({}),
+    body,
+    honoursIdempotencyKey: true,
+    answer: mailAnswer,
+    status: 201,
+    isBare: true,
+    failures: [],
+    isContent: false,
+    handle: async (call) => acceptMail(deps.mail, call, readOrderWish(call.body)),
+  })(deps)

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { describeDemo } from '../../src/cli/demo-banner.ts'
+import { insertMessage } from '../../src/store/messages.ts'
+import { write } from '../helpers/authoring.ts'
+import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { mailServer } from '../helpers/mail-server.ts'
+import { runCli } from '../helpers/process.ts'
+import { terminal } from '../helpers/terminal.ts'
+
+async function opened(engine: TestEngine, env: Record<string, string> = {}) {
+  const created = await terminal(engine, env)
+  const group = await created.newGroup({ name: 'Shop' })
+  const put = () =>
+    write(group.store, created.clock.now, (writer) =>
+      insertMessage(writer, {
+        kind: 'contact',
+        recipient: 'owner@shop.example',
+        replyTo: null,
+        subject: 'Rye \u001b[2Jbread',
+        content: { siteName: 'Shop', visitor: { name: 'Ann', message: 'First line\nSecond \u001b[2Jline' } },
+        senderDomain: 'mail.example',
+      }),
+    )
+  return { ...created, group, put }
+}
+
+/** Runs with a secret in the environment, as a script would. */
+async function withSecret<Result>(secret: string, work: () => Promise<Result>): Promise<Result> {
+  process.env.GROUP_SMTP_URL = secret
+  try {
+    return await work()
+  } finally {
+    delete process.env.GROUP_SMTP_URL
+  }
+}
+
+onBothEngines('e-mails at the command line', (engine) => {
+  it('are listed, shown with their words and nothing that moves the cursor, cancelled and retried', async () => {
+    const { run, json, put } = await opened(engine)
+    assert.equal(await run('mail', 'list', 'Shop'), 'Nothing yet.')
+    const id = await put()
+    const list = await run('mail', 'list', '--group', 'Shop', '--state', 'waiting', '--to', 'owner@shop.example')
+    assert.match(list, /^ID +STATE +KIND +RECIPIENT +SUBJECT +ATTEMPTS +CREATED AT\n/)
+    assert.match(list, new RegExp(`\\n${id} +waiting +contact +owner@shop\\.example +Rye ·\\[2Jbread +0 +2026`))
+    const shown = await run('mail', 'show', 'Shop', id)
+    assert.match(shown, /\nTEXT +[\s\S]*First line\nSecond ·\[2Jline/)
+    assert.ok(!shown.includes('\u001b') && !shown.includes('HTML'))
+    assert.match(await run('mail', 'show', 'Shop', id, '--html'), /\nHTML +<!doctype html>/i)
+    assert.match(await run('mail', 'cancel', 'Shop', id), /\nSTATE +cancelled\n/)
+    assert.equal((await json('mail', 'retry', 'Shop', id)).state, 'waiting')
+    const { items } = await json('job', 'list', 'Shop', '--state', 'waiting')
+    await assert.rejects(
+      run('job', 'cancel', 'Shop', items[0]._id),
+      new RegExp(`the e-mail ${id}\\. Use "mail cancel"`),
+    )
+  })
+
+  it('are tried, refused and allowed by address', async () => {
+    const { run, json, service } = await opened(engine)
+    assert.match(
+      await run('suppression', 'add', 'Shop', 'Ann@shop.example', '--reason', 'Asked for it'),
+      /^ADDRESS +ann@/,
+    )
+    assert.match(
+      await run('suppression', 'list', 'Shop'),
+      /^ADDRESS +REASON +CREATED AT\nann@shop\.example +Asked for it/,
+    )
+    const { _id } = await json('mail', 'test', 'Shop', 'ann@shop.example')
+    await service.worker.runDue()
+    assert.match((await json('mail', 'show', 'Shop', _id)).problem, /Asked for it/)
+    assert.equal(await run('suppression', 'remove', 'Shop', 'ann@shop.example'), 'Done.')
+  })
+
+  it('go through the group’s own server, whose address comes from a variable and is printed nowhere', async () => {
+    const { run, json } = await opened(engine, { MAIL_GROUP_HOSTS: 'any' })
+    const server = await mailServer({
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: (_auth, _session, done) => done(null, { user: 'anybody' }),
+    })
+    const url = `smtp://canary:canary@127.0.0.1:${server.port}`
+    const shown = await withSecret(`${url}\n`, () => run('mail-server', 'set', 'Shop', 'hello@shop.example'))
+    assert.match(shown, /^OWNER +group\nFROM +hello@shop\.example\nHOST +127\.0\.0\.1\n/)
+    assert.ok(!shown.includes('canary'))
+    assert.equal((await json('mail-server', 'show', 'Shop')).port, server.port)
+    assert.equal(await run('mail-server', 'remove', 'Shop'), 'Done.')
+    assert.equal((await json('mail-server', 'show', 'Shop')).owner, 'mailbox')
+    await assert.rejects(run('mail-server', 'set', 'Shop', 'a@shop.example', '--smtp-url', url), /Unknown option/)
+    assert.match(await run('mail-server', 'set', '--help'), /The secret comes from GROUP_SMTP_URL, or from standard/)
+  })
+
+  it('can be read on a page, whose address is that of the running server; unless a mail server is set', async () => {
+    const { run, json, service, config } = await opened(engine, { PORT: '4567' })
+    assert.equal(await run('mail', 'page'), service.mail.pageUrl())
+    assert.match(await run('mail', 'page'), /^http:\/\/127\.0\.0\.1:4567\/mailbox\/[\w-]{22}\/$/)
+    assert.deepEqual(await json('mail', 'page'), { url: service.mail.pageUrl() })
+    const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', SMTP_URL: 'smtp://127.0.0.1' }
+    const { code, output } = await runCli(['mail', 'page'], env)
+    assert.deepEqual(
+      [code, output],
+      [0, 'There is no local mailbox: SMTP_URL is set, so e-mails go to that mail server.\n'],
+    )
+  })
+})
+
+describe('the banner of the demo', () => {
+  const demo = {
+    baseUrl: 'http://127.0.0.1:4000',
+    apiKey: 'key',
+    adminToken: 'token',
+    groupId: 'group',
+    siteId: 'site',
+    collections: { Blog: 'blog', Team: '', Reviews: '', FAQ: '', Subscribers: '' },
+    previewToken: 'preview',
+    priceIds: [],
+  }
+
+  it('says where the mailbox is, where there is one', () => {
+    const mailboxUrl = 'http://127.0.0.1:4000/mailbox/k/'
+    assert.ok(describeDemo(demo, { manageUrl: undefined, mailboxUrl }).includes(`\n  Mailbox      ${mailboxUrl}\n`))
+    assert.ok(!describeDemo(demo, { manageUrl: undefined, mailboxUrl: undefined }).includes('Mailbox'))
+  })
+})

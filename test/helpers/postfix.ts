@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { makeCertificate } from './certificate.ts'
+
+const program = '/usr/sbin/postfix'
+const installer = join(import.meta.dirname, '../../scripts/install-postfix.sh')
+/** Who owns the mailboxes: nobody. */
+const mailUser = 65534
+
+/** A Postfix of its own, with one mailbox. */
+export interface Postfix {
+  port: number
+  /** The one address that it takes e-mails for. */
+  address: string
+  /** What lies in the mailbox. */
+  arrived(): Promise<string[]>
+  /** All that it has logged. */
+  log(): Promise<string>
+}
+
+/** A machine without Postfix gets it: a test that asks for it is never skipped. */
+function ensureInstalled(): void {
+  if (process.getuid?.() !== 0) throw new Error('Postfix can only be started by root: run this test as root.')
+  if (existsSync(program)) return
+  const { status, stdout, stderr } = spawnSync(installer, { encoding: 'utf8' })
+  if (!existsSync(program))
+    throw new Error(`There is no Postfix, and installing it ended with ${status}.\n${stdout}${stderr}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+const settings = (folder: string, address: string) => `compatibility_level = 3.6
+myhostname = mail.people.example
+mydestination =
+mynetworks =
+smtpd_relay_restrictions = reject_unauth_destination
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+queue_directory = ${folder}/queue
+data_directory = ${folder}/data
+maillog_file = ${folder}/log
+maillog_file_prefixes = ${folder}
+smtpd_peername_lookup = no
+disable_dns_lookups = yes
+alias_maps =
+local_recipient_maps =
+virtual_mailbox_domains = people.example
+virtual_mailbox_base = ${folder}/mail
+virtual_mailbox_maps = inline:{${address}=inbox/}
+virtual_uid_maps = static:${mailUser}
+virtual_gid_maps = static:${mailUser}
+smtpd_tls_security_level = may
+smtpd_tls_cert_file = ${folder}/cert.pem
+smtpd_tls_key_file = ${folder}/key.pem
+`
+
+const services = (port: number) => `127.0.0.1:${port} inet n - n - - smtpd
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+tlsmgr unix - - n 1000? 1 tlsmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+error unix - - n - - error
+retry unix - - n - - error
+proxymap unix - - n - - proxymap
+virtual unix - n n - - virtual
+anvil unix - - n - 1 anvil
+postlog unix-dgram n - n - 1 postlogd
+`
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'data')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** For as long as the test or suite runs that asks for it. */
+export async function startPostfix(): Promise<Postfix> {
+  ensureInstalled()
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
+  await chmod(folder, 0o755) // each part of Postfix runs as another user
+  const address = 'ann@people.example'
+  const port = await freePort()
+  const { key, cert } = makeCertificate('mail.people.example')
+  for (const name of ['config', 'queue', 'mail']) await mkdir(join(folder, name))
+  await chown(join(folder, 'mail'), mailUser, mailUser)
+  await writeFile(join(folder, 'cert.pem'), cert)
+  await writeFile(join(folder, 'key.pem'), key, { mode: 0o600 })
+  await writeFile(join(folder, 'config/main.cf'), settings(folder, address))
+  await writeFile(join(folder, 'config/master.cf'), services(port))
+
+  const command = (verb: string) =>
+    spawnSync(program, ['-c', join(folder, 'config'), verb], { stdio: 'ignore', timeout: 60_000 })
+  const log = () => readFile(join(folder, 'log'), 'utf8').catch(() => '')
+  after(async () => {
+    command('stop')
+    await rm(folder, { recursive: true, force: true })
+  })
+  const { status } = command('start')
+  const deadline = Date.now() + 30_000
+  while (!(await answers(port))) {
+    if (status !== 0 || Date.now() > deadline) throw new Error(`Postfix did not start (${status}):\n${await log()}`)
+    await wait(50)
+  }
+  const inbox = join(folder, 'mail/inbox/new')
+  return {
+    port,
+    address,
+    log,
+    async arrived() {
+      const names = await readdir(inbox).catch(() => [])
+      return Promise.all(names.map((name) => readFile(join(inbox, name), 'utf8')))
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { DeliveryFailure } from '../../src/mail/courier.ts'
+import { createSmtpCourier } from '../../src/mail/smtp.ts'
+
+/** A server that only pretends to speak SMTP: what it says to whom connects, and how it answers each line. */
+async function pretend(greet: (socket: Socket) => void, answer: (line: string, socket: Socket) => void = () => {}) {
+  const sockets = new Set<Socket>()
+  const heard: string[] = []
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('data', (chunk) => {
+      for (const line of chunk.toString().split('\r\n').filter(Boolean)) {
+        heard.push(line)
+        answer(line, socket)
+      }
+    })
+    greet(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port, heard, open: () => sockets.size }
+}
+
+const usualAnswers: Record<string, string> = {
+  EHLO: '250 here',
+  MAIL: '250 ok',
+  RCPT: '250 ok',
+  DATA: '354 go on',
+  '.': '250 taken',
+  RSET: '250 ok',
+  QUIT: '221 bye',
+}
+
+/** Answers as a good server, except for what it is told to say instead. */
+const answering =
+  (instead: Record<string, string | ((socket: Socket) => void)>) =>
+  (line: string, socket: Socket): void => {
+    const word = line.split(' ')[0] ?? ''
+    const answer = instead[word] ?? usualAnswers[word]
+    if (typeof answer === 'function') answer(socket)
+    else if (answer !== undefined) socket.write(`${answer}\r\n`)
+  }
+
+const greeting = (socket: Socket) => void socket.write('220 here\r\n')
+const parcel = {
+  id: '0'.repeat(24),
+  groupId: '0'.repeat(24),
+  sender: 'mail@shop.example',
+  recipient: 'ann@people.example',
+  raw: Buffer.from('Subject: x\r\n\r\nHello.\r\n'),
+}
+
+async function failureAt(port: number, timeouts = {}): Promise<DeliveryFailure> {
+  const courier = createSmtpCourier(
+    { host: '127.0.0.1', port, tls: 'off', login: undefined },
+    { hosts: 'any', timeouts },
+  )
+  after(() => courier.close())
+  try {
+    assert.fail(`it was delivered: ${await courier.deliver(parcel, new AbortController().signal)}`)
+  } catch (error) {
+    assert.ok(error instanceof DeliveryFailure, String(error))
+    return error
+  }
+}
+
+/** Writes the same again and again, for as long as somebody listens. */
+function pour(socket: Socket, text: string): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(text));
+  }
+  socket.on('drain', more)
+  more()
+}
+
+describe('a hostile server', () => {
+  it('that greets without end is left', async () => {
+    const lines = await pretend((socket) => pour(socket, `220-${'hello '.repeat(100)}\r\n`))
+    assert.match((await failureAt(lines.port)).message, /could not be reached/)
+    const oneLine = await pretend((socket) => pour(socket, '2'.repeat(10_000)))
+    assert.match((await failureAt(oneLine.port)).message, /could not be reached/)
+  })
+
+  it('that answers with a megabyte is left, or believed for as much as can be shown', async () => {
+    const huge = 'x'.repeat(1024 * 1024)
+    for (const word of ['EHLO', 'MAIL', 'RCPT', 'DATA', '.']) {
+      const { port } = await pretend(greeting, answering({ [word]: `451 ${huge}` }))
+      const { message, isPermanent } = await failureAt(port)
+      assert.ok(message.length < 400, `${message.length} characters`)
+      assert.equal(isPermanent, false)
+    }
+  })
+
+  it('whose words would act on a terminal or a log is quoted without that', async () => {
+    const colourful = '550 5.1.1 \u001b[31mred\u0007 \u202eright\u0000 to\tleft\u009b'
+    const { port } = await pretend(greeting, answering({ RCPT: colourful }))
+    const { message } = await failureAt(port)
+    assert.match(message, /did not take the recipient: 550 5\.1\.1 \[31mred right to left$/)
+  })
+
+  it('is quoted in one line, without the code of each', async () => {
+    const { port } = await pretend(
+      greeting,
+      answering({ RCPT: '550-5.1.1 There is nobody\r\n550-5.1.1 of that name\r\n550 5.1.1 here' }),
+    )
+    const { message } = await failureAt(port)
+    assert.match(message, /: 550-5\.1\.1 There is nobody of that name here$/)
+  })
+
+  it('that drips its answer is left when a delivery has taken too long', async () => {
+    const drip = (socket: Socket) => {
+      const timer = setInterval(() => socket.write('2'), 10)
+      socket.on('close', () => clearInterval(timer))
+    }
+    for (const word of ['EHLO', 'MAIL', '.']) {
+      const { port } = await pretend(greeting, answering({ [word]: drip }))
+      assert.match(
+        (await failureAt(port, { deliveryMs: 200, silenceMs: 150 })).message,
+        /took longer than 0\.2 seconds/,
+      )
+    }
+  })
+
+  it('that drips its greeting is left when that has taken too long', async () => {
+    const { port } = await pretend((socket) => {
+      const timer = setInterval(() => socket.write('2'), 10)
+      socket.on('close', () => clearInterval(timer))
+    })
+    assert.match((await failureAt(port, { greetingMs: 100 })).message, /was silent for too long/)
+  })
+
+  it('that answers nonsense, or speaks something else, is not believed', async () => {
+    const other = await pretend((socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    assert.match((await failureAt(other.port)).message, /did not let us in: HTTP/)
+    const nonsense = await pretend(greeting, answering({ '.': 'thank you' }))
+    const { message, isPermanent } = await failureAt(nonsense.port)
+    assert.match(message, /did not take the message: thank you$/)
+    assert.equal(isPermanent, false)
+  })
+
+  it('that takes the message although it refused the recipient has not got it', async () => {
+    const { port, heard } = await pretend(
+      greeting,
+      answering({ EHLO: '250-here\r\n250 PIPELINING', RCPT: '550 5.1.1 nobody' }),
+    )
+    const { isPermanent, refusesRecipient } = await failureAt(port)
+    assert.deepEqual([isPermanent, refusesRecipient], [true, true])
+    assert.ok(!heard.some((line) => line.includes('Hello')), heard.join('\n'))
+  })
+})

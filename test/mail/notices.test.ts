@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { SubmissionNotices } from '../../src/content/model.ts'
+import { createWorker } from '../../src/jobs/worker.ts'
+import { noticeHandler } from '../../src/mail/notices.ts'
+import { deleteObject } from '../../src/store/change-objects.ts'
+import { listMessages } from '../../src/store/messages.ts'
+import { findObject } from '../../src/store/objects.ts'
+import { deleteSite, updateSite } from '../../src/store/sites.ts'
+import { createSite, write } from '../helpers/authoring.ts'
+import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { goodReview, type Visitors, visitors } from '../helpers/visitors.ts'
+
+const minuteMs = 60_000
+const each: SubmissionNotices = { to: 'owner@shop.example', rhythm: 'each' }
+const daily: SubmissionNotices = { to: 'owner@shop.example', rhythm: 'daily' }
+
+interface SiteWish {
+  name?: string
+  notices?: SubmissionNotices
+  shows?: string[]
+}
+
+async function withSite(engine: TestEngine, { notices = each }: SiteWish = {}) {
+  const place = await visitors(engine)
+  const { group, clock, service } = place
+  const newSite = ({ name = 'Corner Bakery', notices: wanted, shows = [] }: SiteWish) =>
+    createSite(
+      group.store,
+      {
+        name,
+        domainName: '',
+        settings: {
+          pages: [{ name: 'Home', slug: 'home', collections: shows.map((collectionId) => ({ collectionId })) }],
+        },
+        privateSettings: wanted ? { submissionNotices: wanted } : {},
+      },
+      clock.now,
+    )
+  return {
+    ...place,
+    newSite,
+    site: await newSite({ notices }),
+    /** Lets so much time pass, has everything done that is due, and gives all notices, oldest first. */
+    async noticesAfter(ms = 0) {
+      clock.now += ms
+      await service.worker.runDue()
+      const { messages } = await listMessages(group.store, { kind: 'notice', limit: 100, skip: 0 })
+      return messages.reverse()
+    },
+  }
+}
+
+async function awaited({ group }: Visitors): Promise<number> {
+  return (await group.store.database.read.selectFrom('awaited_notices').selectAll().execute()).length
+}
+
+async function waitingJobs({ group }: Visitors): Promise<(number | null)[]> {
+  const jobs = group.store.database.read.selectFrom('jobs').select('due_ms').where('kind', '=', 'mail.notice')
+  return (await jobs.where('state', '=', 'waiting').execute()).map(({ due_ms }) => due_ms)
+}
+
+onBothEngines('a notice to the owner of a site', (engine) => {
+  it('tells of a submission at once, with what is private in it', async () => {
+    const place = await withSite(engine)
+    const { review, noticesAfter, site, clock } = place
+    await review({ ...goodReview, email: 'ada@visitor.example' })
+    const [notice, ...others] = await noticesAfter()
+    assert.equal(others.length, 0)
+    assert.deepEqual(
+      [notice?.recipient, notice?.replyTo, notice?.subject],
+      ['owner@shop.example', null, 'New review – Corner Bakery'],
+    )
+    assert.match(notice?.messageId ?? '', /^[0-9a-f]{24}@localhost$/)
+    const texts = {
+      rating: '5',
+      title: 'Good bread',
+      body: 'Every morning.',
+      author: 'Ada',
+      email: 'ada@visitor.example',
+    }
+    assert.deepEqual(notice?.content, {
+      siteId: site.id,
+      siteName: 'Corner Bakery',
+      title: 'New review',
+      submissions: [
+        {
+          collection: 'Reviews',
+          createdMs: clock.now,
+          waits: false,
+          fields: Object.entries(texts).map(([name, text]) => ({ name, text })),
+        },
+      ],
+    })
+    assert.equal(await awaited(place), 0)
+  })
+
+  it('comes not sooner than five minutes after the former one: a flood becomes digests', async () => {
+    const place = await withSite(engine)
+    const { review, subscribe, noticesAfter } = place
+    await review()
+    assert.equal((await noticesAfter()).length, 1)
+    await review()
+    await subscribe({ email: 'ada@visitor.example' })
+    assert.equal((await noticesAfter()).length, 1)
+    for (let n = 0; n < 23; n += 1) await review({ ...goodReview, title: `Number ${n}` })
+    assert.equal((await noticesAfter(5 * minuteMs - 1)).length, 1)
+    assert.equal((await waitingJobs(place)).length, 1, 'one job waits, however many ask for it')
+    const [, digest, ...others] = await noticesAfter(1)
+    assert.equal(others.length, 0)
+    assert.equal(digest?.subject, '25 new submissions – Corner Bakery')
+    assert.equal(digest?.content.furtherSubmissions, 5)
+    const listed = digest?.content.submissions ?? []
+    assert.equal(listed.length, 20)
+    assert.deepEqual(listed.slice(0, 2).map(({ collection }) => collection), ['Reviews', 'Subscribers']) // biome-ignore format: short
+    assert.equal(listed[2]?.fields.find(({ name }) => name === 'title')?.text, 'Number 0')
+    assert.equal((await noticesAfter(60 * minuteMs)).length, 2)
+    await review()
+    assert.equal((await noticesAfter()).length, 3, 'after a rest again at once')
+  })
+
+  it('tells once a day where that is wanted, at seven o’clock of UTC', async () => {
+    const { review, noticesAfter } = await withSite(engine, { notices: daily })
+    await review()
+    assert.equal((await noticesAfter()).length, 0)
+    await review()
+    assert.equal((await noticesAfter(19 * 60 * minuteMs - 1)).length, 0)
+    assert.deepEqual((await noticesAfter(1)).map(({ subject }) => subject), ['2 new submissions – Corner Bakery']) // biome-ignore format: short
+    assert.equal((await noticesAfter(24 * 60 * minuteMs)).length, 1)
+  })
+
+  it('does not wait for the old rhythm when it has been changed', async () => {
+    const { review, noticesAfter, site, group, clock } = await withSite(engine, { notices: daily })
+    await review()
+    await write(group.store, clock.now, (writer) =>
+      updateSite(writer, site, { privateSettings: { submissionNotices: each } }),
+    )
+    await review()
+    assert.deepEqual((await noticesAfter()).map(({ subject }) => subject), ['2 new submissions – Corner Bakery']) // biome-ignore format: short
+    assert.equal((await noticesAfter(24 * 60 * minuteMs)).length, 1)
+  })
+
+  it('forgets no submission that is sent in while it is being made', async () => {
+    const place = await withSite(engine)
+    const { review, service, clock, noticesAfter } = place
+    await review()
+    let sent = 0
+    const senderOf = async () => {
+      sent += 1
+      if (sent === 1) await review({ ...goodReview, title: 'Meanwhile' })
+      return 'mail@shop.example'
+    }
+    const { store, logger } = service
+    const handlers = [noticeHandler({ senderOf })]
+    const worker = createWorker({ store, handlers, workers: 0, clock: () => clock.now, logger })
+    await worker.runDue()
+    assert.equal(sent, 2, 'what came in meanwhile has asked for a notice of its own')
+    const notices = await noticesAfter()
+    assert.deepEqual(notices.map(({ subject }) => subject), ['2 new submissions – Corner Bakery']) // biome-ignore format: short
+    assert.equal(await awaited(place), 0)
+    await review()
+    assert.equal((await noticesAfter(5 * minuteMs)).length, 2)
+  })
+
+  it('is one, and whole, when it is begun twice', async () => {
+    const place = await withSite(engine)
+    const { review, service, clock, noticesAfter } = place
+    await review()
+    const failing = noticeHandler({ senderOf: async () => assert.fail('the database is away') })
+    const { store, logger } = service
+    await createWorker({ store, handlers: [failing], workers: 0, clock: () => clock.now, logger }).runDue()
+    assert.equal(await awaited(place), 1)
+    await review()
+    assert.deepEqual((await noticesAfter(minuteMs)).map(({ subject }) => subject), ['2 new submissions – Corner Bakery']) // biome-ignore format: short
+    assert.equal(await awaited(place), 0)
+  })
+
+  it('leaves out what was deleted meanwhile, and is none where nothing is left', async () => {
+    const place = await withSite(engine, { notices: daily })
+    const { review, reviews, group, clock, noticesAfter } = place
+    const dayMs = 24 * 60 * minuteMs
+    async function reviewAndDelete() {
+      const { _id } = (await review()).json().data
+      await write(group.store, clock.now, async (writer) => {
+        const found = await findObject(writer.group, _id)
+        assert.ok(found)
+        await deleteObject(writer, reviews.id, found.object)
+      })
+    }
+    await reviewAndDelete()
+    assert.equal((await noticesAfter(dayMs)).length, 0)
+    await reviewAndDelete()
+    await review()
+    assert.deepEqual((await noticesAfter(dayMs)).map(({ subject }) => subject), ['New review – Corner Bakery']) // biome-ignore format: short
+  })
+
+  it('is not sent when nobody wants it any more, or the site is gone, and nothing is left waiting', async () => {
+    for (const end of ['unset', 'delete'] as const) {
+      const place = await withSite(engine, { notices: daily })
+      const { review, site, group, clock, noticesAfter } = place
+      await review()
+      await write(group.store, clock.now, async (writer) => {
+        if (end === 'unset') await updateSite(writer, site, { privateSettings: {} })
+        else await deleteSite(writer, site)
+      })
+      assert.equal((await noticesAfter(24 * 60 * minuteMs)).length, 0)
+      assert.equal(await awaited(place), 0)
+      await review()
+      assert.deepEqual([await awaited(place), await waitingJobs(place)], [0, []])
+    }
+  })
+
+  it('goes for each site to its own owner: those whose pages show the collection, else all', async () => {
+    const place = await withSite(engine)
+    const { newSite, reviews, review, subscribe, noticesAfter } = place
+    const notices = { to: 'second@bücher.example', rhythm: 'each' as const }
+    await newSite({ name: 'Second', notices, shows: [reviews.id] })
+    await newSite({ name: 'Third' })
+    await review()
+    assert.deepEqual((await noticesAfter()).map(({ recipient }) => recipient), ['second@xn--bcher-kva.example']) // biome-ignore format: short
+    await subscribe({ email: 'ada@visitor.example' })
+    const [, ...ofSubscriber] = await noticesAfter(5 * minuteMs)
+    assert.deepEqual(ofSubscriber.map(({ subject }) => subject).toSorted(), [
+      'New subscriber – Corner Bakery',
+      'New subscriber – Second',
+    ])
+  })
+
+  it('tells of what waits for approval, and of no subscriber twice', async () => {
+    const place = await visitors(engine, { settings: { moderation: true } })
+    const { group, clock, review, subscribe, service } = place
+    const site = { name: 'Shop', domainName: '', settings: {}, privateSettings: { submissionNotices: each } }
+    await createSite(group.store, site, clock.now)
+    await review()
+    await subscribe({ email: 'ada@visitor.example' })
+    await subscribe({ email: 'ADA@visitor.example' })
+    await service.worker.runDue()
+    const { messages } = await listMessages(group.store, { kind: 'notice', limit: 9, skip: 0 })
+    const [{ content } = assert.fail('there is a notice'), ...others] = messages
+    assert.equal(others.length, 0)
+    assert.deepEqual(content.submissions?.map(({ waits }) => waits), [true, false]) // biome-ignore format: short
+  })
+
+  it('does not count as an e-mail that the group sends', async () => {
+    const place = await withSite(engine)
+    const { review, noticesAfter, group } = place
+    await review()
+    assert.equal((await noticesAfter()).length, 1)
+    const tallies = await group.store.database.read.selectFrom('tallies').select('subject').execute()
+    assert.deepEqual(tallies.map(({ subject }) => subject.split(' ')[0]).toSorted(), ['notices', 'submissions'])
+  })
+})

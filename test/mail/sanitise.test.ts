@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { Parser } from 'htmlparser2'
+import { sanitiseBox, sanitiseCustom } from '../../src/mail/sanitise.ts'
+import { assertLinear } from '../helpers/cpu.ts'
+import { hostileMarkup } from '../helpers/hostile-markup.ts'
+
+const sanitisers = { sanitiseBox, sanitiseCustom }
+
+interface Tag {
+  name: string
+  attributes: Record<string, string>
+}
+
+function tagsIn(html: string): Tag[] {
+  const tags: Tag[] = []
+  const parser = new Parser({
+    onopentag: (name, attributes) => void tags.push({ name, attributes }),
+    oncomment: (comment) => assert.fail(`a comment is left: ${comment}`),
+    onprocessinginstruction: (_, text) => assert.fail(`a declaration is left: ${text}`),
+  })
+  parser.end(html)
+  return tags
+}
+
+const harmlessTags = new Set(
+  'p br hr b strong i em u s small sub sup span div code pre blockquote h1 h2 h3 h4 h5 h6 ul ol li dl dt dd a table thead tbody tfoot tr th td caption colgroup col section center font img'.split(
+    ' ',
+  ),
+)
+const harmlessAttributes = new Set(
+  'href rel target colspan rowspan start type style dir lang align valign title role src alt width height border bgcolor cellpadding cellspacing nowrap span color face size'.split(
+    ' ',
+  ),
+)
+
+function assertInert(html: string): void {
+  for (const { name, attributes } of tagsIn(html)) {
+    assert.ok(harmlessTags.has(name), `<${name}> is left in ${html}`)
+    for (const [attribute, value] of Object.entries(attributes)) {
+      assert.ok(harmlessAttributes.has(attribute), `${attribute}= is left in ${html}`)
+      if (attribute === 'href') assert.match(value, /^(?:https?:\/\/|mailto:)/)
+      if (attribute === 'src') assert.match(value, /^https:\/\//)
+      if (attribute === 'style')
+        assert.doesNotMatch(value, /url|expression|import|position|behaviou?r|binding|[\\@{}<>]/i)
+    }
+  }
+}
+
+describe('what is let through of markup that strangers send', () => {
+  for (const [name, sanitise] of Object.entries(sanitisers)) {
+    for (const markup of hostileMarkup)
+      it(`${name} makes inert: ${JSON.stringify(markup).slice(0, 60)}`, () => assertInert(sanitise(markup)))
+
+    it(`${name} makes inert whatever is put together of such pieces`, () => {
+      const piece = fc.oneof(
+        fc.constantFrom(...hostileMarkup),
+        fc.constantFrom(
+          '<',
+          '>',
+          '"',
+          "'",
+          '/',
+          '<!--',
+          '-->',
+          '<![CDATA[',
+          ']]>',
+          '<table>',
+          '</td>',
+          '&lt;',
+          '\0',
+          '<p ',
+          '=',
+        ),
+        fc.string({ maxLength: 8 }),
+      )
+      fc.assert(
+        fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => assertInert(sanitise(pieces.join('')))),
+        { numRuns: 500 },
+      )
+    })
+
+    it(`${name} keeps the words of tags that are unclosed or nested 10,000 deep`, () => {
+      assert.match(sanitise('<p>one <b>two <i>three'), /<p>one <b>two <i>three<\/i><\/b><\/p>/)
+      const deep = sanitise(`${'<div>'.repeat(10_000)}the words${'</div>'.repeat(10_000)}`)
+      assert.match(deep, /the words/)
+      assertInert(deep)
+    })
+
+    it(`${name} takes time in proportion to the length`, () => {
+      const endless: ((characters: number) => string)[] = [
+        (length) => '<'.repeat(length),
+        (length) => '<b>'.repeat(length / 3),
+        (length) => '<b>'.repeat(length / 6) + '</i>'.repeat(length / 8),
+        (length) => '<b>'.repeat(990) + '</i>'.repeat(length / 4),
+        (length) => '<img>x'.repeat(length / 6),
+        (length) => `<p style="${'{'.repeat(length)}">`,
+        (length) => `<p style="color:${'rgb(1)'.repeat(length / 6)}">`,
+        (length) => `<a ${'a '.repeat(length / 2)}>`,
+        (length) => '<iframe>'.repeat(length / 8),
+        (length) => '<!--'.repeat(length / 4),
+        (length) => '&'.repeat(length),
+      ]
+      for (const make of endless) assertLinear(make, sanitise)
+    })
+  }
+})
+
+describe('the main block of an e-mail', () => {
+  it('keeps simple markup as it is', () => {
+    const markup =
+      '<h2>Order</h2><p>Two <b>loaves</b>, <em>sliced</em></p><ul><li>one</li></ul><table><thead><tr><th>a</th></tr></thead><tbody><tr><td colspan="2">b</td></tr></tbody></table><blockquote>c</blockquote>'
+    assert.equal(sanitiseBox(markup), markup)
+  })
+
+  it('takes away styles, classes, ids and pictures', () => {
+    assert.equal(
+      sanitiseBox('<p style="color:red" class="x" id="y">a<img src="https://x.example/y.png"></p>'),
+      '<p>a</p>',
+    )
+  })
+
+  it('opens links in a window that knows nothing of the mail', () => {
+    assert.equal(
+      sanitiseBox('<a href="https://x.example/?a=1&amp;b=2" target="top">b</a>'),
+      '<a href="https://x.example/?a=1&amp;b=2" rel="noopener noreferrer nofollow" target="_blank">b</a>',
+    )
+    assert.match(sanitiseBox('<a href="mailto:a@x.example">b</a>'), /href="mailto:a@x.example"/)
+    for (const href of ['/relative', '//x.example', 'ftp://x.example', 'https://user:password@x.example', 'tel:1', ''])
+      assert.equal(sanitiseBox(`<a href="${href}">b</a>`), '<a>b</a>')
+  })
+
+  it('shows plain text as it was written, line by line', () => {
+    assert.equal(
+      sanitiseBox('Tom & Jerry <3\r\na < b\nAnn <ann@example.com> {{x}} $' + '{y} <%= z %>'),
+      'Tom &amp; Jerry &lt;3<br />a &lt; b<br />Ann &lt;ann@example.com&gt; {{x}} $' + '{y} &lt;%= z %&gt;',
+    )
+    assert.equal(sanitiseBox('<script>alert(1)</script>'), '&lt;script&gt;alert(1)&lt;/script&gt;')
+  })
+
+  it('reads characters that were escaped by whoever wrote the text', () => {
+    assert.equal(sanitiseBox('Fish &amp; Chips &nope; &#39;x&#39;'), "Fish &amp; Chips &amp;nope; 'x'")
+  })
+
+  it('keeps what is no tag between tags', () => {
+    assert.equal(
+      sanitiseBox('<p>I <3 you, Ann <ann@example.com></p>'),
+      '<p>I &lt;3 you, Ann &lt;ann@example.com&gt;</p>',
+    )
+  })
+
+  it('lets no cell span more columns than a table can have', () => {
+    assert.equal(sanitiseBox('<td colspan="100000000" rowspan="-1">a</td>'), '<td>a</td>')
+  })
+})
+
+describe('a whole e-mail that a caller brings', () => {
+  it('keeps tables, pictures and how they look', () => {
+    const markup =
+      '<table width="600" align="center" bgcolor="#ffffff" cellpadding="0" cellspacing="0" border="0"><tr><td style="padding:0 10px;color:#333;font-family:Arial, sans-serif"><img src="https://x.example/a.png" alt="" width="10" height="5" /></td></tr></table>'
+    assert.equal(sanitiseCustom(markup), markup)
+  })
+
+  it('takes away the head, forms and comments, and what only Outlook would read', () => {
+    assert.equal(
+      sanitiseCustom(
+        '<!doctype html><html><head><title>T</title><style>p{}</style><base href="https://x"><meta http-equiv="refresh" content="0"><link rel="stylesheet" href="https://x"></head><body><!--[if mso]><b>x</b><![endif]--><![if !mso]><p>a</p><![endif]><form action="https://x"><input value="b">c</form></body></html>',
+      ),
+      '<p>a</p>c',
+    )
+  })
+
+  it('takes away styles that load, cover or run something, and pictures that are not fetched by https', () => {
+    assert.equal(
+      sanitiseCustom(
+        '<p style="color:red;background:url(https://x);position:fixed;width:expression(alert(1));-moz-binding:url(x);background-image:image-set(x);c\\olor:blue;color:rgb(1, 2, 3)">a</p><img src="http://x.example/a.png">',
+      ),
+      '<p style="color:red;color:rgb(1, 2, 3)">a</p>',
+    )
+  })
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import sharp from 'sharp'
+import { readSiteLook, type SiteLook } from '../../src/mail/site-look.ts'
+import type { MediaStorage } from '../../src/media/storage.ts'
+import { localFolder, onBothEngines } from '../helpers/harness.ts'
+import { fileForm } from '../helpers/manage.ts'
+import { type Librarian, librarian } from '../helpers/media.ts'
+import { animation, photo, scriptedSvg } from '../helpers/pictures.ts'
+
+const colors = { primary: '#a53a26', surface: '#fffaf0', accent: '#00ff00' }
+
+const lookOf = (
+  { service, group }: Librarian,
+  content: { siteId?: string; siteName: string } = { siteName: 'Given' },
+) => readSiteLook(service.media, group.group, group.store, content)
+
+/** The look of a site with this file as its logo. */
+async function lookWithLogo(created: Librarian, file: Buffer | string, name = 'logo.png'): Promise<SiteLook> {
+  const { key } = await created.add(name, file)
+  await created.service.worker.runDue()
+  await created.does('POST', '/sites', { name: 'A site', settings: { logo: { name, key, type: 'image' } } })
+  return lookOf(created)
+}
+
+const noise = (width: number, height: number) => photo(width, height).png().toBuffer()
+
+onBothEngines('the look of a site in e-mails', (engine) => {
+  it('is that of the site that is meant, else of the first, else only a name', async () => {
+    const created = await librarian(engine)
+    assert.deepEqual(await lookOf(created), { name: 'Given', domainName: '', colors: {}, logo: undefined })
+    const first = {
+      name: 'First',
+      domainName: 'one.example',
+      settings: { colors, businessInfo: { name: 'First Ltd' } },
+    }
+    await created.does('POST', '/sites', first)
+    const { _id: siteId } = await created.does('POST', '/sites', { name: 'Second', settings: {} })
+    const second = await lookOf(created, { siteId, siteName: 'Given' })
+    assert.deepEqual(second, { name: 'Second', domainName: '', colors: {}, logo: undefined })
+    const { primary, surface } = colors
+    const expected = { name: 'First Ltd', domainName: 'one.example', colors: { primary, surface }, logo: undefined }
+    assert.deepEqual(await lookOf(created), expected)
+    assert.deepEqual(await lookOf(created, { siteId: '0'.repeat(24), siteName: 'Given' }), expected)
+  })
+
+  it('has the logo as it is where every mail client can show it', async () => {
+    const png = await noise(300, 150)
+    const { logo } = await lookWithLogo(await librarian(engine), png)
+    assert.deepEqual(
+      { ...logo, content: undefined },
+      { content: undefined, contentType: 'image/png', width: 128, height: 64 },
+    )
+    assert.ok(logo && png.equals(logo.content))
+  })
+
+  it('has a smaller one of a logo that is too heavy or of another format', async () => {
+    for (const [name, file] of [
+      ['logo.png', await noise(900, 600)],
+      ['logo.webp', await photo(900, 600).webp().toBuffer()],
+    ] as const) {
+      const { logo } = await lookWithLogo(await librarian(engine), file, name)
+      assert.ok(logo, name)
+      assert.deepEqual([logo.contentType, logo.width, logo.height], ['image/png', 96, 64])
+      const { format, width, height } = await sharp(logo.content).metadata()
+      assert.deepEqual([format, width, height], ['png', 192, 128])
+      assert.ok(logo.content.length <= 150 * 1024)
+    }
+  })
+
+  it('has none where none can be shown, and still is one', async () => {
+    const svg = await lookWithLogo(await librarian(engine), scriptedSvg, 'logo.svg')
+    assert.deepEqual([svg.name, svg.logo], ['A site', undefined])
+    const moving = await lookWithLogo(await librarian(engine), await animation('webp'), 'logo.webp')
+    assert.deepEqual([moving.name, moving.logo], ['A site', undefined])
+  })
+
+  it('does without a logo whose file is gone or cannot be read', async () => {
+    const created = await librarian(engine)
+    const { key } = await created.add('logo.png', await noise(30, 30))
+    await created.does('POST', '/sites', { name: 'A site', settings: { logo: { name: 'x', key, type: 'image' } } })
+    const [stored = ''] = await created.stored()
+    await rm(join(localFolder(created.service, created.group.group.bucketName), stored))
+    assert.equal((await lookOf(created)).logo, undefined)
+  })
+
+  it('reads the file of a logo once for many e-mails, and anew when it is replaced', async () => {
+    const created = await librarian(engine)
+    const { group, service } = created
+    const { _id, key } = await created.add('logo.png', await noise(30, 30))
+    await created.does('POST', '/sites', { name: 'A site', settings: { logo: { name: 'x', key, type: 'image' } } })
+    let reads = 0
+    const storage: MediaStorage = {
+      ...service.media.storage,
+      read(...place) {
+        reads += 1
+        return service.media.storage.read(...place)
+      },
+    }
+    const look = () => readSiteLook({ storage }, group.group, group.store, { siteName: 'x' })
+    const first = await look()
+    for (let count = 0; count < 20; count += 1) assert.deepEqual(await look(), first)
+    assert.equal(reads, 1)
+    const other = await noise(40, 20)
+    await created.does('PUT', `/media/${_id}/file`, fileForm('other.png', other))
+    assert.ok((await look()).logo?.content.equals(other))
+    assert.equal(reads, 2)
+  })
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { assertFailure } from '../helpers/common-suite.ts'
+import { onBothEngines } from '../helpers/harness.ts'
+import { countTraces, messagesOf, openOutbox, orderBody, orderPath } from '../helpers/outbox.ts'
+import { postSuite } from '../helpers/post-suite.ts'
+
+onBothEngines(`POST ${orderPath}, as every endpoint with a body`, (engine) =>
+  postSuite(engine, {
+    path: orderPath,
+    required: ['to', 'htmlInfo'],
+    status: 201,
+    prepare: async () => orderBody,
+  }),
+)
+
+const { htmlInfo } = orderBody
+
+onBothEngines(`POST ${orderPath}`, (engine) => {
+  it('answers exactly true when the message and the job that delivers it are on disk', async () => {
+    const { post, group, addSite } = await openOutbox(engine)
+    const site = await addSite({ name: 'Corner Bakery' })
+    const answer = await post(orderPath, orderBody)
+    assert.equal(answer.statusCode, 201)
+    assert.equal(answer.body, 'true')
+    const { messages, jobs, tallied } = await countTraces(group)
+    assert.deepEqual({ messages, jobs, tallied }, { messages: 1, jobs: 1, tallied: 1 })
+    const [{ kind, recipient, replyTo, subject, content } = assert.fail()] = await messagesOf(group)
+    assert.deepEqual([kind, recipient, replyTo], ['order', 'ada@customer.example', null])
+    assert.equal(subject, 'Thank you for your order – Corner Bakery')
+    assert.deepEqual(content, {
+      siteId: site.id,
+      siteName: 'Corner Bakery',
+      title: htmlInfo.title,
+      subtitle: htmlInfo.subtitle,
+      signature: htmlInfo.signature,
+      whiteBoxHtml: '<ul><li>2 × Sourdough</li></ul>',
+    })
+  })
+
+  it('has the title without its tags as its subject, shortened where it is long', async () => {
+    const { post, latest } = await openOutbox(engine)
+    const subjectOf = async (title: string) => {
+      assert.equal((await post(orderPath, { ...orderBody, htmlInfo: { ...htmlInfo, title } })).statusCode, 201)
+      return (await latest()).subject
+    }
+    assert.equal(await subjectOf('Thanks, <b class="x">Ada</b>!'), 'Thanks, Ada!')
+    assert.equal(await subjectOf('Bread < cake, 2 > 1, <3'), 'Bread < cake, 2 > 1, <3')
+    assert.equal(await subjectOf('=?utf-8?q?Bcc=3A_d@e.f?='), '=?utf-8?q?Bcc=3A_d@e.f?=')
+    const long = await subjectOf(`x${'🥐'.repeat(400)}`)
+    assert.ok(long.length <= 200 && long.isWellFormed() && long.endsWith('🥐…'))
+  })
+
+  it('lets answers go to customerEmail, but not back to the customer, else to the site’s own address', async () => {
+    const { post, latest, addSite } = await openOutbox(engine)
+    const replyTo = async (more: object) => {
+      assert.equal((await post(orderPath, { ...orderBody, ...more })).statusCode, 201)
+      return (await latest()).replyTo
+    }
+    assert.equal(await replyTo({}), null)
+    assert.equal(await replyTo({ customerEmail: 'ADA@customer.example' }), null)
+    await addSite({ settings: { businessInfo: { contactInfo: { email: 'hello@bücher.example' } } } })
+    assert.equal(await replyTo({}), 'hello@xn--bcher-kva.example')
+    assert.equal(await replyTo({ customerEmail: 'ADA@customer.example' }), 'hello@xn--bcher-kva.example')
+    assert.equal(await replyTo({ customerEmail: 'shop@bakery.example' }), 'shop@bakery.example')
+  })
+
+  it('goes to customers, whatever recipients a site lists for what visitors write', async () => {
+    const { post, addSite } = await openOutbox(engine)
+    await addSite({ privateSettings: { allowedRecipients: ['owner@bakery.example'] } })
+    assert.equal((await post(orderPath, orderBody)).statusCode, 201)
+  })
+
+  it('refuses what is not as it must be, names all of it in one answer, and keeps nothing', async () => {
+    const { post, group } = await openOutbox(engine)
+    const withTexts = (texts: object) => ({ ...orderBody, htmlInfo: { ...htmlInfo, ...texts } })
+    const { to: _to, ...withoutTo } = orderBody
+    const cases: [object, RegExp][] = [
+      [withoutTo, /^to is required\.$/],
+      [{ to: orderBody.to, customHtml: '<p>x</p>' }, /^htmlInfo is required/],
+      [
+        { ...orderBody, htmlInfo: {} },
+        /^htmlInfo\.title is required; htmlInfo\.subtitle is required; htmlInfo\.whiteBoxText is required; htmlInfo\.signature is required\.$/,
+      ],
+      ...Object.keys(htmlInfo).flatMap((name): [object, RegExp][] => [
+        [withTexts({ [name]: '' }), new RegExp(`^htmlInfo\\.${name} must not be empty`)],
+        [
+          withTexts({ [name]: ' ' }),
+          new RegExp(`^htmlInfo\\.${name} must .*not b.* blank|^htmlInfo\\.${name} must.*blank`),
+        ],
+        [withTexts({ [name]: 5 }), new RegExp(`^htmlInfo\\.${name} must be a text`)],
+        [withTexts({ [name]: null }), new RegExp(`^htmlInfo\\.${name} must be a text`)],
+        [withTexts({ [name]: ['x'] }), new RegExp(`^htmlInfo\\.${name} must be a text`)],
+        [withTexts({ [name]: 'x'.repeat(100_001) }), new RegExp(`^htmlInfo\\.${name} must have at most 1000`)],
+      ]),
+      ...['\r', '\n', '\r\n', '\u0007', '\u0085'].map((character): [object, RegExp] => [
+        withTexts({ title: `Thanks${character}Bcc: d@e.f` }),
+        /^htmlInfo\.title must be one line of text/,
+      ]),
+      [{ ...orderBody, siteName: 'a\r\nBcc: d@e.f' }, /^siteName must be one line of text/],
+      [{ ...orderBody, to: 'a@b.c, d@e.f' }, /^to must be one e-mail address/],
+      [{ ...orderBody, to: ['a@b.c'] }, /^to must be a text/],
+      [{ ...orderBody, customerEmail: 'x' }, /^customerEmail must be one e-mail address/],
+      [{ to: 'x', htmlInfo: { title: '\n' } }, /^(?=.*\bto must be)(?=.*\.title must be)(?=.*\.subtitle is required)/],
+    ]
+    for (const [body, message] of cases)
+      assertFailure(await post(orderPath, body, { 'idempotency-key': 'k' }), 400, 'ValidationError', message)
+    assert.deepEqual(await countTraces(group), { messages: 0, jobs: 0, keys: 0, changes: 0, tallied: 0 })
+  })
+
+  it('may have line breaks everywhere but in the title', async () => {
+    const { post, latest } = await openOutbox(engine)
+    const texts = { subtitle: 'a\nb', whiteBoxText: 'c\r\nd', signature: 'e\nf' }
+    assert.equal((await post(orderPath, { ...orderBody, htmlInfo: { ...htmlInfo, ...texts } })).statusCode, 201)
+    const { subtitle, whiteBoxHtml, signature } = (await latest()).content
+    assert.deepEqual([subtitle, whiteBoxHtml, signature], ['a\nb', 'c<br />d', 'e\nf'])
+  })
+})
