@@ -21,16 +21,22 @@ function makeKeyFile(path: string): void {
 
 const keyPath = (dataDir: string): string => join(dataDir, 'master.key')
 
-/** Whether there is one, without making one. */
-export const hasMasterKey = (dataDir: string, given: Buffer | undefined): boolean =>
-  given !== undefined || existsSync(keyPath(dataDir))
-
 /** The service's one secret: given, or made on the first start and kept in the data folder for its owner's eyes only. */
 export function loadMasterKey(dataDir: string, given: Buffer | undefined): Buffer {
   if (given) return given
   const path = keyPath(dataDir)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (!existsSync(path)) makeKeyFile(path)
+  return readKeyFile(path)
+}
+
+/** The same without making one, for who only looks. */
+export function findMasterKey(dataDir: string, given: Buffer | undefined): Buffer | undefined {
+  const path = keyPath(dataDir)
+  return given ?? (existsSync(path) ? readKeyFile(path) : undefined)
+}
+
+function readKeyFile(path: string): Buffer {
   const text = readFileSync(path, 'utf8').trim()
   // `Buffer.from` alone would stop at the first bad digit and say nothing.
   if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalid(`${path} must hold 64 hex digits. Restore it from your backup.`)

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -38,6 +38,12 @@ export const makePreviewToken = (): string => makeSecret(previewTokenPrefix)
 export const isPreviewToken = (text: string): boolean => isWellFormed(text, previewTokenPrefix)
 export const makeAdminToken = (): string => makeSecret(adminTokenPrefix)
 export const isAdminToken = (text: string): boolean => isWellFormed(text, adminTokenPrefix)
+
+/** Compared in a time that tells nothing, and as text: several spellings of base64url stand for the same bytes. */
+export function isSameSecret(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
 
 /** What is stored of a secret. 256 random bits need no salt and no slow hash. */
 export function hashSecret(secret: string): string {

@@ -7,6 +7,8 @@ import type { ServedTenant } from './http/admission.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger } from './logging.ts'
 import { createMail, type Mail } from './mail/mail.ts'
+import { findPageUrl } from './mail/mailbox-page.ts'
+import { loadMasterKey } from './master-key.ts'
 import { canDerive } from './media/files/derive.ts'
 import { mediaHandlers } from './media/handlers.ts'
 import { createMedia, type Media, tidyMedia } from './media/media.ts'
@@ -23,8 +25,18 @@ import { createLastUses } from './store/last-uses.ts'
 import { openStore, type Store } from './store/open.ts'
 import { readRevision } from './store/revisions.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
+import { createVault } from './vault.ts'
 
 const tidyEveryMs = 3_600_000
+
+/** The addresses under which a running service is reached. */
+export interface ServicePlaces {
+  baseUrl: string
+  /** Undefined where the management API is off. */
+  manageUrl: string | undefined
+  /** Undefined where a mail server takes the e-mails. */
+  mailboxUrl: string | undefined
+}
 
 /** All parts of the running service, and the orderly way down. */
 export interface Service {
@@ -37,8 +49,8 @@ export interface Service {
   payments: Payments
   mail: Mail
   logger: Logger
-  /** Starts to listen and answers the addresses under which clients reach the two APIs. */
-  listen(): Promise<{ baseUrl: string; manageUrl: string | undefined }>
+  /** Starts to listen, and answers where. */
+  listen(): Promise<ServicePlaces>
   close(): Promise<void>
 }
 
@@ -59,12 +71,13 @@ export function openConfiguredStore(config: Config, clock: Clock, logger: Logger
 export async function createService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
-  let { port } = config
   const store = await openConfiguredStore(config, clock, logger)
   const media = createMedia(config, () => baseUrl, clock)
   const { storage, inbox, currentFiles } = media
-  const payments = createPayments({ config, store, clock, baseUrl: () => baseUrl, logger })
-  const mail = createMail({ config, store, media, port: () => port })
+  const masterKey = loadMasterKey(config.dataDir, config.masterKey)
+  const vault = createVault(masterKey)
+  const payments = createPayments({ config, masterKey, vault, store, clock, baseUrl: () => baseUrl, logger })
+  const mail = createMail({ config, masterKey, vault, store, media })
   const worker = createWorker({
     store,
     handlers: [
@@ -117,16 +130,14 @@ export async function createService(config: Config, options: ServiceOptions = {}
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
       baseUrl = config.publicUrl ?? address
-      port = Number(new URL(address).port || 80)
+      const mailboxUrl = findPageUrl(config, Number(new URL(address).port || 80))
       await tidy()
       worker.start()
       tidying = setInterval(tidy, tidyEveryMs)
-      if (managePort === undefined) return { baseUrl, manageUrl: baseUrl }
-      if (managePort === 'off') return { baseUrl, manageUrl: undefined }
-      return {
-        baseUrl,
-        manageUrl: await manageApp?.listen({ host: config.manageHost ?? config.host, port: managePort }),
-      }
+      if (managePort === undefined) return { baseUrl, manageUrl: baseUrl, mailboxUrl }
+      if (managePort === 'off') return { baseUrl, manageUrl: undefined, mailboxUrl }
+      const manageUrl = await manageApp?.listen({ host: config.manageHost ?? config.host, port: managePort })
+      return { baseUrl, manageUrl, mailboxUrl }
     },
     async close() {
       clearInterval(tidying)

@@ -23,4 +23,27 @@ describe('a bounded map', () => {
     map.set('d', 5)
     assert.deepEqual([map.get('a'), map.get('c'), map.get('d')], [undefined, 4, 5])
   })
+
+  it('tells what it forgets for want of place, once, and not what is replaced or deleted', () => {
+    const forgotten: number[] = []
+    const map = createBoundedMap<string, number>(2, (value) => forgotten.push(value))
+    map.set('a', 1)
+    map.set('b', 2)
+    map.set('a', 3)
+    map.delete('b')
+    map.set('c', 4)
+    assert.deepEqual(forgotten, [])
+    map.set('d', 5)
+    assert.deepEqual(forgotten, [3])
+  })
+
+  it('gives all that it keeps, and asking for all of it touches nothing', () => {
+    const map = createBoundedMap<string, number>(2)
+    assert.deepEqual([...map.values()], [])
+    map.set('a', 1)
+    map.set('b', 2)
+    assert.deepEqual([...map.values()], [1, 2])
+    map.set('c', 3)
+    assert.deepEqual([...map.values()], [2, 3])
+  })
 })

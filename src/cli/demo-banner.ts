@@ -1,4 +1,5 @@
 import type { Demo } from '../demo/seed.ts'
+import type { ServicePlaces } from '../service.ts'
 
 function describeManaging({ adminToken, groupId, collections }: Demo, manageUrl: string): string {
   return `
@@ -9,14 +10,8 @@ function describeManaging({ adminToken, groupId, collections }: Demo, manageUrl:
 `
 }
 
-/** Where else the service is reached; undefined where the management API is off, or a mail server takes the e-mails. */
-export interface DemoPlaces {
-  manageUrl: string | undefined
-  mailboxUrl: string | undefined
-}
-
 /** What a newcomer needs to send the first request. */
-export function describeDemo(demo: Demo, { manageUrl, mailboxUrl }: DemoPlaces): string {
+export function describeDemo(demo: Demo, { manageUrl, mailboxUrl }: Omit<ServicePlaces, 'baseUrl'>): string {
   const { baseUrl, apiKey, adminToken, siteId, collections, previewToken } = demo
   const references = [`${baseUrl}/docs`, ...(manageUrl === undefined ? [] : [`${manageUrl}/manage/docs`])]
   return `

@@ -1,4 +1,4 @@
-import { findPageUrl } from '../mail/mail.ts'
+import { findPageUrl } from '../mail/mailbox-page.ts'
 import { type Command, printResult } from './command.ts'
 
 export const mailPageCommand: Command = {

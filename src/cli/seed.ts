@@ -1,4 +1,4 @@
-import { findPageUrl } from '../mail/mail.ts'
+import { findPageUrl } from '../mail/mailbox-page.ts'
 import { type Command, printResult } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
 import { withManaging } from './verb-command.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
-import { createService, type Service } from '../service.ts'
+import { createService, type Service, type ServicePlaces } from '../service.ts'
 import type { Command, CommandContext } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
 
@@ -37,8 +37,8 @@ Options:
     const { config, clock, logger } = context
     const service = await createService(config, { clock, logger })
     const stopped = untilAskedToStop()
-    const urls = await service.listen()
-    if (options.demo) await showDemo(service, context, urls)
+    const places = await service.listen()
+    if (options.demo) await showDemo(service, context, places)
     const signal = await stopped
     logger.info({ signal }, 'stopping')
     await closeInTime(service)
@@ -50,12 +50,11 @@ Options:
 async function showDemo(
   service: Service,
   { config, clock, print }: CommandContext,
-  { baseUrl, manageUrl }: Awaited<ReturnType<Service['listen']>>,
+  { baseUrl, ...places }: ServicePlaces,
 ): Promise<void> {
   const { findOrSeedDemo, writeDemoFile } = await import('../demo/seed.ts')
   const onSeed = (): void => print('\n  Filling in the demo bakery …')
   const demo = await findOrSeedDemo({ ...service, clock }, config.dataDir, onSeed)
-  const places = { manageUrl, mailboxUrl: service.mail.pageUrl() }
   if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl }), places))
   else print('\n  There are groups already, so no demo was made. To add one: npx sluice seed\n')
 }

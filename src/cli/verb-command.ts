@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { invalid } from '../errors.ts'
 import { createMail } from '../mail/mail.ts'
 import { type Actor, type ManageDeps, runVerb, type Verb } from '../manage/verb.ts'
+import { loadMasterKey } from '../master-key.ts'
 import { createMedia } from '../media/media.ts'
 import { createPayments } from '../payments/payments.ts'
 import { findCollectionByName } from '../store/containers.ts'
@@ -9,6 +10,7 @@ import { findGroup, openContentOf } from '../store/groups.ts'
 import { listIntegrations } from '../store/integrations.ts'
 import type { Store } from '../store/open.ts'
 import { findUserByEmail } from '../store/users.ts'
+import { createVault } from '../vault.ts'
 import { type Command, type CommandContext, type CommandInput, printResult } from './command.ts'
 import { followWalk, walksCatalogue } from './follow-walk.ts'
 import { readSecret } from './read-secret.ts'
@@ -35,9 +37,11 @@ export async function withManaging<Result>(
   const { publicUrl, host, port } = config
   const baseUrl = () => publicUrl ?? `http://${host}:${port}`
   const store = await openStore()
-  const payments = createPayments({ config, store, clock, baseUrl, logger })
+  const masterKey = loadMasterKey(config.dataDir, config.masterKey)
+  const vault = createVault(masterKey)
+  const payments = createPayments({ config, masterKey, vault, store, clock, baseUrl, logger })
   const media = createMedia(config, baseUrl, clock)
-  const mail = createMail({ config, store, media, port: () => port })
+  const mail = createMail({ config, masterKey, vault, store, media })
   try {
     return await work({ store, payments, media, mail, clock })
   } finally {

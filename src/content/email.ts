@@ -1,11 +1,13 @@
 import { isHostName } from './addresses.ts'
 
-const maxLength = 254
+export const maxAddressLength = 254
 /**
  * What may stand before the @ without quotes: nothing here can end a header, begin a second address or hold a name.
- * Not `=?` either, with which words in other alphabets begin: some read another address out of such a word. ASCII only, since not every mail server takes more; after the @ any letter can be written in ASCII.
+ * Nor what some servers act on: `%` and `!` once led to another server, `|` to a program, and with `=?` begin words in
+ * other alphabets, in which some find another address. ASCII only, since not every server takes more; after the @ any
+ * letter can be written in ASCII.
  */
-const localPartPattern = /^(?!.*=\?)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i
+const localPartPattern = /^(?!.*=\?)[a-z0-9#$&'*+/=?^_{}~-]+(?:\.[a-z0-9#$&'*+/=?^_{}~-]+)*$/i
 const maxLocalPartLength = 64
 /** In ASCII. The last name is a word: numbers alone would be the address of a machine, which is written otherwise. */
 const asciiHostPattern = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -20,12 +22,12 @@ function asciiHost(host: string): string | undefined {
 
 /** One plain e-mail address in the form in which a mail server takes it; undefined where the text is anything else. */
 export function deliverableAddress(text: string): string | undefined {
-  if (text.length > maxLength) return undefined
+  if (text.length > maxAddressLength) return undefined
   const [localPart = '', host = '', ...more] = text.split('@')
   if (more.length > 0 || localPart.length > maxLocalPartLength || !localPartPattern.test(localPart)) return undefined
   const ascii = asciiHost(host)
   const address = `${localPart}@${ascii}`
-  return ascii === undefined || address.length > maxLength ? undefined : address
+  return ascii === undefined || address.length > maxAddressLength ? undefined : address
 }
 
 /** One plain e-mail address, such as hello@demo.example. It may exist or not: only its form is looked at. */

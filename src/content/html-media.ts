@@ -1,4 +1,5 @@
 import { Tokenizer } from 'htmlparser2'
+import { escapeHtml } from './escape-html.ts'
 import { encodeMediaKey, isMediaKey } from './media-keys.ts'
 
 /**
@@ -96,7 +97,7 @@ function rewriteAddresses(html: string, rewrite: (address: string) => string | u
     const rewritten = rewriteValue(value, addressesIn(value, isSrcset), rewrite)
     if (rewritten === undefined) continue
     const quote = html[start] === "'" ? "'" : '"'
-    parts.push(html.slice(copied, start), quote, escapeAttribute(rewritten), quote)
+    parts.push(html.slice(copied, start), quote, escapeHtml(rewritten), quote)
     copied = end
   }
   return parts.join('') + html.slice(copied)
@@ -193,10 +194,4 @@ function valueStart(html: string, nameEnd: number): number {
   equals.lastIndex = nameEnd
   equals.test(html)
   return equals.lastIndex
-}
-
-const entities: Record<string, string> = { '&': '&amp;', '"': '&quot;', "'": '&#39;', '<': '&lt;', '>': '&gt;' }
-
-function escapeAttribute(value: string): string {
-  return value.replace(/[&"'<>]/g, (sign) => entities[sign] ?? sign)
 }

@@ -5,8 +5,9 @@ import { chooseSite } from './checkout.ts'
 import { addressKey, deliverableAddress } from './email.ts'
 import type { StoredSite } from './model.ts'
 import { isRecord } from './schema.ts'
+import { asHeaderText, filled, shorten } from './texts.ts'
 
-export type MailTexts = NonNullable<ContactEmailRequest['htmlInfo']>
+type MailTexts = NonNullable<ContactEmailRequest['htmlInfo']>
 
 /** What was understood of a request to send an e-mail. Nothing else of what was sent is looked at. */
 export interface MailWish {
@@ -32,13 +33,10 @@ type WithRecipient<Request> = Omit<Request, 'to' | 'siteId'> & {
   siteId?: unknown
 }
 
-export type ContactBody = WithRecipient<ContactEmailRequest>
-export type OrderBody = WithRecipient<OrderPlacedEmailRequest>
+type ContactBody = WithRecipient<ContactEmailRequest>
+type OrderBody = WithRecipient<OrderPlacedEmailRequest>
 
 const maxSubjectLength = 200
-
-/** A text for a header: one line, and not blank. */
-export const isHeaderText = (text: string): boolean => text.trim() !== '' && !/\p{Cc}/u.test(text)
 
 function readAddress(text: string): string {
   const address = deliverableAddress(text)
@@ -54,8 +52,6 @@ function readRecipient(body: ContactBody | OrderBody) {
     siteId: typeof siteId === 'string' ? siteId : undefined,
   }
 }
-
-const filled = (text: string | undefined): string | undefined => (text?.trim() ? text : undefined)
 
 const readTexts = ({ title, subtitle, whiteBoxText, signature }: MailTexts = {}): MailTexts => ({
   title: filled(title),
@@ -84,11 +80,15 @@ export function checkRecipient({ kind, to }: MailWish, sites: readonly Pick<Site
     throw new AppError('RecipientNotAllowed', `No site of this group lists ${to} as a recipient.`)
 }
 
-function businessOf({ settings }: Site): { name: string | undefined; email: string | undefined } {
+/** What a site says of who runs it. */
+export function businessOf({ settings }: Pick<StoredSite, 'settings'>): {
+  name: string | undefined
+  email: string | undefined
+} {
   const { name, contactInfo } = isRecord(settings.businessInfo) ? settings.businessInfo : {}
   const { email } = isRecord(contactInfo) ? contactInfo : {}
   return {
-    name: typeof name === 'string' && name.trim() !== '' ? name : undefined,
+    name: typeof name === 'string' ? filled(name) : undefined,
     email: typeof email === 'string' ? deliverableAddress(email) : undefined,
   }
 }
@@ -108,24 +108,11 @@ function chooseSender<Known extends Site>(
   return byName ?? (origin !== undefined && isOrigin(origin) ? chooseSite(origin, sites) : sites[0])
 }
 
-/** On one line, and in the direction in which it is written: what turns text around could make it read as another. */
-const asHeaderText = (text: string): string =>
-  text
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/[\u202A-\u202E\u2066-\u2069]/g, '')
-    .trim()
-
 const withoutTags = (text: string): string => text.replace(/<\/?[a-z][^<>]*>/gi, '')
-
-/** Cut between two characters, never inside a pair that makes one. */
-function shorten(text: string): string {
-  if (text.length <= maxSubjectLength) return text
-  return `${text.slice(0, maxSubjectLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
-}
 
 function subjectOf({ visitor, texts: { title = '' } }: MailWish, siteName: string): string {
   const about = visitor ? `New message from ${visitor.name}` : withoutTags(title)
-  return shorten([about, siteName].map(asHeaderText).filter(Boolean).join(' – '))
+  return shorten([about, siteName].map(asHeaderText).filter(Boolean).join(' – '), maxSubjectLength)
 }
 
 /** An answer goes to the visitor; one to an order's confirmation goes to the shop, unless another address is given. */
@@ -136,7 +123,7 @@ function replyToOf({ kind, to, customerEmail }: MailWish, site: Site | undefined
 }
 
 /** What an e-mail says of itself, and of the site in whose name it is sent. */
-export interface Heading {
+interface Heading {
   siteId: string | undefined
   siteName: string
   subject: string

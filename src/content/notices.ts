@@ -1,6 +1,8 @@
+import { addressKey } from './email.ts'
 import type { SubmissionSummary } from './mail.ts'
 import type { Container, ContainerSettings, StoredObject, StoredSite, SubmissionNotices } from './model.ts'
 import { collectionIdsIn } from './pages.ts'
+import { asHeaderText, shorten } from './texts.ts'
 
 /** What the owner of a site is told of what visitors send in. */
 
@@ -11,10 +13,18 @@ const mostCharacters = 300
 /** Whoever is told once a day is told at this hour of UTC. */
 const dailyHour = 7
 
-/** Those whose pages show the collection. Where nobody's do, it concerns everybody who wants to be told. */
+/**
+ * Those whose pages show the collection. Where nobody's do, it concerns everybody who wants to be told. Nobody is told
+ * twice, in the name of two sites.
+ */
 export function sitesToTell(sites: readonly StoredSite[], collectionId: string): StoredSite[] {
   const showing = sites.filter(({ settings }) => collectionIdsIn(settings).includes(collectionId))
-  return (showing.length > 0 ? showing : sites).filter(({ privateSettings }) => privateSettings.submissionNotices)
+  const told = new Map<string, StoredSite>()
+  for (const site of showing.length > 0 ? showing : sites) {
+    const { to } = site.privateSettings.submissionNotices ?? {}
+    if (to !== undefined && !told.has(addressKey(to))) told.set(addressKey(to), site)
+  }
+  return [...told.values()]
 }
 
 export function nextNoticeMs(rhythm: SubmissionNotices['rhythm'], nowMs: number): number {
@@ -28,17 +38,12 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
-function shorten(text: string): string {
-  if (text.length <= mostCharacters) return text
-  return `${text.slice(0, mostCharacters - 1).replace(/[\ud800-\udbff]$/, '')}…` // no half of a character pair
-}
-
 /** A few lines about a submission, with what is private: they are for the owner. */
 export function summaryOf(collection: Container, { value, createdMs, review }: StoredObject): SubmissionSummary {
   const fields = [...collection.schema.keys()]
     .filter((name) => ![undefined, null, ''].includes(value[name] as undefined))
     .slice(0, mostFields)
-    .map((name) => ({ name, text: shorten(textOf(value[name])) }))
+    .map((name) => ({ name, text: shorten(textOf(value[name]), mostCharacters) }))
   return { collection: collection.name, createdMs, waits: review === 'pending', fields }
 }
 
@@ -52,6 +57,4 @@ export function noticeTitle(count: number, collection: Container | undefined): s
   return count === 1 ? `New ${nounOf(collection?.settings.accepts)}` : `${count} new submissions`
 }
 
-/** A name may be written over several lines; a subject is one. */
-export const noticeSubject = (title: string, siteName: string): string =>
-  `${title} – ${siteName.replace(/[\s\p{Cc}]+/gu, ' ').trim()}`
+export const noticeSubject = (title: string, siteName: string): string => `${title} – ${asHeaderText(siteName)}`

@@ -48,6 +48,13 @@ function fileProblems({ schema }: Container, objectValue: ObjectValue): string[]
   })
 }
 
+/** A form sends what was left empty as an empty text: where something is required, that is nothing. */
+function blankProblems({ schema }: Container, objectValue: ObjectValue): string[] {
+  return [...schema]
+    .filter(([name, { required }]) => required && typeof objectValue[name] === 'string' && !objectValue[name].trim())
+    .map(([name]) => `objectValue.${name} is required`)
+}
+
 function emailProblem({ email = null }: ObjectValue): string | undefined {
   if (email === null || email === '') return 'objectValue.email is required'
   const isAddress = typeof email === 'string' && isEmailAddress(email)
@@ -65,7 +72,12 @@ export function checkSubmission(collection: Container, type: SubmissionType, obj
     }),
   )
   const email = type === 'subscribeUser' ? emailProblem(objectValue) : undefined
-  const problems = [...problemsOf(schema, words), ...fileProblems(collection, objectValue), email]
+  const problems = [
+    ...problemsOf(schema, words),
+    ...blankProblems(collection, objectValue),
+    ...fileProblems(collection, objectValue),
+    email,
+  ]
   refuse([...new Set(problems.filter((problem) => problem !== undefined))])
 }
 

@@ -1,19 +1,17 @@
-import { AppError } from '../errors.ts'
-import { createMail, type Mail } from '../mail/mail.ts'
+import { createGroupCouriers, type GroupCouriers } from '../mail/group-couriers.ts'
+import { checkMailSettings } from '../mail/mail.ts'
 import type { MailServerAddress } from '../mail/server-address.ts'
-import { createSmtpCourier } from '../mail/smtp.ts'
-import { hasMasterKey, loadMasterKey } from '../master-key.ts'
-import { openStorage } from '../media/open.ts'
+import { tryServer } from '../mail/try-server.ts'
+import { findMasterKey } from '../master-key.ts'
 import { findDelayedMessages, findFailedMessages, findStrandedMessages } from '../store/check-mail.ts'
 import { findMailServer, type GroupMailServer } from '../store/mail-servers.ts'
-import { type Check, type CheckedGroup, type DoctorContext, type Finding, NotChecked } from './check.ts'
+import { dayMs, hourMs } from '../store/tallies.ts'
+import { createVault } from '../vault.ts'
+import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
 import { isPublicHost } from './settings.ts'
 import { counted, messageOf, shellWord } from './words.ts'
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const failedForDays = 7
-const tryForMs = 20_000
 const mostNamed = 5
 
 const inWords = (messages: { id: string; problem: string | null }[]): string[] =>
@@ -67,9 +65,10 @@ interface GroupWithServer extends CheckedGroup {
   server: GroupMailServer
 }
 
-async function findSealed(mail: Mail, { group, content, server }: GroupWithServer): Promise<Finding[]> {
+/** To open one is to read its address; it connects when it has something to deliver. */
+async function findSealed(couriers: GroupCouriers, { group, content, server }: GroupWithServer): Promise<Finding[]> {
   try {
-    await mail.courierOf(content)
+    await couriers.of(content, server)
     return []
   } catch (error) {
     return [
@@ -94,22 +93,16 @@ const noKey = (count: number): Finding => ({
 })
 
 async function findUnreachable(server: MailServerAddress): Promise<Finding[]> {
-  const courier = createSmtpCourier(server, { hosts: 'any' })
-  try {
-    await courier.verify(AbortSignal.timeout(tryForMs))
-    return []
-  } catch (error) {
-    return [
-      {
-        level: 'attention',
-        what: `The mail server of SMTP_URL cannot be used: ${messageOf(error)}`,
-        advice: 'E-mails wait until it can, for about a day. Look whether it runs, and whether SMTP_URL is right:',
-        commands: ['npx sluice doctor'],
-      },
-    ]
-  } finally {
-    courier.close()
-  }
+  const problem = await tryServer(server, { hosts: 'any' })
+  if (problem === undefined) return []
+  return [
+    {
+      level: 'attention',
+      what: `The mail server of SMTP_URL cannot be used: ${problem}`,
+      advice: 'E-mails wait until it can, for about a day. Look whether it runs, and whether SMTP_URL is right:',
+      commands: ['npx sluice doctor'],
+    },
+  ]
 }
 
 /** A service that strangers reach, whose e-mails nobody does. */
@@ -126,39 +119,34 @@ function findNobody({ config }: DoctorContext): Finding[] {
   ]
 }
 
-const badSettings = (why: string): Finding => ({
-  level: 'wrong',
-  what: `The settings of e-mails cannot be used, so the service will not start: ${why}`,
-  advice: 'Correct the settings that are named, and look again:',
-  commands: ['npx sluice doctor'],
-})
-
-/** What is wrong with one that cannot be read is another check's finding. */
-function findMasterKey({ dataDir, masterKey }: DoctorContext['config']): Buffer | undefined {
+function findBadSettings({ config }: DoctorContext): Finding[] {
   try {
-    return hasMasterKey(dataDir, masterKey) ? loadMasterKey(dataDir, masterKey) : undefined
+    checkMailSettings(config)
+    return []
+  } catch (error) {
+    return [
+      {
+        level: 'wrong',
+        what: `The settings of e-mails cannot be used, so the service will not start: ${messageOf(error)}`,
+        advice: 'Correct the settings that are named, and look again:',
+        commands: ['npx sluice doctor'],
+      },
+    ]
+  }
+}
+
+/** What is wrong with a key that cannot be read is another check's finding. */
+function openCouriers({ dataDir, masterKey, mailGroupHosts: hosts }: DoctorContext['config']) {
+  try {
+    const key = findMasterKey(dataDir, masterKey)
+    return key && createGroupCouriers(createVault(key), { hosts })
   } catch {
     return undefined
   }
 }
 
-/** With any key where there is none: otherwise one would be made, and looking is not to make anything. */
-async function openMail({ config, store }: DoctorContext): Promise<Mail> {
-  const masterKey = findMasterKey(config) ?? Buffer.alloc(32)
-  const media = openFiles(config)
-  return createMail({ config: { ...config, masterKey }, store: await store(), media, port: () => config.port })
-}
-
-function openFiles(config: DoctorContext['config']) {
-  try {
-    return { storage: openStorage(config) }
-  } catch {
-    throw new NotChecked('the settings of media cannot be used')
-  }
-}
-
 /** The servers that take e-mails away: that of the service, and those of groups. */
-async function findInServers(ctx: DoctorContext, mail: Mail, groups: readonly CheckedGroup[]): Promise<Finding[]> {
+async function findInServers(ctx: DoctorContext, groups: readonly CheckedGroup[]): Promise<Finding[]> {
   const { mailServer } = ctx.config
   const withOwn: GroupWithServer[] = []
   for (const checked of groups) {
@@ -167,8 +155,11 @@ async function findInServers(ctx: DoctorContext, mail: Mail, groups: readonly Ch
   }
   const findings = withOwn.length < groups.length ? findNobody(ctx) : []
   if (mailServer) findings.push(...(await findUnreachable(mailServer)))
-  if (withOwn.length > 0 && !findMasterKey(ctx.config)) return [...findings, noKey(withOwn.length)]
-  for (const checked of withOwn) findings.push(...(await findSealed(mail, checked)))
+  if (withOwn.length === 0) return findings
+  const couriers = openCouriers(ctx.config)
+  if (!couriers) return [...findings, noKey(withOwn.length)]
+  for (const checked of withOwn) findings.push(...(await findSealed(couriers, checked)))
+  couriers.close()
   return findings
 }
 
@@ -184,15 +175,7 @@ export const mailCheck: Check = {
         ...(await findDelayed(ctx, checked)),
         ...(await findStranded(checked)),
       )
-    const mail = await openMail(ctx).catch((error: unknown) => {
-      if (!(error instanceof AppError)) throw error
-      findings.push(badSettings(error.message))
-    })
-    if (!mail) return findings
-    try {
-      return [...findings, ...(await findInServers(ctx, mail, groups))]
-    } finally {
-      mail.close()
-    }
+    const bad = findBadSettings(ctx)
+    return [...findings, ...(bad.length > 0 ? bad : await findInServers(ctx, groups))]
   },
 }

@@ -1,9 +1,10 @@
-import { hasMasterKey } from '../master-key.ts'
+import { findMasterKey } from '../master-key.ts'
 import { findSyncJob } from '../payments/jobs.ts'
 import { createPayments, type Payments, secretKeyField, webhookSecretField } from '../payments/payments.ts'
 import { ProviderFailure } from '../payments/provider.ts'
 import { type Integration, listIntegrations } from '../store/integrations.ts'
 import { secretFields } from '../store/secrets.ts'
+import { createVault } from '../vault.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
 import { counted, inTime, messageOf } from './words.ts'
 
@@ -145,9 +146,11 @@ export const paymentsCheck: Check = {
     const accounts = await accountsOf(await ctx.groups())
     if (accounts.length === 0) return []
     const { config, clock } = ctx
-    // Without this question a key would be made, and looking is not to make anything.
-    if (!hasMasterKey(config.dataDir, config.masterKey)) return [noKey(accounts)]
-    const payments = createPayments({ config, clock, store: await ctx.store(), baseUrl: () => 'http://localhost' })
+    const masterKey = findMasterKey(config.dataDir, config.masterKey)
+    if (!masterKey) return [noKey(accounts)]
+    const vault = createVault(masterKey)
+    const store = await ctx.store()
+    const payments = createPayments({ config, masterKey, vault, clock, store, baseUrl: () => 'http://localhost' })
     try {
       const findings: Finding[] = []
       for (const account of accounts) {

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import type { Config } from '../config.ts'
+import { isLoopback } from '../public-address.ts'
 import type { Check, Finding } from './check.ts'
 
 const privateNetworks = new BlockList()
@@ -19,7 +20,6 @@ for (const [network, bits] of [
   privateNetworks.addSubnet(network, bits, 'ipv6')
 
 const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
-const isLoopback = (host: string): boolean => host === 'localhost' || /^127\./.test(host) || host === '::1'
 
 /** A host that strangers can reach, as far as its name tells. */
 export function isPublicHost(host: string): boolean {

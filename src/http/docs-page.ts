@@ -1,3 +1,5 @@
+import { escapeHtml } from '../content/escape-html.ts'
+
 /** The parts of an OpenAPI document that the page shows. */
 interface Schema {
   type?: string | string[]
@@ -46,8 +48,6 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>
 }
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign] ?? sign)
 /** Escaped text in which `code` is marked. */
 const prose = (text = ''): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 const paragraphs = (text = ''): string =>

@@ -1,20 +1,22 @@
 import Type, { type TString } from 'typebox'
-import { isEmailAddress } from '../content/email.ts'
-import { isHeaderText } from '../content/mail-requests.ts'
+import { isEmailAddress, maxAddressLength } from '../content/email.ts'
+import { isHeaderText } from '../content/texts.ts'
 
 /** What the bodies of both e-mail endpoints are made of; one schema validates, types and documents each. */
 
-const maxAddressLength = 254
 const maxNameLength = 200
 const maxTextLength = 1000
 const maxBoxLength = 100_000
 
 const must = (rule: string, holds: (text: string) => boolean, type: TString) => Type.Refine(type, holds, () => rule)
 
+/** Nobody who writes to a site lives on the machine of its mail server. */
+const isOfSomebody = (text: string): boolean => isEmailAddress(text) && !text.toLowerCase().endsWith('@localhost')
+
 export const emailAddress = (description: string, example: string) =>
   must(
     'must be one e-mail address such as hello@example.com',
-    isEmailAddress,
+    isOfSomebody,
     Type.String({ minLength: 1, maxLength: maxAddressLength, description, examples: [example] }),
   )
 

@@ -10,6 +10,11 @@ export interface JobContext {
   owner: Group
   /** Aborts when the job takes too long, is no longer ours, or the process is about to stop. */
   signal: AbortSignal
+  /**
+   * Whether the job is ours for sure at this very moment. A process that was paused may act before it is told that the
+   * job is somebody else's by now: ask right before what cannot be taken back.
+   */
+  isOurs(): boolean
   nowMs: number
   /**
    * Writes the effect of the job and marks it as done, in one transaction: so it happens once. Throws, and writes
@@ -29,14 +34,16 @@ export interface JobHandler {
   limitSeconds: number
   /** How many run at once for each worker of the process; 1 where it is not said. For what mostly waits for others. */
   atOnce?: number
-  /** What is written together with a failure that is final, unless the failure itself brings something. */
+  /** How many of them may be of one group, so that what it waits for does not hold up all others. */
+  mostPerGroup?: number
+  /** What is written together with a failure that is final. */
   giveUp?(job: Job, problem: string, writer: ContentWriter): Promise<unknown>
 }
 
 /** Thrown by a handler where trying again cannot help. */
 export class PermanentFailure extends Error {
   override readonly name = 'PermanentFailure'
-  /** What is written together with the failure. */
+  /** What is written besides. */
   readonly effect: ((writer: ContentWriter) => Promise<unknown>) | undefined
 
   constructor(message: string, effect?: (writer: ContentWriter) => Promise<unknown>) {

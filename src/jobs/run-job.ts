@@ -52,23 +52,37 @@ async function findOwner(store: Store, groupId: string): Promise<Group | undefin
   }
 }
 
+interface Lease {
+  /** Whether it still lasts. Some machines stop one clock while they sleep, and people set the other: both are asked. */
+  isOurs(): boolean
+  stop(): void
+}
+
 /**
  * Asks for more time while the job runs. It is lost when somebody else has it (because this process was blocked, or a
  * clock was set), and taken for lost when the database could not be asked for as long as a lease lasts.
  */
-function keepLease(renew: () => Promise<boolean>, onLost: () => void): { stop(): void } {
-  let renewedMs = performance.now()
+function keepLease(
+  { job, askedMs: claimedMs }: ClaimedJob,
+  { clock, renew, onLost }: { clock: Clock; renew: (nowMs: number) => Promise<boolean>; onLost: () => void },
+): Lease {
+  let renewedMs = claimedMs
+  let dueMs = job.dueMs ?? 0
   async function tryToRenew(): Promise<void> {
-    const askedMs = performance.now()
+    const [askedMs, nowMs] = [performance.now(), clock()]
     try {
-      if (await renew()) renewedMs = askedMs
-      else onLost()
+      if (!(await renew(nowMs))) return onLost()
+      renewedMs = askedMs
+      dueMs = nowMs + leaseMs
     } catch {
       if (performance.now() - renewedMs > leaseMs) onLost()
     }
   }
   const timer = setInterval(() => void tryToRenew(), leaseMs / 3)
-  return { stop: () => clearInterval(timer) }
+  return {
+    isOurs: () => performance.now() - renewedMs < leaseMs && clock() < dueMs,
+    stop: () => clearInterval(timer),
+  }
 }
 
 /** Rejects as soon as the signal aborts, and never resolves. */
@@ -90,10 +104,11 @@ async function attempt(
   const ending = new AbortController()
   const signal = AbortSignal.any([ending.signal, stopping])
   let finishing: Promise<void> | undefined
-  const lease = keepLease(
-    () => renewLease(group.database, claimed, clock()),
-    () => finishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
-  )
+  const lease = keepLease(claimed, {
+    clock,
+    renew: (nowMs) => renewLease(group.database, claimed, nowMs),
+    onLost: () => finishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
+  })
   const limit = setTimeout(
     () => ending.abort(new Error(`It took longer than ${limitSeconds} seconds.`)),
     limitSeconds * 1000,
@@ -111,7 +126,7 @@ async function attempt(
     }
   }
   try {
-    const context = { group, owner, signal, nowMs: clock(), finish }
+    const context = { group, owner, signal, isOurs: lease.isOurs, nowMs: clock(), finish }
     await Promise.race([handler.run(claimed.job, context), abortion(signal)])
   } catch (error) {
     if (!signal.aborted) throw error
@@ -150,9 +165,8 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
     const nowMs = clock()
     const retryAtMs = retryAfter === undefined ? undefined : nowMs + retryAfter * 1000
     const problem = problemOf(error)
-    const brought = error instanceof PermanentFailure ? error.effect : undefined
-    const effect = brought ?? (giveUp && ((writer: ContentWriter) => giveUp(job, problem, writer)))
-    if (retryAtMs === undefined && effect) await failWith(effect, problem)
+    const effect = error instanceof PermanentFailure ? error.effect : undefined
+    if (retryAtMs === undefined && (giveUp || effect)) await failWith(problem, effect)
     else if (!(await failJob(database, claimed, { problem, retryAtMs, nowMs }))) return
     const line = { kind, jobId, groupId, attempts, err: error }
     if (retryAtMs === undefined) logger.error(line, 'a job has failed for good')
@@ -164,10 +178,11 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
   const author = { id: null, name: 'jobs', address: '' }
   const write: Write = (work) =>
     writeContent(group, { author, verb: kind, nowMs: clock(), versionsKept: owner.versionsKept }, work)
-  const failWith = (effect: (writer: ContentWriter) => Promise<unknown>, problem: string) =>
+  const failWith = (problem: string, effect: PermanentFailure['effect']) =>
     write(async (writer) => {
       await failInside(writer, claimed, problem)
-      await effect(writer)
+      await giveUp?.(job, problem, writer)
+      await effect?.(writer)
     })
   if (attempts > retryAfterSeconds.length + 1) {
     const times = `It was begun ${attempts - 1} times, and the last time it did not come to an end: the process stopped.`

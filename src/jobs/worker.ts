@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createSlots, type Slots } from '../slots.ts'
 import { claimJob, nextDueGroup, pruneJobs, recallStrayJobs } from '../store/claim-jobs.ts'
 import type { GroupStore } from '../store/groups.ts'
+import type { Job } from '../store/jobs.ts'
 import { controlName, namesInUse } from '../store/open.ts'
 import type { JobHandler } from './handler.ts'
 import { type RunDeps, runJob, Stopped } from './run-job.ts'
@@ -36,6 +38,15 @@ interface Lane {
   slots: Slots
   /** For each database the group that was served last. */
   lastServed: Map<string, string>
+  /** What is under way, by the id of its job. */
+  running: Map<string, { run: Promise<void>; groupId: string }>
+}
+
+/** The groups that have as many jobs of the kind under way as they may. */
+function busyGroups({ handler: { mostPerGroup = Number.POSITIVE_INFINITY }, running }: Lane): string[] {
+  const counts = new Map<string, number>()
+  for (const { groupId } of running.values()) counts.set(groupId, (counts.get(groupId) ?? 0) + 1)
+  return [...counts].filter(([, count]) => count >= mostPerGroup).map(([groupId]) => groupId)
 }
 
 const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
@@ -43,9 +54,16 @@ const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
 
 export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Worker {
   const { store, clock, logger } = deps
-  // `runDue` is asked for by name, and then has one
+  // `runDue` is asked for by name, and then works like one worker
   const slotsFor = ({ atOnce = 1 }: JobHandler) => createSlots(Math.max(workers, 1) * atOnce)
-  const lanes = handlers.map((handler): Lane => ({ handler, slots: slotsFor(handler), lastServed: new Map() }))
+  const lanes = handlers.map(
+    (handler): Lane => ({
+      handler,
+      slots: slotsFor(handler),
+      lastServed: new Map(),
+      running: new Map(),
+    }),
+  )
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
   /** What is under way in each database, so that it is not begun twice. */
@@ -62,9 +80,13 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     logger.warn({ err: error, database: name }, 'jobs could not be worked on; we go on trying')
   }
 
-  function track(run: Promise<void>): void {
+  function track(run: Promise<void>, lane: Lane, { id, groupId }: Job): void {
     running.add(run)
-    void run.then(() => running.delete(run))
+    lane.running.set(id, { run, groupId })
+    void run.then(() => {
+      running.delete(run)
+      lane.running.delete(id)
+    })
   }
 
   /** Failures of one database stay there. */
@@ -80,19 +102,21 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   }
 
   /** False where somebody else was faster. */
-  async function takeOne(name: string, group: GroupStore, { handler, slots, lastServed }: Lane): Promise<boolean> {
+  async function takeOne(name: string, group: GroupStore, lane: Lane): Promise<boolean> {
+    const { handler, slots, lastServed } = lane
     const { groupId, database } = group
     await slots.take()
     let run: Promise<void> | undefined
     try {
-      const claimed = isStopping ? undefined : await claimJob(database, { kind: handler.kind, groupId, nowMs: clock() })
+      const wanted = { kind: handler.kind, groupId, except: [...lane.running.keys()], nowMs: clock() }
+      const claimed = isStopping ? undefined : await claimJob(database, wanted)
       lastServed.set(name, groupId)
       if (!claimed) return false
       attempts += 1
       run = runJob(deps, { handler, claimed, group, stopping: stopping.signal })
         .catch((error) => complain(name, error)) // the database is away; when the lease ends, the job is begun again
         .finally(slots.release)
-      track(run)
+      track(run, lane, claimed.job)
       return true
     } finally {
       if (!run) slots.release()
@@ -103,9 +127,19 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     const database = await store.content(name)
     for (let misses = 0; !isStopping && misses < mostMisses; ) {
       const last = lane.lastServed.get(name) ?? ''
-      const groupId = await nextDueGroup(database, lane.handler.kind, last, clock())
-      if (groupId === undefined) return
-      misses = (await takeOne(name, { groupId, database }, lane)) ? 0 : misses + 1
+      const busy = busyGroups(lane)
+      const groupId = await nextDueGroup(database, lane.handler.kind, {
+        lastServed: last,
+        except: busy,
+        nowMs: clock(),
+      })
+      if (groupId !== undefined) misses = (await takeOne(name, { groupId, database }, lane)) ? 0 : misses + 1
+      else if (busy.length > 0)
+        await Promise.race([
+          ...lane.running.values().map(({ run }) => run),
+          sleep(pollEveryMs, undefined, { ref: false }),
+        ])
+      else return
     }
   }
 

@@ -1,55 +1,57 @@
 import { checkRecipient, headMail, type MailWish } from '../content/mail-requests.ts'
 import { invalid } from '../errors.ts'
-import type { Call } from '../http/endpoint.ts'
-import { writeContent } from '../store/changes.ts'
-import { type Asked, answerOnce } from '../store/idempotency.ts'
+import { authoringOf, writeContent } from '../store/changes.ts'
+import type { GroupStore, Tenant } from '../store/groups.ts'
+import { answerOnce } from '../store/idempotency.ts'
 import { insertMessage } from '../store/messages.ts'
 import { listSites } from '../store/sites.ts'
-import { dayMs, takeFromQuota } from '../store/tallies.ts'
+import { takeFromMailQuota } from '../store/tallies.ts'
 import type { Mail } from './mail.ts'
 import { sanitiseBox, sanitiseCustom } from './sanitise.ts'
 
-type Circumstances = Pick<Call<unknown, unknown>, 'tenant' | 'group' | 'idempotencyKey' | 'origin' | 'nowMs'>
+/** Who asks for an e-mail, and how. */
+interface Circumstances {
+  tenant: Pick<Tenant, 'tier'>
+  group: GroupStore
+  idempotencyKey: string | undefined
+  origin: string | undefined
+  nowMs: number
+}
 
 const endpointOf = { contact: 'sendContactEmail', order: 'sendOrderPlacedEmail' } as const
 
-/** Without its tags; pictures are something to look at. */
-const showsNothing = (html: string): boolean => html.replace(/<(?!img\b)[^>]*>|&nbsp;|\s/g, '') === ''
+/** Undefined where nothing is left when its tags are taken away; pictures are something to look at. */
+const shownOf = (html: string): string | undefined =>
+  html.replace(/<(?!img\b)[^>]*>|&nbsp;|\s/g, '') === '' ? undefined : html
+
+const showsNothing = (name: string) => invalid(`${name} holds nothing that an e-mail can show.`)
 
 /** Markup is made safe once, here: what is kept can be shown. */
-function makeSafe({ customHtml, texts: { whiteBoxText } }: MailWish) {
+function makeSafe({ kind, customHtml, texts: { whiteBoxText } }: MailWish) {
   const safe = {
-    whiteBoxHtml: whiteBoxText === undefined ? undefined : sanitiseBox(whiteBoxText),
-    customHtml: customHtml === undefined ? undefined : sanitiseCustom(customHtml),
+    whiteBoxHtml: whiteBoxText === undefined ? undefined : shownOf(sanitiseBox(whiteBoxText)),
+    customHtml: customHtml === undefined ? undefined : shownOf(sanitiseCustom(customHtml)),
   }
-  if (safe.customHtml !== undefined && showsNothing(safe.customHtml))
-    throw invalid('customHtml holds nothing that an e-mail can show.')
+  if (customHtml !== undefined && safe.customHtml === undefined) throw showsNothing('customHtml')
+  // What was ordered stands there; a contact e-mail is whole without.
+  if (kind === 'order' && safe.whiteBoxHtml === undefined) throw showsNothing('htmlInfo.whiteBoxText')
   return safe
 }
 
 /** Puts an e-mail into the outbox. When this answers, the message is on disk, and will be delivered. */
 export async function acceptMail(
   { dailyLimits, senderOf }: Pick<Mail, 'dailyLimits' | 'senderOf'>,
-  { tenant, group, idempotencyKey, origin, nowMs }: Circumstances,
+  { tenant, group, idempotencyKey: key, origin, nowMs }: Circumstances,
   wish: MailWish,
 ): Promise<true> {
   const { kind, to: recipient, customerEmail, visitor, texts } = wish
-  const verb = endpointOf[kind]
+  const endpoint = endpointOf[kind]
   const safe = makeSafe(wish)
-  const asked: Asked | undefined =
-    idempotencyKey === undefined ? undefined : { endpoint: verb, key: idempotencyKey, body: wish }
-  const quota = {
-    subject: 'mail',
-    most: dailyLimits[tenant.tier],
-    stretchMs: dayMs,
-    complaint: `The group has sent its ${dailyLimits[tenant.tier]} e-mails of today.`,
-  }
-  const authoring = { author: { id: null, name: verb, address: '' }, verb, nowMs, versionsKept: 0 }
-  return writeContent(group, authoring, (writer) =>
-    answerOnce<true>(writer, asked, async () => {
+  return writeContent(group, authoringOf(endpoint, nowMs), (writer) =>
+    answerOnce<true>(writer, { endpoint, key, body: wish }, async () => {
       const sites = await listSites(writer.group)
       checkRecipient(wish, sites)
-      await takeFromQuota(writer, quota)
+      await takeFromMailQuota(writer, dailyLimits[tenant.tier])
       const { siteId, siteName, subject, replyTo } = headMail(wish, sites, origin)
       const { title, subtitle, signature } = texts
       const content = {
@@ -61,8 +63,8 @@ export async function acceptMail(
         ...safe,
         visitor: visitor && { ...visitor, email: customerEmail },
       }
-      const senderDomain = (await senderOf(writer.group)).replace(/^.*@/, '')
-      await insertMessage(writer, { kind, recipient, replyTo, subject, content, senderDomain })
+      const sender = await senderOf(writer.group)
+      await insertMessage(writer, { kind, recipient, replyTo, subject, content, sender })
       return true
     }),
   )

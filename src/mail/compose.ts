@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { Config } from '../config.ts'
+import { asHeaderText } from '../content/texts.ts'
 import { readDkimKey } from './dkim-key.ts'
 import type { SiteLook } from './site-look.ts'
 
@@ -17,14 +18,13 @@ export interface Letter {
   logo: SiteLook['logo']
   /** Whether nobody wrote it by hand: then no machine is to answer it. */
   isAutomatic: boolean
+  /** Whether the service vouches for it: not for what leaves by a server that is not its own. */
+  isVouchedFor: boolean
 }
 
-export type Compose = (letter: Letter) => Promise<Buffer>
+type Compose = (letter: Letter) => Promise<Buffer>
 
 const automaticHeaders = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
-
-/** One line, whatever was written. Callers refuse such texts; a header must not depend on that. */
-const headerText = (text: string): string => text.toWellFormed().replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
 
 /** The same in each attempt, and nothing that whoever wrote the words could have foreseen and put into them. */
 const boundaryOf = ({ messageId, html, text }: Letter): string =>
@@ -38,7 +38,7 @@ function logoPart({ content, contentType }: NonNullable<Letter['logo']>) {
   return { filename, content, contentType, cid: 'logo', contentDisposition: 'inline' as const }
 }
 
-/** Signs by DKIM what is sent from the domain that we have a key for. */
+/** Signs by DKIM what the service sends from the domain that we have a key for. */
 export function createComposer(
   config: Pick<Config, 'mailDkimDomain' | 'mailDkimSelector' | 'mailDkimPrivateKey'>,
 ): Compose {
@@ -52,12 +52,13 @@ export function createComposer(
   })
 
   return async (letter) => {
-    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic } = letter
+    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic, isVouchedFor } = letter
+    // Callers refuse texts of several lines; a header must not depend on that.
     const { message } = await transport.sendMail({
-      from: { name: headerText(from.name), address: from.address },
+      from: { name: asHeaderText(from.name), address: from.address },
       to: { name: '', address: to },
       ...(replyTo !== null && { replyTo: { name: '', address: replyTo } }),
-      subject: headerText(subject),
+      subject: asHeaderText(subject),
       messageId: `<${messageId}>`,
       date: new Date(dateMs),
       headers: isAutomatic ? automaticHeaders : {},
@@ -66,7 +67,7 @@ export function createComposer(
       encoding: 'quoted-printable',
       attachments: logo && html.includes('cid:logo') ? [logoPart(logo)] : [],
       baseBoundary: boundaryOf(letter),
-      ...(dkim?.signs(from.address) && { dkim: dkim.options }),
+      ...(isVouchedFor && dkim?.signs(from.address) && { dkim: dkim.options }),
     })
     if (!Buffer.isBuffer(message)) throw new Error('The library that writes e-mails gave no bytes.')
     return message

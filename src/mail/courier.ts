@@ -8,18 +8,25 @@ export interface Parcel {
   raw: Buffer
 }
 
+/** For how long a message is ours to deliver. */
+export interface Errand {
+  /** When it aborts, the connection is cut at once: nothing goes on behind the caller's back. */
+  signal: AbortSignal
+  /** Asked when the message is about to be handed over, and before it is complete. If not, it never will be. */
+  isOurs(): boolean
+}
+
 /** Takes messages to where they are to go: a mail server, or the local mailbox. */
 export interface Courier {
   /** Who it is, in a word: `smtp.example:587`. */
   name: string
-  /**
-   * Answers the server's words when it has taken the message; throws a `DeliveryFailure` where it has not. When the
-   * signal aborts, the connection is cut at once: nothing goes on behind the caller's back.
-   */
-  deliver(parcel: Parcel, signal: AbortSignal): Promise<string>
-  /** Takes nothing new; what is under way comes to its end. */
+  /** Answers the server's words when it has taken the message; throws a `DeliveryFailure` where it has not. */
+  deliver(parcel: Parcel, errand: Errand): Promise<string>
+  /** Keeps nothing open any more; what is under way comes to its end. */
   close(): void
 }
+
+type Consequences = Pick<DeliveryFailure, 'isPermanent' | 'refusesRecipient' | 'isSilence'>
 
 /** What came of it when a message was not taken. */
 export class DeliveryFailure extends Error {
@@ -28,10 +35,13 @@ export class DeliveryFailure extends Error {
   readonly isPermanent: boolean
   /** Whether the address itself is what the server does not know. */
   readonly refusesRecipient: boolean
+  /** Whether the server let us wait for too long. So it would others. */
+  readonly isSilence: boolean
 
-  constructor(message: string, options: { isPermanent?: boolean; refusesRecipient?: boolean; cause?: unknown } = {}) {
-    super(message, { cause: options.cause })
+  constructor(message: string, options: Partial<Consequences> = {}) {
+    super(message)
     this.isPermanent = options.isPermanent ?? false
     this.refusesRecipient = options.refusesRecipient ?? false
+    this.isSilence = options.isSilence ?? false
   }
 }

@@ -8,7 +8,7 @@ import { addSuppression, findSuppression } from '../store/suppressions.ts'
 import { DeliveryFailure } from './courier.ts'
 import type { Mail } from './mail.ts'
 
-export type DeliverDeps = Pick<Mail, 'courierOf' | 'render' | 'senderOf'>
+type DeliverDeps = Pick<Mail, 'wayOf' | 'render'>
 
 /** After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h more. */
 const retryAfterSeconds = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
@@ -17,7 +17,7 @@ const mostRemembered = 10_000
 /** How long to wait for a database that is away, at first and at most. */
 const noteAgainMs = { first: 100, most: 5000 }
 
-const messageIdOf = ({ payload }: Job): string => (payload as DeliverWork).messageId // the store has written it
+const messageIdOf = ({ payload }: Job): string => (payload as DeliverWork).mailId // the store has written it
 
 async function failMessage(writer: ContentWriter, messageId: string, problem: string): Promise<void> {
   if (await endMessage(writer, messageId, 'failed', problem))
@@ -28,17 +28,16 @@ async function refuseSuppressed(group: JobContext['group'], { recipient }: Messa
   const suppression = await findSuppression(group, recipient)
   if (!suppression) return
   throw new PermanentFailure(
-    `Not sent: the address has refused mail before (${suppression.reason}). ` +
+    `Not sent: nothing goes to this address any more (${suppression.reason}). ` +
       'Take it off the list with "sluice suppression remove", then retry.',
   )
 }
 
 /** What a courier could not deliver is tried again, unless that is of no use. */
-function toJobFailure(error: unknown, { id, recipient }: Message): unknown {
+function toJobFailure(error: unknown, { recipient }: Message): unknown {
   if (!(error instanceof DeliveryFailure) || !error.isPermanent) return error
   const { message: problem, refusesRecipient } = error
   return new PermanentFailure(problem, async (writer) => {
-    await failMessage(writer, id, problem)
     if (refusesRecipient) await addSuppression(writer, recipient, problem)
   })
 }
@@ -48,17 +47,17 @@ function toJobFailure(error: unknown, { id, recipient }: Message): unknown {
  * lost, or this process dies, after the server got the whole message and before we know that it has taken it, the
  * message goes out again, under the same Message-ID. In all other cases once.
  */
-export function deliverHandler({ courierOf, render }: DeliverDeps): JobHandler {
+export function deliverHandler({ wayOf, render }: DeliverDeps): JobHandler {
   /** The jobs whose message was taken, while that could not be written down: they are not to send it again. */
   const delivered = createBoundedMap<string, true>(mostRemembered)
 
-  async function send(message: Message, { group, owner, signal }: JobContext): Promise<void> {
+  async function send(message: Message, { group, owner, signal, isOurs }: JobContext): Promise<void> {
     await refuseSuppressed(group, message)
-    const { from, raw } = await render(owner, group, message)
-    const courier = await courierOf(group)
+    const way = await wayOf(group)
+    const { raw } = await render(owner, group, message, way)
     const { id, groupId, recipient } = message
     try {
-      await courier.deliver({ id, groupId, sender: from.address, recipient, raw }, signal)
+      await way.courier.deliver({ id, groupId, sender: way.sender, recipient, raw }, { signal, isOurs })
     } catch (error) {
       throw toJobFailure(error, message)
     }
@@ -80,8 +79,9 @@ export function deliverHandler({ courierOf, render }: DeliverDeps): JobHandler {
   return {
     kind: deliverKind,
     retryAfterSeconds,
-    limitSeconds: 120,
-    atOnce: 5,
+    limitSeconds: 900, // the courier's own limits are 390 in all; the rest is for the wait for a connection
+    atOnce: 20,
+    mostPerGroup: 5,
     async run(job, context) {
       const message = await findMessage(context.group, messageIdOf(job))
       if (message?.state !== 'waiting' || message.jobId !== job.id) return

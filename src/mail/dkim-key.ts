@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { isHostName } from '../content/addresses.ts'
 import { invalid } from '../errors.ts'
+import { isOfDomain } from './domains.ts'
 
 /** By which the domain's owner says: this e-mail comes from us. */
-export interface DkimKey {
+interface DkimKey {
   options: { domainName: string; keySelector: string; privateKey: KeyObject }
   /** Whether the key speaks for an address: its domain is the key's, or below it. */
   signs(address: string): boolean
@@ -51,9 +52,6 @@ export function readDkimKey({
   const options = { domainName, keySelector: mailDkimSelector, privateKey: readPrivateKey(mailDkimPrivateKey) }
   return {
     options,
-    signs(address) {
-      const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
-      return domain === domainName || domain.endsWith(`.${domainName}`)
-    },
+    signs: (address) => isOfDomain(address, domainName),
   }
 }

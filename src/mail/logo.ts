@@ -1,5 +1,5 @@
 import { addAbortSignal, type Readable } from 'node:stream'
-import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import type { MediaStorage } from '../media/storage.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findMediaByKeys } from '../store/media.ts'
@@ -22,15 +22,6 @@ const shown = { width: 200, height: 64 }
 const drawn = { width: 400, height: 128 }
 const readingLimitMs = 10_000
 const mostKept = 50
-
-/** Thousands of e-mails have one logo, so the last few are kept. A file never changes: a new one has a new id. */
-const keptOf = new WeakMap<MediaStorage, BoundedMap<string, Logo>>()
-
-function keptIn(storage: MediaStorage): BoundedMap<string, Logo> {
-  const kept = keptOf.get(storage) ?? createBoundedMap<string, Logo>(mostKept)
-  keptOf.set(storage, kept)
-  return kept
-}
 
 async function readAll(stream: Readable, limitBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
@@ -74,18 +65,18 @@ async function draw(storage: MediaStorage, bucketName: string, file: MediaFile):
 }
 
 /** Undefined where there is none that can be shown, for whatever reason: an e-mail does not wait for its logo. */
-export async function readLogo(
-  storage: MediaStorage,
-  bucketName: string,
-  group: GroupStore,
-  mediaKey: string,
-): Promise<Logo | undefined> {
-  const [item] = await findMediaByKeys(group, [mediaKey])
-  if (!item) return undefined
-  const kept = keptIn(storage)
-  const known = kept.get(item.file.id)
-  if (known) return known
-  const logo = await draw(storage, bucketName, item.file).catch(() => undefined)
-  if (logo) kept.set(item.file.id, logo)
-  return logo
+export type ReadLogo = (bucketName: string, group: GroupStore, mediaKey: string) => Promise<Logo | undefined>
+
+/** Thousands of e-mails have one logo, so the last few are kept. A file never changes: a new one has a new id. */
+export function createLogoReader(storage: MediaStorage): ReadLogo {
+  const kept = createBoundedMap<string, Logo>(mostKept)
+  return async (bucketName, group, mediaKey) => {
+    const [item] = await findMediaByKeys(group, [mediaKey])
+    if (!item) return undefined
+    const known = kept.get(item.file.id)
+    if (known) return known
+    const logo = await draw(storage, bucketName, item.file).catch(() => undefined)
+    if (logo) kept.set(item.file.id, logo)
+    return logo
+  }
 }

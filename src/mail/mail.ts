@@ -1,28 +1,32 @@
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createBoundedMap } from '../bounded-map.ts'
 import type { Config } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { JobHandler } from '../jobs/handler.ts'
-import { deriveKey, loadMasterKey } from '../master-key.ts'
 import type { Media } from '../media/media.ts'
+import { isLoopback } from '../public-address.ts'
 import type { Group, GroupStore } from '../store/groups.ts'
-import { findMailServer, type GroupMailServer, mailServerField, mailServerSubject } from '../store/mail-servers.ts'
+import { findMailServer, type GroupMailServer } from '../store/mail-servers.ts'
 import { type Message, pruneMessages } from '../store/messages.ts'
 import { namesInUse, type Store } from '../store/open.ts'
 import { pruneTallies } from '../store/tallies.ts'
 import type { Tier } from '../tiers.ts'
-import { createVault, type Vault } from '../vault.ts'
+import type { Vault } from '../vault.ts'
 import { createComposer } from './compose.ts'
 import type { Courier } from './courier.ts'
 import { deliverHandler } from './deliver.ts'
+import { readDkimKey } from './dkim-key.ts'
+import { domainOf, isOfDomain } from './domains.ts'
+import { createGroupCouriers } from './group-couriers.ts'
+import { createLogoReader } from './logo.ts'
 import { createMailbox, type Mailbox } from './mailbox.ts'
-import { mailboxUrl, registerMailboxPages } from './mailbox-page.ts'
+import { registerMailboxPages } from './mailbox-page.ts'
 import { noticeHandler } from './notices.ts'
 import { renderMessage } from './render.ts'
-import { isLoopback, type MailServerAddress, parseMailServer } from './server-address.ts'
+import type { MailServerAddress } from './server-address.ts'
 import { readSiteLook, type SiteLook } from './site-look.ts'
-import { createSmtpCourier, type SmtpCourier } from './smtp.ts'
+import { createSmtpCourier } from './smtp.ts'
+import { tryServer } from './try-server.ts'
 
 /** A message as it is sent, with all of its words. */
 export interface RenderedMessage {
@@ -33,6 +37,15 @@ export interface RenderedMessage {
   logo: SiteLook['logo']
   /** As it goes over the wire. */
   raw: Buffer
+}
+
+/** How the e-mails of a group go out. It is read at once: a name belongs to the server that may speak in it. */
+export interface Way {
+  /** The address that they come from. */
+  sender: string
+  /** Whether by a server of the group's own. */
+  isOwn: boolean
+  courier: Courier
 }
 
 /** Everything about e-mails: what they look like, and how they get to where they are to go. */
@@ -46,16 +59,17 @@ export interface Mail {
   serviceServer: Omit<MailServerAddress, 'login'> | undefined
   /** The address that the group's e-mails come from. */
   senderOf(group: GroupStore): Promise<string>
-  /** Who takes the group's e-mails away: its own server, else the service's, else the local mailbox. */
-  courierOf(group: GroupStore): Promise<Courier>
-  /** Connects as a group would, proves who we are, and sends nothing. Throws a `DeliveryFailure` where it cannot. */
-  tryServer(address: MailServerAddress, signal: AbortSignal): Promise<void>
-  render(owner: Group, group: GroupStore, message: Message): Promise<RenderedMessage>
+  /** By the group's own server, else by the service's, else into the local mailbox. */
+  wayOf(group: GroupStore): Promise<Way>
+  /** Whether an address is of a domain in whose name the service itself sends or signs. */
+  isOfService(address: string): boolean
+  /** Connects to a server as a group would, and sends nothing. Says why that went wrong, where it did. */
+  tryServer(address: MailServerAddress): Promise<string | undefined>
+  /** For the way that it goes; without one, for the way that it would go now. */
+  render(owner: Group, group: GroupStore, message: Message, way?: Origin): Promise<RenderedMessage>
   handlers: JobHandler[]
   /** Adds the page on which a developer reads the local mailbox. */
   registerPages(app: FastifyInstance, limit: (request: FastifyRequest, reply: FastifyReply) => void): void
-  /** The address of that page, with the key that opens it; undefined where the service has a mail server. */
-  pageUrl(): string | undefined
   /** Removes the e-mails of a group from the local mailbox, also where the service has a mail server by now. */
   forgetGroup(groupId: string): Promise<void>
   /** Forgets what nobody can ask for any more. */
@@ -63,80 +77,62 @@ export interface Mail {
   close(): void
 }
 
-export interface MailDeps {
+type Origin = Omit<Way, 'courier'>
+
+/** Its place is the operator's business: what went wrong there is read by people of all groups. */
+const serviceCourierOptions = { hosts: 'any', name: 'The mail server', connections: 10 } as const
+
+interface MailDeps {
   config: Config
+  masterKey: Buffer
+  vault: Vault
   store: Store
   media: Pick<Media, 'storage'>
-  /** On which this service listens. */
-  port(): number
 }
 
-const pageKeyOf = (masterKey: Buffer): string => deriveKey(masterKey, 'mailbox page').toString('base64url').slice(0, 22)
-
-/** The address under which a server with these settings shows its mailbox. */
-export function findPageUrl(config: Config, port: number): string | undefined {
-  if (config.mailServer) return undefined
-  return mailboxUrl({ host: config.host, port, key: pageKeyOf(loadMasterKey(config.dataDir, config.masterKey)) })
-}
-
-/** Connections to the servers of so many groups are kept open. */
-const mostGroupCouriers = 100
-
-/** An e-mail from nowhere would be refused, or worse, not noticed to be missing. */
-function checkSender({ mailServer, mailFrom }: Config): void {
+/** Refuses settings with which e-mails would not be taken by others, or worse, not noticed to be missing. */
+export function checkMailSettings(config: Config): void {
+  const { mailServer, mailFrom } = config
   if (mailServer && !isLoopback(mailServer.host) && mailFrom.endsWith('@localhost'))
     throw invalid('The settings cannot be used:\n  SMTP_URL needs MAIL_FROM, the address that e-mails are sent from.')
-}
-
-interface GroupCourier {
-  courier: SmtpCourier
-  /** Of the server that it was made for. */
-  updatedMs: number
+  readDkimKey(config)
 }
 
 function withoutLogin({ host, port, tls }: MailServerAddress): Mail['serviceServer'] {
   return { host, port, tls }
 }
 
-export function createMail({ config, store, media, port }: MailDeps): Mail {
-  checkSender(config)
-  const masterKey = loadMasterKey(config.dataDir, config.masterKey)
-  const vault = createVault(masterKey)
-  const pageKey = pageKeyOf(masterKey)
+export function createMail({ config, masterKey, vault, store, media }: MailDeps): Mail {
+  checkMailSettings(config)
   const compose = createComposer(config)
+  const readLogo = createLogoReader(media.storage)
   const localMailbox = createMailbox(join(config.dataDir, 'mailbox'))
   const mailbox = config.mailServer ? undefined : localMailbox
   const serviceCourier: Courier = config.mailServer
-    ? createSmtpCourier(config.mailServer, { hosts: 'any' })
+    ? createSmtpCourier(config.mailServer, serviceCourierOptions)
     : localMailbox
-  const groupCouriers = createBoundedMap<string, GroupCourier>(mostGroupCouriers, ({ courier }) => courier.close())
+  const serviceDomains = [domainOf(config.mailFrom), config.mailDkimDomain].filter((domain) => domain !== undefined)
+  const groupCouriers = createGroupCouriers(vault, { hosts: config.mailGroupHosts })
 
-  async function openGroupCourier(group: GroupStore, { updatedMs }: GroupMailServer): Promise<Courier> {
-    const known = groupCouriers.get(group.groupId)
-    if (known?.updatedMs === updatedMs) return known.courier
-    known?.courier.close()
-    const url = await vault.read(group, mailServerSubject, mailServerField)
-    if (url === undefined) throw new Error('No address is kept for the mail server of this group. Set it again.')
-    const courier = createSmtpCourier(parseMailServer(url), { hosts: config.mailGroupHosts })
-    groupCouriers.set(group.groupId, { courier, updatedMs })
-    return courier
-  }
+  const originOf = (server: GroupMailServer | undefined): Origin =>
+    server ? { sender: server.fromAddress, isOwn: true } : { sender: config.mailFrom, isOwn: false }
+  const currentOrigin = async (group: GroupStore): Promise<Origin> => originOf(await findMailServer(group))
 
-  async function courierOf(group: GroupStore): Promise<Courier> {
+  async function wayOf(group: GroupStore): Promise<Way> {
     const server = await findMailServer(group)
-    return server ? openGroupCourier(group, server) : serviceCourier
+    return { ...originOf(server), courier: server ? await groupCouriers.of(group, server) : serviceCourier }
   }
 
-  const senderOf = async (group: GroupStore): Promise<string> =>
-    (await findMailServer(group))?.fromAddress ?? config.mailFrom
+  const senderOf = async (group: GroupStore): Promise<string> => (await currentOrigin(group)).sender
 
-  async function render(owner: Group, group: GroupStore, message: Message): Promise<RenderedMessage> {
-    const look = await readSiteLook(media, owner, group, message.content)
+  const render: Mail['render'] = async (owner, group, message, way) => {
+    const { sender, isOwn } = way ?? (await currentOrigin(group))
+    const look = await readSiteLook(readLogo, owner, group, message.content)
     const words = renderMessage(message, look)
-    const from = { name: look.name, address: await senderOf(group) }
+    const from = { name: look.name, address: sender }
     const { recipient: to, replyTo, subject, messageId, createdMs: dateMs } = message
-    const isAutomatic = message.kind !== 'contact'
-    const raw = await compose({ from, to, replyTo, subject, messageId, dateMs, ...words, logo: look.logo, isAutomatic })
+    const letter = { from, to, replyTo, subject, messageId, dateMs, ...words, logo: look.logo }
+    const raw = await compose({ ...letter, isAutomatic: message.kind !== 'contact', isVouchedFor: !isOwn })
     return { from, ...words, logo: look.logo, raw }
   }
 
@@ -144,9 +140,7 @@ export function createMail({ config, store, media, port }: MailDeps): Mail {
     for (const name of await namesInUse(store.control)) {
       const database = await store.content(name)
       await pruneTallies(database, nowMs)
-      await pruneMessages(database, nowMs, async (deleted) => {
-        for (const { groupId, id } of deleted) await localMailbox.remove(groupId, [id])
-      })
+      await pruneMessages(database, nowMs, ({ groupId, id }) => localMailbox.remove(groupId, id))
     }
   }
 
@@ -156,26 +150,19 @@ export function createMail({ config, store, media, port }: MailDeps): Mail {
     mailbox,
     serviceServer: config.mailServer && withoutLogin(config.mailServer),
     senderOf,
-    courierOf,
-    async tryServer(address, signal) {
-      const courier = createSmtpCourier(address, { hosts: config.mailGroupHosts })
-      try {
-        await courier.verify(signal)
-      } finally {
-        courier.close()
-      }
-    },
+    wayOf,
+    isOfService: (address) => serviceDomains.some((domain) => isOfDomain(address, domain)),
+    tryServer: (address) => tryServer(address, { hosts: config.mailGroupHosts }),
     render,
-    handlers: [deliverHandler({ courierOf, render, senderOf }), noticeHandler({ senderOf })],
+    handlers: [deliverHandler({ wayOf, render }), noticeHandler({ senderOf, dailyLimits: config.mailDailyLimits })],
     registerPages(app, limit) {
-      if (mailbox) registerMailboxPages(app, { store, key: pageKey, mailbox, render, limit })
+      if (mailbox) registerMailboxPages(app, { store, masterKey, mailbox, render, limit })
     },
-    pageUrl: () => findPageUrl(config, port()),
     forgetGroup: (groupId) => localMailbox.removeGroup(groupId),
     tidy,
     close() {
       serviceCourier.close()
-      for (const { courier } of groupCouriers.values()) courier.close()
+      groupCouriers.close()
     },
   }
 }

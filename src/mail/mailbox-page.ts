@@ -1,19 +1,20 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
 import { notFound } from '../errors.ts'
 import { noSuchEndpoint } from '../http/failures.ts'
 import { idPattern } from '../ids.ts'
+import { deriveKey, loadMasterKey } from '../master-key.ts'
+import { isLoopback } from '../public-address.ts'
+import { isSameSecret } from '../secrets.ts'
 import { findGroupById, listGroups, openContentOf } from '../store/groups.ts'
 import { findMessage, listLatestMessages } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import type { Mail } from './mail.ts'
 import { framePolicy, pagePolicy, renderFrame, renderLetter, renderList } from './mailbox-view.ts'
-import { isLoopback } from './server-address.ts'
 
-export interface PageDeps {
+interface PageDeps {
   store: Store
-  /** What must stand in the address. */
-  key: string
+  masterKey: Buffer
   mailbox: NonNullable<Mail['mailbox']>
   render: Mail['render']
   limit(request: FastifyRequest, reply: FastifyReply): void
@@ -23,16 +24,21 @@ const mostShown = 200
 
 const mailboxPath = (key: string): string => `/mailbox/${key}/`
 
-/** Whatever the service is called elsewhere: the page opens on its own machine only. */
-export function mailboxUrl({ host, port, key }: { host: string; port: number; key: string }): string {
-  const local = isLoopback(host) ? host : host.includes(':') ? '::1' : '127.0.0.1'
-  return `http://${local.includes(':') ? `[${local}]` : local}:${port}${mailboxPath(key)}`
-}
+/** What must stand in the address. */
+const keyOf = (masterKey: Buffer): string => deriveKey(masterKey, 'mailbox page').toString('base64url').slice(0, 22)
 
-/** Compared as text, in a time that tells nothing. */
-function isSame(given: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
-  return left.length === right.length && timingSafeEqual(left, right)
+/**
+ * The address under which a server with these settings shows its mailbox, with the key that opens it; undefined where
+ * it has a mail server. Whatever the service is called elsewhere: the page opens on its own machine only.
+ */
+export function findPageUrl(
+  { mailServer, host, dataDir, masterKey }: Pick<Config, 'mailServer' | 'host' | 'dataDir' | 'masterKey'>,
+  port: number,
+): string | undefined {
+  if (mailServer) return undefined
+  const local = isLoopback(host) ? host : host.includes(':') ? '::1' : '127.0.0.1'
+  const path = mailboxPath(keyOf(loadMasterKey(dataDir, masterKey)))
+  return `http://${local.includes(':') ? `[${local}]` : local}:${port}${path}`
 }
 
 /** What proxies add: behind one on this machine everybody comes from here. */
@@ -55,7 +61,8 @@ interface Place {
 
 /** The page on which a developer reads the local mailbox: only from this machine, and only with the key. */
 export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void {
-  const { store, key, mailbox, render, limit } = deps
+  const { store, mailbox, render, limit } = deps
+  const key = keyOf(deps.masterKey)
 
   async function open({ groupId, mailId }: Place) {
     if (!idPattern.test(groupId) || !idPattern.test(mailId)) throw noSuchMail()
@@ -69,7 +76,7 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
   app.register(async (scope) => {
     scope.addHook<{ Params: Place }>('onRequest', async (request, reply) => {
       limit(request, reply)
-      const isMeant = request.method === 'GET' && isFromHere(request) && isSame(request.params.key, key)
+      const isMeant = request.method === 'GET' && isFromHere(request) && isSameSecret(request.params.key, key)
       if (!isMeant) throw noSuchEndpoint(app)
     })
     const options = { schema: { hide: true } }

@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto'
+import { escapeHtml } from '../content/escape-html.ts'
 import { toIso } from '../content/moments.ts'
 import type { Group } from '../store/groups.ts'
-import type { Message } from '../store/messages.ts'
+import type { Message, MessageHead } from '../store/messages.ts'
 import type { RenderedMessage } from './mail.ts'
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)
 
 const style = `:root { color-scheme: light dark; --ink: #1b2530; --soft: #566473; --line: #dbe1e7; --paper: #fff; --ground: #eef1f4;
   --accent: #14608f; --hover: #f6f8fa; --good: #0d6b3f; --good-ground: #dcf3e6; --wait: #7a4b00; --wait-ground: #ffefcf;
@@ -57,23 +55,22 @@ const shownTime = (ms: number): string => {
   return `<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`
 }
 
-const shownState = ({ state }: Message): string => `<span class="state ${state}">${state}</span>`
+const shownState = ({ state }: MessageHead): string => `<span class="state ${state}">${state}</span>`
 
-const problemOf = ({ problem }: Message): string =>
+const problemOf = ({ problem }: MessageHead): string =>
   problem === null ? '' : `<span class="more problem">${escapeHtml(problem)}</span>`
 
-function rowOf(message: Message, groupName: string): string {
+function rowOf(message: MessageHead, groupName: string): string {
   const { id, groupId, subject, recipient, createdMs } = message
-  const { siteName } = message.content
   return `<li><a class="row" href="${groupId}/${id}/">${shownState(message)}<span class="subject">${escapeHtml(subject)}</span>${shownTime(createdMs)}
-<span class="more">${escapeHtml([`${siteName} to ${recipient}`, ...(groupName === siteName ? [] : [groupName])].join(' · '))}</span>${problemOf(message)}</a></li>`
+<span class="more">${escapeHtml(`${groupName} to ${recipient}`)}</span>${problemOf(message)}</a></li>`
 }
 
 const empty = `<div class="paper empty">Nothing yet. E-mails that your site sends appear here by themselves.<br>
 To try it: <code>npx sluice mail test &lt;group&gt; you@example.com</code></div>`
 
 /** The latest e-mails of all groups. */
-export function renderList(messages: readonly Message[], groupNames: ReadonlyMap<string, string>): string {
+export function renderList(messages: readonly MessageHead[], groupNames: ReadonlyMap<string, string>): string {
   const rows = messages.map((message) => rowOf(message, groupNames.get(message.groupId) ?? 'a deleted group'))
   return page(
     'Mailbox',
@@ -83,7 +80,7 @@ ${rows.length === 0 ? empty : `<ul class="paper">${rows.join('\n')}</ul>`}`,
   )
 }
 
-export interface ShownLetter {
+interface ShownLetter {
   message: Message
   rendered: RenderedMessage
   owner: Pick<Group, 'name'>
@@ -121,5 +118,7 @@ export function renderLetter({ message, rendered, owner, isHere }: ShownLetter):
 /** The e-mail's own markup, for its frame. Its logo is a part of the e-mail, which a browser does not have. */
 export function renderFrame({ html, logo }: RenderedMessage): string {
   const source = logo ? `data:${logo.contentType};base64,${logo.content.toString('base64')}` : 'data:,'
-  return html.replaceAll('cid:logo', source).replace(/<head[^>]*>/i, (head) => `${head}<base target="_blank">`)
+  return html
+    .replace('src="cid:logo"', `src="${source}"`)
+    .replace(/<head[^>]*>/i, (head) => `${head}<base target="_blank">`)
 }

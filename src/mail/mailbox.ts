@@ -9,7 +9,7 @@ export interface Mailbox extends Courier {
   folder: string
   /** The message as it was sent; undefined where it is not there. */
   read(groupId: string, messageId: string): Promise<Buffer | undefined>
-  remove(groupId: string, messageIds: readonly string[]): Promise<void>
+  remove(groupId: string, messageId: string): Promise<void>
   /** With everything in it. */
   removeGroup(groupId: string): Promise<void>
 }
@@ -25,7 +25,7 @@ export function createMailbox(folder: string): Mailbox {
   return {
     name: 'the local mailbox',
     folder,
-    async deliver({ groupId, id, raw }, signal) {
+    async deliver({ groupId, id, raw }, { signal }) {
       signal.throwIfAborted()
       const path = pathOf(groupId, id)
       const made = await mkdir(dirname(path), { recursive: true, mode: folderMode })
@@ -41,11 +41,9 @@ export function createMailbox(folder: string): Mailbox {
         throw error
       }
     },
-    async remove(groupId, messageIds) {
-      for (const messageId of messageIds) {
-        const path = pathOf(groupId, messageId)
-        for (const each of [path, draftOf(path)]) await rm(each, { force: true })
-      }
+    async remove(groupId, messageId) {
+      const path = pathOf(groupId, messageId)
+      for (const each of [path, draftOf(path)]) await rm(each, { force: true })
     },
     async removeGroup(groupId) {
       await rm(folderOf(groupId), { recursive: true, force: true })

@@ -3,13 +3,13 @@ import type { MessageContent } from '../content/mail.ts'
 import type { Container, StoredObject, StoredSite } from '../content/model.ts'
 import { mostListed, nextNoticeMs, noticeSubject, noticeTitle, sitesToTell, summaryOf } from '../content/notices.ts'
 import type { JobHandler } from '../jobs/handler.ts'
-import { awaitNotice, endAwaited, findAwaited, findRestMs, noteNotice } from '../store/awaited-notices.ts'
+import { type AwaitedSubmissions, awaitNotice, endAwaited, findAwaited } from '../store/awaited-notices.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import { listContainers } from '../store/containers.ts'
 import { insertJob } from '../store/jobs.ts'
 import { insertMessage } from '../store/messages.ts'
-import type { FoundObject } from '../store/objects.ts'
 import { findSite, listSites } from '../store/sites.ts'
+import { countMailOrWait, findRestMs, noteNotice } from '../store/tallies.ts'
 import type { Mail } from './mail.ts'
 
 const noticeKind = 'mail.notice'
@@ -41,53 +41,60 @@ export async function announceSubmission(
   }
 }
 
-interface Awaited {
-  objectIds: string[]
-  first: FoundObject[]
-}
-
-function contentOf(site: StoredSite, collections: readonly Container[], { objectIds, first }: Awaited): MessageContent {
+function contentOf(
+  site: StoredSite,
+  collections: readonly Container[],
+  { count, first }: AwaitedSubmissions,
+): MessageContent {
   const found = first.flatMap(({ containerId, object }) => {
     const collection = collections.find(({ id }) => id === containerId)
     return collection ? [{ collection, object }] : []
   })
-  const further = objectIds.length - first.length
+  const further = count - first.length
   return {
     siteId: site.id,
     siteName: site.name,
-    title: noticeTitle(objectIds.length, found[0]?.collection),
+    title: noticeTitle(count, found[0]?.collection),
     submissions: found.map(({ collection, object }) => summaryOf(collection, object)),
     ...(further > 0 && { furtherSubmissions: further }),
   }
 }
 
+interface Sending {
+  sender: string
+  /** How many e-mails the group may send in a day. */
+  dailyLimit: number
+}
+
 /** Gathered under the lock of the group: what is sent in meanwhile comes before it, and is in it, or after it. */
-async function tellOwner(writer: ContentWriter, siteId: string, senderDomain: string): Promise<void> {
+async function tellOwner(writer: ContentWriter, siteId: string, { sender, dailyLimit }: Sending): Promise<void> {
   const awaited = await findAwaited(writer.group, siteId, mostListed)
-  if (awaited.objectIds.length === 0) return
+  if (awaited.count === 0) return
   const site = await findSite(writer.group, siteId)
   const to = deliverableAddress(site?.privateSettings.submissionNotices?.to ?? '')
   if (site && to !== undefined) {
     const restMs = await findRestMs(writer, siteId)
     if (restMs > writer.nowMs) return insertNoticeJob(writer, site, restMs)
+    const tomorrowMs = await countMailOrWait(writer, dailyLimit)
+    if (tomorrowMs !== undefined) return insertNoticeJob(writer, site, tomorrowMs)
     const content = contentOf(site, await listContainers(writer.group), awaited)
     const subject = noticeSubject(content.title ?? '', site.name)
-    await insertMessage(writer, { kind: 'notice', recipient: to, replyTo: null, subject, content, senderDomain })
+    await insertMessage(writer, { kind: 'notice', recipient: to, replyTo: null, subject, content, sender })
     await noteNotice(writer, siteId)
   }
-  await endAwaited(writer, siteId, awaited.objectIds)
+  await endAwaited(writer, siteId)
 }
 
 /** Tells owners of sites what visitors have sent in. */
-export function noticeHandler({ senderOf }: Pick<Mail, 'senderOf'>): JobHandler {
+export function noticeHandler({ senderOf, dailyLimits }: Pick<Mail, 'senderOf' | 'dailyLimits'>): JobHandler {
   return {
     kind: noticeKind,
     retryAfterSeconds: [10, 60, 600, 3600, 3600, 3600],
     limitSeconds: 60,
-    async run({ payload }, { group, finish }) {
+    async run({ payload }, { group, owner, finish }) {
       const { siteId } = payload as NoticeWork
-      const sender = await senderOf(group)
-      await finish((writer) => tellOwner(writer, siteId, sender.slice(sender.indexOf('@') + 1)))
+      const sending = { sender: await senderOf(group), dailyLimit: dailyLimits[owner.tier] }
+      await finish((writer) => tellOwner(writer, siteId, sending))
     },
   }
 }

@@ -1,6 +1,5 @@
-import { lookup } from 'node:dns/promises'
 import { connect, isIP, type Socket } from 'node:net'
-import { isPublicAddress } from '../payments/public-address.ts'
+import { isPublicAddress, resolveName } from '../public-address.ts'
 import { unlessEnded } from '../unless-ended.ts'
 import type { MailServerAddress } from './server-address.ts'
 
@@ -17,11 +16,6 @@ export interface ReachOptions {
 
 /** Says what is wrong with the address, as the end of the sentence "smtp.example:587 …". */
 export class OutOfReach extends Error {}
-
-async function resolveName(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true, order: 'ipv4first' })
-  return found.map(({ address }) => address)
-}
 
 async function findAddresses(
   { host, port }: MailServerAddress,

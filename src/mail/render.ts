@@ -1,4 +1,5 @@
 import type { MessageContent } from '../content/mail.ts'
+import { findText } from '../content/texts.ts'
 import type { Message } from '../store/messages.ts'
 import { lightPalette } from './colors.ts'
 import { toPlainText, wordsOf, wrapText } from './plain-text.ts'
@@ -14,14 +15,12 @@ type WholeVisitor = NonNullable<MessageContent['visitor']>
 const maxPreviewLength = 140
 const shortestMessage = 20
 
-const said = (text: string | undefined): string | undefined => (text?.trim() ? text.trim() : undefined)
-
 const isWordCharacter = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '')
 
 /** Whether one text has the words of another in it, and not only their letters: "book" does not say "ok". */
 function says(text: string | undefined, other: string | undefined): boolean {
   const [whole, part] = [wordsOf(text ?? ''), wordsOf(other ?? '')]
-  const at = whole.indexOf(part)
+  const at = findText(whole, part)
   if (part === '') return true
   return at >= 0 && !isWordCharacter(whole[at - 1]) && !isWordCharacter(whole[at + part.length])
 }
@@ -40,21 +39,13 @@ function notSaid(visitor: WholeVisitor, whiteBox: string | undefined, others: (s
   return isSaid(name) && isSaid(email) ? undefined : { name, email }
 }
 
-const joined = (parts: (string | undefined)[]): string => parts.filter((part) => part !== undefined).join('\n\n')
+const joined = (parts: (string | undefined)[]): string => parts.filter(Boolean).join('\n\n')
 
-function titleOf(
-  { title, visitor, submissions = [], furtherSubmissions = 0 }: MessageContent,
-  subject: string,
-): string {
-  const count = submissions.length + furtherSubmissions
-  if (said(title)) return said(title) as string
-  if (visitor) return `New message from ${visitor.name}`
-  if (count > 0) return count === 1 ? 'New submission' : `${count} new submissions`
-  return subject
-}
+const titleOf = ({ title, visitor }: MessageContent, subject: string): string =>
+  title ?? (visitor ? `New message from ${visitor.name}` : subject)
 
 const previewOf = (texts: (string | undefined)[]): string =>
-  Array.from(wordsOf(texts.find(said) ?? ''))
+  Array.from(wordsOf(texts.find(Boolean) ?? ''))
     .slice(0, maxPreviewLength)
     .join('')
 
@@ -66,7 +57,7 @@ function footerText({ name, domainName }: SiteLook): string {
 
 /** What the caller wrote takes the template's place; what the visitor wrote is not lost even if it is not in there. */
 function renderCustom(customHtml: string, { visitor }: MessageContent, subject: string): Rendered {
-  const words = said(toPlainText(customHtml))
+  const words = toPlainText(customHtml)
   const isMissing = visitor && !saysMessage(words, visitor.message)
   const text = joined([words, isMissing ? visitorText(visitor) : undefined]) || subject
   const head = '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -75,12 +66,9 @@ function renderCustom(customHtml: string, { visitor }: MessageContent, subject: 
 
 function renderTemplate(content: MessageContent, subject: string, look: SiteLook): Rendered {
   const palette = lightPalette(look.colors)
-  const { visitor, submissions = [], furtherSubmissions = 0 } = content
+  const { subtitle, signature, whiteBoxHtml: whiteBox, visitor, submissions = [], furtherSubmissions = 0 } = content
   const title = titleOf(content, subject)
-  const subtitle = said(content.subtitle)
-  const signature = said(content.signature)
-  const whiteBox = said(content.whiteBoxHtml)
-  const whiteBoxText = said(whiteBox && toPlainText(whiteBox))
+  const whiteBoxText = whiteBox && toPlainText(whiteBox)
   const shownVisitor = visitor && notSaid(visitor, whiteBoxText, [title, subtitle, signature])
   const further = furtherText(furtherSubmissions)
 
@@ -113,10 +101,7 @@ function renderTemplate(content: MessageContent, subject: string, look: SiteLook
 }
 
 /** The words of a message as markup and as plain text. The logo, where there is one, is the part `cid:logo`. */
-export function renderMessage(
-  { subject, content }: Pick<Message, 'kind' | 'subject' | 'content'>,
-  look: SiteLook,
-): Rendered {
+export function renderMessage({ subject, content }: Pick<Message, 'subject' | 'content'>, look: SiteLook): Rendered {
   return content.customHtml === undefined
     ? renderTemplate(content, subject, look)
     : renderCustom(content.customHtml, content, subject)

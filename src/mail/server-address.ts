@@ -1,7 +1,6 @@
-import { isIP } from 'node:net'
+import { isLoopback } from '../public-address.ts'
 
-export const tlsModes = ['implicit', 'required', 'optional', 'off'] as const
-export type TlsMode = (typeof tlsModes)[number]
+type TlsMode = 'implicit' | 'required' | 'optional' | 'off'
 
 /** Where a mail server is, and who we are there. */
 export interface MailServerAddress {
@@ -14,10 +13,6 @@ export interface MailServerAddress {
 
 const example = 'smtp://user:password@smtp.example.com:587 or smtps://…:465'
 const defaultPorts = { implicit: 465, other: 587 }
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
 
 function readTls(url: URL): TlsMode {
   const asked = url.searchParams.get('tls')

@@ -30,6 +30,11 @@ function refusesRecipient({ command, responseCode = 0, response = '' }: SMTPErro
   return status === undefined || addressStatus.test(status)
 }
 
+/** What the server answered to a login may hold the login: the codes are enough. */
+function codesOf(response: string): string {
+  return (/^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?/.exec(response)?.[0] ?? 'nonsense').replace('-', ' ')
+}
+
 /** What is said of a server that gave no answer. */
 function silenceOf({ code = '', originalCode = code, timeoutType, message }: SMTPError, isOpen: boolean): string {
   if (/CERT|SIGNATURE|ISSUER/.test(originalCode)) return `shows a certificate that cannot be trusted (${originalCode})`
@@ -40,15 +45,14 @@ function silenceOf({ code = '', originalCode = code, timeoutType, message }: SMT
 }
 
 function answerOf({ command = '', response = '' }: SMTPError, { secrets, isOpen }: RefusedBy): string {
+  if (command.startsWith('AUTH')) return `did not accept our login: ${codesOf(response)}`
   const deed = aboutMessage[command] ?? (isOpen ? 'ended the connection' : refusalToOpen(command))
   const discreet = secrets.reduce((text, secret) => text.replaceAll(secret, '…'), response)
   return `${deed}: ${wordsOf(discreet)}`
 }
 
-function refusalToOpen(command: string): string {
-  if (command.startsWith('AUTH')) return 'did not accept our login'
-  return command === 'STARTTLS' ? 'did not encrypt the connection' : 'did not let us in'
-}
+const refusalToOpen = (command: string): string =>
+  command === 'STARTTLS' ? 'did not encrypt the connection' : 'did not let us in'
 
 export interface RefusedBy {
   /** The server, in a word. */
@@ -72,5 +76,6 @@ export function failureOf(error: SMTPError, by: RefusedBy): DeliveryFailure {
   return new DeliveryFailure(`${by.name} ${problem}`, {
     isPermanent: isTooLarge || (isRefused && command in aboutMessage),
     refusesRecipient: refusesRecipient(error),
+    isSilence: response === undefined && error.timeoutType !== undefined,
   })
 }

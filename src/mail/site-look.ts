@@ -1,9 +1,9 @@
+import { businessOf } from '../content/mail-requests.ts'
 import type { StoredSite } from '../content/model.ts'
 import { isRecord } from '../content/schema.ts'
-import type { Media } from '../media/media.ts'
 import type { Group, GroupStore } from '../store/groups.ts'
 import { findSite, listSites } from '../store/sites.ts'
-import { type Logo, readLogo } from './logo.ts'
+import type { Logo, ReadLogo } from './logo.ts'
 
 /** What an e-mail shows of the site in whose name it is sent. */
 export interface SiteLook {
@@ -11,20 +11,15 @@ export interface SiteLook {
   /** Without a scheme; empty where the site has none. */
   domainName: string
   /** As the site's settings name them; those that are missing are chosen to fit. */
-  colors: { primary?: string; secondary?: string; surface?: string; 'text-primary'?: string }
+  colors: { primary?: string; surface?: string; 'text-primary'?: string }
   /** The picture itself: an address would expire before the e-mail is read. */
   logo: Logo | undefined
 }
 
-const colorNames = ['primary', 'secondary', 'surface', 'text-primary'] as const
+const colorNames = ['primary', 'surface', 'text-primary'] as const
 
 async function siteOf(group: GroupStore, siteId: string | undefined): Promise<StoredSite | undefined> {
   return (siteId !== undefined && (await findSite(group, siteId))) || (await listSites(group))[0]
-}
-
-function nameOf({ name, settings: { businessInfo } }: StoredSite): string {
-  const businessName = isRecord(businessInfo) && typeof businessInfo.name === 'string' ? businessInfo.name.trim() : ''
-  return businessName || name
 }
 
 function colorsOf({ settings: { colors = {} } }: StoredSite): SiteLook['colors'] {
@@ -36,7 +31,7 @@ function logoKeyOf({ settings: { logo } }: StoredSite): string | undefined {
 }
 
 export async function readSiteLook(
-  media: Pick<Media, 'storage'>,
+  readLogo: ReadLogo,
   owner: Group,
   group: GroupStore,
   { siteId, siteName }: { siteId?: string | undefined; siteName: string },
@@ -45,9 +40,9 @@ export async function readSiteLook(
   if (!site) return { name: siteName, domainName: '', colors: {}, logo: undefined }
   const logoKey = logoKeyOf(site)
   return {
-    name: nameOf(site),
+    name: businessOf(site).name ?? site.name,
     domainName: site.domainName,
     colors: colorsOf(site),
-    logo: logoKey === undefined ? undefined : await readLogo(media.storage, owner.bucketName, group, logoKey),
+    logo: logoKey === undefined ? undefined : await readLogo(owner.bucketName, group, logoKey),
   }
 }

@@ -1,32 +1,42 @@
 import { hostname } from 'node:os'
 import { Readable } from 'node:stream'
 import SMTPConnection, { type SentMessageInfo, type SMTPError } from 'nodemailer/lib/smtp-connection'
-import { DeliveryFailure, type Parcel } from './courier.ts'
+import { isLoopback } from '../public-address.ts'
+import { DeliveryFailure, type Errand, type Parcel } from './courier.ts'
 import { OutOfReach, type ReachOptions, reachServer } from './reach-server.ts'
-import { isLoopback, type MailServerAddress } from './server-address.ts'
+import type { MailServerAddress } from './server-address.ts'
 import { failureOf, wordsOf } from './server-refusals.ts'
 
 /** More than any server has to say. */
 const mostReplyBytes = 64 * 1024
 const quitMs = 2000
+/** So much of a message is handed over at once. */
+const pieceBytes = 16 * 1024
 
 export interface SessionOptions extends ReachOptions {
+  /** How people are told of the server. */
+  name: string
   /** Whose certificates are trusted, instead of those that everybody trusts. */
   ca?: string | undefined
   timeouts: {
     greetingMs: number
-    /** Until an answer comes. A server may look long at a message, and who gives up then sends it twice. */
+    /** Until an answer comes, except to the message itself. */
     silenceMs: number
   }
 }
 
+export interface Sending extends Errand {
+  /** Called when the message itself begins to go out. From then on it is up to the caller how long to wait. */
+  onBody(): void
+}
+
 /** One connection to a mail server, which takes one message after the other. */
 export interface SmtpSession {
-  /** The server's words. When the signal aborts, the connection is cut at once. */
-  send(parcel: Parcel, signal: AbortSignal): Promise<string>
+  /** The server's words. */
+  send(parcel: Parcel, sending: Sending): Promise<string>
   /** Whether it can take another message. */
   isOpen(): boolean
-  /** Whether the server has got any part of the latest message: if so, it may have taken it. */
+  /** Whether it came to handing over the latest message: if so, the server may have taken it. */
   hasBegun(): boolean
   /** How many messages it was given. */
   count(): number
@@ -34,21 +44,32 @@ export interface SmtpSession {
   quit(): void
 }
 
-export const nameOf = ({ host, port }: MailServerAddress): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
-
 /** How we call ourselves: by a name that can be one on the Internet, else as who has none. */
 function clientName(sender: string | undefined): string {
   const names = [sender?.split('@').at(-1) ?? '', hostname().toLowerCase()]
   return names.find((name) => /^(?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{1,62}$/.test(name)) ?? '[127.0.0.1]'
 }
 
-/** In each form in which a server could repeat it. */
+/** Who we are, in each form in which a server could repeat it. A word of two letters is no secret, but part of others. */
 function secretsOf({ login }: MailServerAddress): string[] {
   if (!login) return []
   const { user, password } = login
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  return [base64(`\0${user}\0${password}`), base64(password), password]
+  const words = [base64(`\0${user}\0${password}`), base64(password), base64(user), password, user]
+  return words.filter((word) => word.length > 2)
+}
+
+/** In pieces. Before each, and before the end of the last, it is asked whether it may go on. */
+function streamOf(raw: Buffer, mayGoOn: () => boolean): Readable {
+  const pieces = Array.from({ length: Math.ceil(raw.length / pieceBytes) }, (_, index) =>
+    raw.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+  )
+  return new Readable({
+    highWaterMark: 1, // so that it is not asked much earlier than the piece goes out
+    read() {
+      if (mayGoOn()) this.push(pieces.shift() ?? null)
+    },
+  })
 }
 
 /** Connects, has the connection encrypted and logs in. Throws a `DeliveryFailure`, or why the signal aborted. */
@@ -58,8 +79,7 @@ export async function openSession(
   { sender, signal: opening }: { sender: string | undefined; signal: AbortSignal },
 ): Promise<SmtpSession> {
   const { host, port, tls, login } = server
-  const { ca, timeouts } = options
-  const name = nameOf(server)
+  const { ca, timeouts, name } = options
   const secrets = secretsOf(server)
   let isLetIn = false
   let hasBegun = false
@@ -67,10 +87,12 @@ export async function openSession(
   let count = 0
 
   /** Why it was ended, where we have ended it; else what the server, or its absence, says. */
-  function explain(error: unknown, signal: AbortSignal): unknown {
+  function explain(error: unknown, signal: AbortSignal, recipient = ''): unknown {
     if (signal.aborted) return signal.reason
     if (error instanceof OutOfReach) return new DeliveryFailure(`${name} ${error.message}.`)
-    return failureOf(error as SMTPError, { name, secrets, isOpen: isLetIn })
+    // Who it was for stands with the message. Its failure goes into the log.
+    const discreet = recipient === '' ? secrets : [...secrets, recipient]
+    return failureOf(error as SMTPError, { name, secrets: discreet, isOpen: isLetIn })
   }
 
   const socket = await reachServer(server, options, opening).catch((error) => {
@@ -99,9 +121,12 @@ export async function openSession(
   })
   connection.on('error', () => {}) // who waits for an answer hears of it below
 
+  /** The one that encrypts, where there is one. */
+  const currentSocket = () => connection._socket || socket
+
   function cut(): void {
     isBroken = true
-    const current = connection._socket || socket // the one that encrypts, where there is one
+    const current = currentSocket()
     connection.close()
     current.destroy()
   }
@@ -153,23 +178,30 @@ export async function openSession(
     isOpen: () => !isBroken && !connection.destroyed,
     hasBegun: () => hasBegun,
     count: () => count,
-    async send({ sender: from, recipient, raw }, signal) {
+    async send({ sender: from, recipient, raw }, { signal: outer, isOurs, onBody }) {
       count += 1
       hasBegun = false
-      const message = new Readable({
-        read() {
+      const notOurs = new AbortController()
+      const signal = AbortSignal.any([outer, notOurs.signal])
+      function mayGoOn(): boolean {
+        if (!isOurs()) notOurs.abort(new DeliveryFailure('Not sent: this process was held up for too long.'))
+        if (!hasBegun) {
           hasBegun = true
-          this.push(raw)
-          this.push(null)
-        },
-      })
+          currentSocket().setTimeout(0)
+          onBody()
+        }
+        return !signal.aborted
+      }
       try {
         const envelope = { from, to: [recipient], size: raw.length }
+        const message = streamOf(raw, mayGoOn)
         const { response } = await ask<SentMessageInfo>(signal, (done) => connection.send(envelope, message, done))
         return wordsOf(response)
       } catch (error) {
         await recover(error as SMTPError, signal)
-        throw explain(error, signal)
+        throw explain(error, signal, recipient)
+      } finally {
+        currentSocket().setTimeout(timeouts.silenceMs)
       }
     },
     quit() {

@@ -2,16 +2,18 @@ import { createSlots } from '../slots.ts'
 import { unlessEnded } from '../unless-ended.ts'
 import { type Courier, DeliveryFailure, type Parcel } from './courier.ts'
 import type { MailServerAddress } from './server-address.ts'
-import { nameOf, openSession, type SmtpSession } from './smtp-session.ts'
+import { openSession, type Sending, type SmtpSession } from './smtp-session.ts'
 
-const mostConnections = 5
+const usualConnections = 5
 const mostMessagesPerConnection = 100
 const usualTimeouts = {
   connectMs: 10_000,
   greetingMs: 10_000,
   silenceMs: 60_000,
-  /** For one message, with all that it waits for. */
-  deliveryMs: 90_000,
+  /** For one message with all that it waits for, until it goes out. */
+  beforeBodyMs: 90_000,
+  /** From then on. A server may look long at a message, and who gives up then sends it twice. */
+  bodyMs: 300_000,
   /** How long a connection is kept that nobody uses. */
   idleMs: 20_000,
   /** How long nobody tries a server that could not be used, so that it does not hold the places of all. */
@@ -21,6 +23,10 @@ const usualTimeouts = {
 export interface SmtpOptions {
   /** Whether the server must be on the public Internet. */
   hosts: 'public' | 'any'
+  /** How people are told of the server. Without a name, by host and port. */
+  name?: string
+  /** How many there may be at once. */
+  connections?: number
   timeouts?: Partial<typeof usualTimeouts>
   /** All addresses of a name. */
   resolve?: (host: string) => Promise<string[]>
@@ -39,17 +45,22 @@ function checkAddress(address: string): void {
     throw new DeliveryFailure('The address cannot be one of an e-mail.', { isPermanent: true })
 }
 
+const placeOf = ({ host, port }: MailServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+
 /** Takes messages to one mail server, by a few connections that are kept for a while. */
 export function createSmtpCourier(address: MailServerAddress, options: SmtpOptions): SmtpCourier {
-  const name = nameOf(address)
   const timeouts = { ...usualTimeouts, ...options.timeouts }
-  const { hosts, resolve, ca } = options
-  const sessionOptions = { hosts, resolve, ca, connectMs: timeouts.connectMs, timeouts }
-  const slots = createSlots(mostConnections)
+  const { hosts, resolve, ca, name = placeOf(address), connections = usualConnections } = options
+  const sessionOptions = { name, hosts, resolve, ca, connectMs: timeouts.connectMs, timeouts }
+  const slots = createSlots(connections)
   /** Those that wait for a message, and when each is given up. */
   const idle = new Map<SmtpSession, NodeJS.Timeout>()
   let isClosed = false
   let trouble: { failure: DeliveryFailure; untilMs: number } | undefined
+
+  function pause(failure: DeliveryFailure): void {
+    trouble = { failure, untilMs: performance.now() + timeouts.pauseMs }
+  }
 
   async function open(signal: AbortSignal, sender?: string): Promise<SmtpSession> {
     try {
@@ -57,7 +68,7 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
       trouble = undefined
       return session
     } catch (error) {
-      if (error instanceof DeliveryFailure) trouble = { failure: error, untilMs: performance.now() + timeouts.pauseMs }
+      if (error instanceof DeliveryFailure) pause(error)
       throw error
     }
   }
@@ -81,39 +92,59 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
     else idle.set(session, setTimeout(giveUp, timeouts.idleMs).unref())
   }
 
-  async function sendBy(session: SmtpSession, parcel: Parcel, signal: AbortSignal): Promise<string> {
+  function leaveIdle(): void {
+    for (const [session, timer] of idle) {
+      clearTimeout(timer)
+      session.quit()
+    }
+    idle.clear()
+  }
+
+  async function sendBy(session: SmtpSession, parcel: Parcel, sending: Sending): Promise<string> {
     try {
-      return await session.send(parcel, signal)
+      return await session.send(parcel, sending)
     } finally {
       putBack(session)
     }
   }
 
-  async function deliver(parcel: Parcel, signal: AbortSignal): Promise<string> {
+  async function deliver(parcel: Parcel, sending: Sending): Promise<string> {
+    const { signal } = sending
     const kept = takeIdle()
     if (kept) {
       try {
-        return await sendBy(kept, parcel, signal)
+        return await sendBy(kept, parcel, sending)
       } catch (error) {
         // The server may have closed a connection that was not used for a while. That says nothing of the message.
         if (kept.isOpen() || kept.hasBegun() || signal.aborted) throw error
       }
     }
     if (trouble && performance.now() < trouble.untilMs) throw trouble.failure
-    return sendBy(await open(signal, parcel.sender), parcel, signal)
+    return sendBy(await open(signal, parcel.sender), parcel, sending)
   }
 
-  /** Ends the work when it takes too long. */
+  /** Ends the work when it takes too long, and leaves the server alone for a while when that, or its silence, ended it. */
   async function withLimit<Result>(
     outer: AbortSignal,
-    work: (signal: AbortSignal) => Promise<Result>,
+    work: (signal: AbortSignal, limitTo: (ms: number) => void) => Promise<Result>,
   ): Promise<Result> {
-    const { deliveryMs } = timeouts
     const limit = new AbortController()
-    const tooLong = new DeliveryFailure(`${name} took longer than ${deliveryMs / 1000} seconds.`)
-    const timer = setTimeout(() => limit.abort(tooLong), deliveryMs)
+    let timer: NodeJS.Timeout | undefined
+    function limitTo(ms: number): void {
+      const tooLong = new DeliveryFailure(`${name} took longer than ${ms / 1000} seconds.`, { isSilence: true })
+      clearTimeout(timer)
+      timer = setTimeout(() => limit.abort(tooLong), ms)
+    }
+    limitTo(timeouts.beforeBodyMs)
     try {
-      return await work(AbortSignal.any([outer, limit.signal]))
+      return await work(AbortSignal.any([outer, limit.signal]), limitTo)
+    } catch (error) {
+      const isNews = error !== trouble?.failure // a pause is not made longer by who is told of it
+      if (isNews && error instanceof DeliveryFailure && error.isSilence) {
+        pause(error)
+        leaveIdle()
+      }
+      throw error
     } finally {
       clearTimeout(timer)
     }
@@ -129,24 +160,21 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
 
   return {
     name,
-    deliver: (parcel, outer) =>
-      withLimit(outer, async (signal) => {
-        for (const each of [parcel.sender, parcel.recipient]) checkAddress(each)
-        await takeSlot(signal)
-        try {
-          return await deliver(parcel, signal)
-        } finally {
-          slots.release()
-        }
-      }),
+    async deliver(parcel, { signal: outer, isOurs }) {
+      for (const each of [parcel.sender, parcel.recipient]) checkAddress(each)
+      await takeSlot(outer)
+      try {
+        return await withLimit(outer, (signal, limitTo) =>
+          deliver(parcel, { signal, isOurs, onBody: () => limitTo(timeouts.bodyMs) }),
+        )
+      } finally {
+        slots.release()
+      }
+    },
     verify: (outer) => withLimit(outer, async (signal) => (await open(signal)).quit()),
     close() {
       isClosed = true
-      for (const [session, timer] of idle) {
-        clearTimeout(timer)
-        session.quit()
-      }
-      idle.clear()
+      leaveIdle()
     },
   }
 }

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
 import { parseSchema } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
-import { conflict, notFound } from '../errors.ts'
+import { conflict, invalid, notFound } from '../errors.ts'
 import { changeSchema, reviewSchemaChange } from '../store/change-schema.ts'
 import {
   countObjects,
@@ -64,6 +64,12 @@ function settingsOf({ accepts, moderation, hourlyLimit }: GivenSettings): Contai
   }
 }
 
+/** Without a place for the address nobody could ever subscribe. */
+function checkSubscribing({ schema, settings: { accepts } }: Pick<Container, 'schema' | 'settings'>): void {
+  if (accepts?.includes('subscribeUser') && schema.get('email')?.type !== 'text')
+    throw invalid('A collection that accepts subscribeUser needs a field "email" of type text in its schema.')
+}
+
 /** A page that shows nothing any more, or a heap of content gone by one call: only for who says so. */
 async function refuseInUse(group: GroupStore, collection: Container): Promise<void> {
   const objects = (await countObjects(group)).get(collection.id) ?? 0
@@ -102,6 +108,7 @@ export const collectionVerbs = [
           schema: parseSchema(written),
           settings: settingsOf(rest),
         }
+        checkSubscribing(container)
         return showCollection(await insertContainer(writer, container))
       }),
   }),
@@ -147,6 +154,7 @@ export const collectionVerbs = [
         const { name: wantedName = before.name, ...given } = input
         const { accepts, moderation, hourlyLimit } = { ...before.settings, ...given }
         const wanted = { name: wantedName, settings: settingsOf({ accepts, moderation, hourlyLimit }) }
+        if (input.accepts) checkSubscribing({ ...before, ...wanted })
         return showCollection(await updateContainer(writer, before, wanted))
       }),
   }),

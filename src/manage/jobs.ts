@@ -57,8 +57,8 @@ interface JobAction {
 /** What becomes of an e-mail is said to the e-mail, which takes its job along: the two never disagree. */
 function refuseDelivery({ kind, payload }: Job, action: JobAction['name']): void {
   if (kind !== deliverKind) return
-  const { messageId } = payload as DeliverWork // nobody else makes jobs of this kind
-  throw conflict(`This job delivers the e-mail ${messageId}. Use "mail ${action}" with that id instead.`)
+  const { mailId } = payload as DeliverWork // nobody else makes jobs of this kind
+  throw conflict(`This job delivers the e-mail ${mailId}. Use "mail ${action}" with that id instead.`)
 }
 
 function changeJob({ write }: GroupContext, wantedId: string, { name, change, type, takes }: JobAction) {

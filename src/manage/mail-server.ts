@@ -1,9 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { deliverableAddress } from '../content/email.ts'
+import { deliverableAddress, maxAddressLength } from '../content/email.ts'
 import { toIso } from '../content/moments.ts'
-import { type AppError, invalid, notFound } from '../errors.ts'
-import { DeliveryFailure } from '../mail/courier.ts'
-import type { Mail } from '../mail/mail.ts'
+import { invalid, notFound } from '../errors.ts'
 import { type MailServerAddress, parseMailServer } from '../mail/server-address.ts'
 import {
   findMailServer,
@@ -16,7 +14,6 @@ import { mailServerShape } from './mail-shapes.ts'
 import { done, doneShape, secret } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
 
-const tryForMs = 20_000
 const route = '/manage/groups/:groupId/mailServer'
 
 function readAddress(smtpUrl: string): MailServerAddress {
@@ -24,25 +21,6 @@ function readAddress(smtpUrl: string): MailServerAddress {
     return parseMailServer(smtpUrl)
   } catch (error) {
     throw invalid(`smtpUrl ${(error as Error).message}.`)
-  }
-}
-
-const unusable = (why: string): AppError => invalid(`The mail server cannot be used: ${why}`)
-
-/** What a server answers may repeat who we are; nobody else is told. */
-function withoutLogin(text: string, { login }: MailServerAddress): string {
-  const secrets = login ? [login.password, login.user] : []
-  return secrets.reduce((rest, each) => rest.replaceAll(each, '…'), text)
-}
-
-async function tryServer(mail: Mail, address: MailServerAddress): Promise<void> {
-  const signal = AbortSignal.timeout(tryForMs)
-  try {
-    await mail.tryServer(address, signal)
-  } catch (error) {
-    if (signal.aborted) throw unusable(`it did not answer within ${tryForMs / 1000} seconds.`)
-    if (error instanceof DeliveryFailure) throw unusable(withoutLogin(error.message, address))
-    throw error
   }
 }
 
@@ -79,7 +57,7 @@ export const mailServerVerbs = [
     input: {
       from: Type.String({
         minLength: 3,
-        maxLength: 254,
+        maxLength: maxAddressLength,
         description: 'The address that e-mails come from, and to which what cannot be delivered comes back.',
         examples: ['hello@shop.example'],
       }),
@@ -92,8 +70,13 @@ export const mailServerVerbs = [
     async run({ ctx, input }) {
       const fromAddress = deliverableAddress(input.from)
       if (fromAddress === undefined) throw invalid('from must be one e-mail address such as hello@shop.example.')
+      if (ctx.mail.isOfService(fromAddress))
+        throw invalid(
+          'from must be of a domain of your own: this service itself sends e-mails in the name of that one.',
+        )
       const address = readAddress(input.smtpUrl)
-      await tryServer(ctx.mail, address)
+      const problem = await ctx.mail.tryServer(address)
+      if (problem !== undefined) throw invalid(`The mail server cannot be used: ${problem}`)
       await ctx.confirm()
       const { host, port, tls } = address
       await ctx.write(async (writer) => {

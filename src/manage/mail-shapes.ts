@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { messageKinds, messageStates } from '../content/mail.ts'
 import { toIso } from '../content/moments.ts'
 import type { Mail } from '../mail/mail.ts'
-import type { Message } from '../store/messages.ts'
+import type { MessageHead } from '../store/messages.ts'
 import type { Suppression } from '../store/suppressions.ts'
 import { isoOrNull, moment, orNull, ownId } from './shapes.ts'
 
@@ -24,7 +24,7 @@ export const messageShape = Type.Object({
   endedAt: orNull(moment),
 })
 
-export function showMessage(message: Message): Static<typeof messageShape> {
+export function showMessage(message: MessageHead): Static<typeof messageShape> {
   const { id: _id, state, kind, recipient, replyTo, subject, attempts, isUnderWay, dueMs, problem } = message
   return {
     _id,

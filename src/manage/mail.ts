@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { deliverableAddress } from '../content/email.ts'
+import { deliverableAddress, maxAddressLength } from '../content/email.ts'
 import { messageKinds, messageStates } from '../content/mail.ts'
 import { conflict, invalid, notFound } from '../errors.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
@@ -14,7 +14,7 @@ import {
   type Message,
   restartMessage,
 } from '../store/messages.ts'
-import { dayMs, takeFromQuota } from '../store/tallies.ts'
+import { takeFromMailQuota } from '../store/tallies.ts'
 import { messageShape, showMessage, shownSender, wholeMessageShape } from './mail-shapes.ts'
 import { id, listOf } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
@@ -56,10 +56,8 @@ async function cancel(writer: ContentWriter, wantedId: string) {
 
 /** A message of nobody, to see that messages arrive. It counts like any other: a button must not be a way to send at will. */
 async function sendTest({ group, mail, write }: GroupContext, recipient: string) {
-  const most = mail.dailyLimits[group.tier]
-  const complaint = `The group has sent its ${most} e-mails of today.`
   return write(async (writer) => {
-    await takeFromQuota(writer, { subject: 'mail', most, stretchMs: dayMs, complaint })
+    await takeFromMailQuota(writer, mail.dailyLimits[group.tier])
     const sentId = await insertMessage(writer, {
       kind: 'contact',
       recipient,
@@ -70,7 +68,7 @@ async function sendTest({ group, mail, write }: GroupContext, recipient: string)
         title: 'It works',
         subtitle: 'This e-mail was sent to see whether e-mails arrive.',
       },
-      senderDomain: (await mail.senderOf(writer.group)).replace(/^.*@/, ''),
+      sender: await mail.senderOf(writer.group),
     })
     writer.record({ type: 'mail.tested', subjectId: sentId })
     return showMessage(await takeMessage(writer.group, sentId))
@@ -86,7 +84,9 @@ export const mailVerbs = [
     input: {
       state: Type.Optional(Type.Enum([...messageStates], { description: 'Only those in this state.' })),
       kind: Type.Optional(Type.Enum([...messageKinds], { description: 'Only those of this kind.' })),
-      to: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'Only those to this address.' })),
+      to: Type.Optional(
+        Type.String({ minLength: 1, maxLength: maxAddressLength, description: 'Only those to this address.' }),
+      ),
       limit: limitParameter,
       skip: skipParameter,
     },
@@ -94,8 +94,7 @@ export const mailVerbs = [
     columns: ['_id', 'state', 'kind', 'recipient', 'subject', 'attempts', 'createdAt'],
     async run({ ctx, input }) {
       const { state, kind, to, limit = 100, skip = 0 } = input
-      const recipient = to === undefined ? undefined : (deliverableAddress(to) ?? to)
-      const { messages, totalCount } = await listMessages(ctx.content, { state, kind, recipient, limit, skip })
+      const { messages, totalCount } = await listMessages(ctx.content, { state, kind, recipient: to, limit, skip })
       return { items: messages.map(showMessage), totalCount }
     },
   }),
@@ -144,7 +143,7 @@ export const mailVerbs = [
     input: {
       to: Type.String({
         minLength: 3,
-        maxLength: 254,
+        maxLength: maxAddressLength,
         description: 'Your own address.',
         examples: ['you@shop.example'],
       }),

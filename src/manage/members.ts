@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { maxAddressLength } from '../content/email.ts'
 import { AppError, invalid } from '../errors.ts'
 import { groupRoles } from '../roles.ts'
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/admin-tokens.ts'
@@ -59,7 +60,11 @@ export const memberVerbs = [
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/members',
     input: {
-      email: Type.String({ minLength: 3, maxLength: 254, description: 'The e-mail address of the person.' }),
+      email: Type.String({
+        minLength: 3,
+        maxLength: maxAddressLength,
+        description: 'The e-mail address of the person.',
+      }),
       name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'For a new user.' })),
       role,
     },

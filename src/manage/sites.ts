@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { countries } from '../content/countries.ts'
+import { isEmailAddress, maxAddressLength } from '../content/email.ts'
 import { mergeParts } from '../content/merge.ts'
 import { noticeRhythms, type StoredSite } from '../content/model.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
@@ -30,7 +31,7 @@ const site = {
     description: 'Where a checkout may send goods to, by ISO codes such as CA. Empty: to the usual countries.',
   }),
   noticesTo: Type.String({
-    maxLength: 254,
+    maxLength: maxAddressLength,
     description: 'The e-mail address that is told of what visitors send in. Empty: nobody is.',
   }),
   noticesRhythm: Type.Enum([...noticeRhythms], {
@@ -48,6 +49,8 @@ type GivenSettings = GivenNotices &
 function noticesOf(before: PrivateSettings, { noticesTo, noticesRhythm }: GivenNotices): PrivateSettings {
   const { to = '', rhythm = 'each' } = before.submissionNotices ?? {}
   const wanted = { to: noticesTo ?? to, rhythm: noticesRhythm ?? rhythm }
+  if (noticesTo && !isEmailAddress(noticesTo))
+    throw invalid('noticesTo must be one e-mail address such as hello@example.com.')
   if (wanted.to !== '') return { submissionNotices: wanted }
   if (noticesTo === undefined && noticesRhythm !== undefined)
     throw invalid('noticesRhythm says how often, and nobody is told: give noticesTo, too.')

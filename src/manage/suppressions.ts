@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { isEmailAddress } from '../content/email.ts'
+import { isEmailAddress, maxAddressLength } from '../content/email.ts'
 import { invalid, notFound } from '../errors.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
 import { addSuppression, findSuppression, listSuppressions, removeSuppression } from '../store/suppressions.ts'
@@ -9,7 +9,7 @@ import { defineGroupVerb } from './verb.ts'
 
 const address = Type.String({
   minLength: 1,
-  maxLength: 254,
+  maxLength: maxAddressLength,
   description: 'The e-mail address, in any case.',
   examples: ['gone@people.example'],
 })

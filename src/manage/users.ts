@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { maxAddressLength } from '../content/email.ts'
 import { AppError, invalid } from '../errors.ts'
 import { groupRoles } from '../roles.ts'
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/admin-tokens.ts'
@@ -54,7 +55,9 @@ export const userVerbs = [
     route: 'POST /manage/users',
     input: {
       name: Type.String({ minLength: 1, maxLength: 200, description: 'A person or a program.' }),
-      email: Type.Optional(Type.String({ maxLength: 254, description: 'Unique; owners can find the user by it.' })),
+      email: Type.Optional(
+        Type.String({ maxLength: maxAddressLength, description: 'Unique; owners can find the user by it.' }),
+      ),
       administrator: Type.Optional(Type.Boolean({ description: 'Of the whole service.' })),
     },
     answer: userShape,

@@ -77,8 +77,7 @@ function deriveHandler(work: MediaWork): JobHandler {
         await derive(work, file, context)
       } catch (error) {
         if (!(error instanceof PictureProblem)) throw error
-        const { message } = error
-        throw new PermanentFailure(message, (writer) => describeFile(writer, file, { problem: message }))
+        throw new PermanentFailure(error.message)
       }
     },
   }

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { encodeMediaKey, isMediaKey } from '../content/media-keys.ts'
+import { isSameSecret } from '../secrets.ts'
 import { keyAfter } from './key-in-address.ts'
 import type { MediaSigner } from './signer.ts'
 
@@ -11,12 +12,6 @@ export interface LocalMediaSigner extends MediaSigner {
 
 function signatureOf(secret: Buffer, bucketName: string, key: string, expires: string): string {
   return createHmac('sha256', secret).update(`${bucketName}\n${key}\n${expires}`).digest('base64url')
-}
-
-/** Compared as text: several spellings of base64url stand for the same bytes. */
-function isSame(given: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
-  return left.length === right.length && timingSafeEqual(left, right)
 }
 
 export function createLocalSigner(options: {
@@ -37,7 +32,7 @@ export function createLocalSigner(options: {
 
     verify(bucketName, key, expires, signature, nowMs) {
       if (!/^\d{1,12}$/.test(expires) || !isMediaKey(key)) return undefined
-      const genuine = secrets.some((secret) => isSame(signature, signatureOf(secret, bucketName, key, expires)))
+      const genuine = secrets.some((secret) => isSameSecret(signature, signatureOf(secret, bucketName, key, expires)))
       const secondsLeft = Number(expires) - nowMs / 1000
       return genuine && secondsLeft > 0 ? secondsLeft : undefined
     },

@@ -10,7 +10,7 @@ import {
 } from '../content/checkout.ts'
 import { defaultShippingCountries } from '../content/countries.ts'
 import { AppError } from '../errors.ts'
-import { type ContentWriter, writeContent } from '../store/changes.ts'
+import { authoringOf, type ContentWriter, writeContent } from '../store/changes.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { type Asked, claimKey, findClaim, releaseClaim, settleClaim } from '../store/idempotency.ts'
 import { findIntegrationById, listIntegrations } from '../store/integrations.ts'
@@ -29,8 +29,7 @@ interface Plan {
 const endpoint = 'createCheckoutSession'
 
 function write<Result>({ clock }: OfferDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) {
-  const author = { id: null, name: endpoint, address: '' }
-  return writeContent(group, { author, verb: endpoint, nowMs: clock(), versionsKept: 0 }, work)
+  return writeContent(group, authoringOf(endpoint, clock()), work)
 }
 
 const notActive = (): AppError =>

@@ -5,11 +5,11 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { JobHandler } from '../jobs/handler.ts'
-import { deriveKey, loadMasterKey } from '../master-key.ts'
+import { deriveKey } from '../master-key.ts'
 import type { GroupStore } from '../store/groups.ts'
 import type { Integration } from '../store/integrations.ts'
 import type { Store } from '../store/open.ts'
-import { createVault, type Vault } from '../vault.ts'
+import type { Vault } from '../vault.ts'
 import { type Provider, type ProviderEvent, ProviderFailure } from './provider.ts'
 import { openPublic } from './public-fetch.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
@@ -61,8 +61,10 @@ export const webhookSecretField = 'webhookSecret'
 
 export const providerTypes = ['stripe'] as const
 
-export interface PaymentsDeps {
+interface PaymentsDeps {
   config: Config
+  masterKey: Buffer
+  vault: Vault
   store: Store
   clock: Clock
   /** Where this service is reached. */
@@ -70,9 +72,7 @@ export interface PaymentsDeps {
   logger?: Logger
 }
 
-export function createPayments({ config, store, clock, baseUrl, logger }: PaymentsDeps): Payments {
-  const masterKey = loadMasterKey(config.dataDir, config.masterKey)
-  const vault = createVault(masterKey)
+export function createPayments({ config, masterKey, vault, store, clock, baseUrl, logger }: PaymentsDeps): Payments {
   const sandbox = createSandbox({
     store,
     clock,

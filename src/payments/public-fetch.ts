@@ -1,10 +1,9 @@
-import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
+import { isPublicAddress, resolveName } from '../public-address.ts'
 import { unlessEnded } from '../unless-ended.ts'
-import { isPublicAddress } from './public-address.ts'
 
 const defaultMaxBytes = 20 * 1024 * 1024
 /** Up to the last header, the question for the name included; between two bytes; for the whole body. */
@@ -106,11 +105,6 @@ function checkUrl(text: string, ports: readonly string[]): URL {
   if (url.username || url.password) throw refuse('must not hold a user name or a password')
   if (!ports.includes(url.port)) throw refuse('must not name a port of its own')
   return url
-}
-
-async function resolveName(hostname: string): Promise<string[]> {
-  const found = await lookup(hostname, { all: true, order: 'ipv4first' })
-  return found.map(({ address }) => address)
 }
 
 interface Sending {

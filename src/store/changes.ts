@@ -72,6 +72,14 @@ export interface ContentWriter extends Authoring {
 
 type Numbered = Pick<ChangeRow, 'type' | 'subject_id' | 'container_id' | 'version' | 'note' | 'at_ms' | 'verb'>
 
+/** The circumstances of what a site asks for by an endpoint of the delivery API. */
+export const authoringOf = (endpoint: string, nowMs: number): Authoring => ({
+  author: { id: null, name: endpoint, address: '' },
+  verb: endpoint,
+  nowMs,
+  versionsKept: 0,
+})
+
 export const scheduleAuthor: Author = { id: null, name: 'schedule', address: '' }
 
 export const groupIsBeingDeleted = (): AppError => conflict('This group is being deleted. Delete it again to finish.')

@@ -2,7 +2,7 @@ import type { MessageState } from '../content/mail.ts'
 import type { GroupStore } from './groups.ts'
 
 /** Messages of one sort: how many there are, and the latest of them. */
-export interface FoundMessages {
+interface FoundMessages {
   count: number
   latest: { id: string; problem: string | null }[]
 }

@@ -12,6 +12,16 @@ export interface ClaimedJob {
   job: Job
   /** Known to nobody else. */
   worker: string
+  /** When it was asked for, by the clock of the process that is never set. */
+  askedMs: number
+}
+
+interface Wanted {
+  kind: string
+  groupId: string
+  /** Those that we have in work ourselves: a clock that was set ahead makes them look abandoned. */
+  except?: readonly string[]
+  nowMs: number
 }
 
 /** How long a job belongs to who claimed it, unless they ask for more time. */
@@ -23,11 +33,24 @@ const dayMs = 86_400_000
 const keptMs = { done: 7 * dayMs, failed: 90 * dayMs, cancelled: 90 * dayMs }
 const rowsPerDelete = 1000
 
+/** Whose turn it is. */
+interface Turn {
+  lastServed: string
+  /** Groups that have enough in work. */
+  except: readonly string[]
+  nowMs: number
+}
+
 /**
  * The first group after `after` that has a job due. It goes from group to group by the index `jobs_due`, so it makes
  * no difference how many jobs each of them has.
  */
-async function findDueGroup(database: Content, kind: string, after: string, nowMs: number) {
+async function findDueGroup(
+  database: Content,
+  kind: string,
+  after: string,
+  { except, nowMs }: Omit<Turn, 'lastServed'>,
+) {
   const jobs = tableOf(database, 'jobs')
   const nextAfter = (group: unknown) =>
     sql`(select min(group_id) from ${jobs} where kind = ${kind} and due_ms is not null and group_id > ${group})`
@@ -38,7 +61,7 @@ async function findDueGroup(database: Content, kind: string, after: string, nowM
       select ${nextAfter(sql`turns.group_id`)} from turns where turns.group_id is not null
     )
     select group_id from turns
-    where exists (
+    where ${except.length === 0 ? sql`true` : sql`group_id not in (${sql.join(except)})`} and exists (
       select 1 from ${jobs} as due
       where due.kind = ${kind} and due.group_id = turns.group_id and due.due_ms <= ${nowMs}
     )
@@ -47,9 +70,9 @@ async function findDueGroup(database: Content, kind: string, after: string, nowM
 }
 
 /** Groups take turns: the next one that has a job of this kind due, after the group that was served last. */
-export async function nextDueGroup(database: Content, kind: string, lastServed: string, nowMs: number) {
-  const next = await findDueGroup(database, kind, lastServed, nowMs)
-  return next === undefined && lastServed !== '' ? findDueGroup(database, kind, '', nowMs) : next
+export async function nextDueGroup(database: Content, kind: string, { lastServed, ...turn }: Turn) {
+  const next = await findDueGroup(database, kind, lastServed, turn)
+  return next === undefined && lastServed !== '' ? findDueGroup(database, kind, '', turn) : next
 }
 
 /** With PostgreSQL several may choose at once, and none takes or waits for what another has chosen. */
@@ -61,8 +84,9 @@ const unlessTaken =
 /** Takes the job of a group that has been due the longest. An attempt counts from here: it may be our last deed. */
 export function claimJob(
   database: Content,
-  { kind, groupId, nowMs }: { kind: string; groupId: string; nowMs: number },
+  { kind, groupId, except = [], nowMs }: Wanted,
 ): Promise<ClaimedJob | undefined> {
+  const askedMs = performance.now()
   return database.write(async (db) => {
     const found = await db
       .selectFrom('jobs')
@@ -70,6 +94,7 @@ export function claimJob(
       .where('kind', '=', kind)
       .where('group_id', '=', groupId)
       .where('due_ms', '<=', nowMs)
+      .$if(except.length > 0, (query) => query.where('id', 'not in', except))
       .orderBy('due_ms')
       .orderBy('id')
       .limit(1)
@@ -79,7 +104,7 @@ export function claimJob(
     const worker = makeId()
     const claimed = { state: 'running', due_ms: nowMs + leaseMs, attempts: found.attempts + 1, worker }
     await db.updateTable('jobs').set(claimed).where('id', '=', found.id).execute()
-    return { job: toJob({ ...found, ...claimed }), worker }
+    return { job: toJob({ ...found, ...claimed }), worker, askedMs }
   })
 }
 

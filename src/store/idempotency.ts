@@ -149,10 +149,11 @@ async function deleteSome(db: Transaction<ContentTables>, nowMs: number): Promis
  */
 export async function answerOnce<Answer>(
   writer: ContentWriter,
-  asked: Asked | undefined,
+  { key, ...request }: Omit<Asked, 'key'> & { key: string | undefined },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  if (!asked) return work()
+  if (key === undefined) return work()
+  const asked = { key, ...request }
   const claim = await claimKey<null, Answer>(writer, asked, null)
   if (claim.answer !== undefined) return claim.answer
   const answer = await work()

@@ -1,4 +1,5 @@
-import type { Transaction } from 'kysely'
+import { sql } from 'kysely'
+import { addressKey } from '../content/email.ts'
 import type { MessageContent, MessageKind, MessageState } from '../content/mail.ts'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
@@ -7,6 +8,7 @@ import type { GroupStore } from './groups.ts'
 import { insertJob } from './jobs.ts'
 import { namesInUse, type Store } from './open.ts'
 import type { ContentTables } from './tables.ts'
+import { dayMs } from './tallies.ts'
 
 /** An e-mail in the outbox. */
 export interface Message {
@@ -34,28 +36,30 @@ export interface Message {
   endedMs: number | null
 }
 
+/** What a list tells of a message: not what its words are made of, which can be long. */
+export type MessageHead = Omit<Message, 'content'>
+
 export type NewMessage = Pick<Message, 'kind' | 'recipient' | 'replyTo' | 'subject' | 'content'> & {
-  /** The part of the Message-ID behind the @. */
-  senderDomain: string
+  /** The address that it comes from; its domain is that of the Message-ID. */
+  sender: string
 }
 
 export const deliverKind = 'mail.deliver'
 
 /** What the job that delivers a message knows of it. */
 export interface DeliverWork {
-  messageId: string
+  mailId: string
 }
 
-const deliverJob = (id: string) => ({ kind: deliverKind, payload: { messageId: id } satisfies DeliverWork })
+const deliverJob = (mailId: string) => ({ kind: deliverKind, payload: { mailId } satisfies DeliverWork })
 
-const dayMs = 86_400_000
 /** How long it can be looked up what was sent; what a visitor wrote is not kept for ever. */
 const keptMs = { sent: 30 * dayMs, failed: 90 * dayMs, cancelled: 90 * dayMs }
 const rowsPerDelete = 500
 
 /** Puts a message into the outbox, and has it delivered: both or neither. */
 export async function insertMessage(writer: ContentWriter, message: NewMessage): Promise<string> {
-  const { kind, recipient, replyTo, subject, content, senderDomain } = message
+  const { kind, recipient, replyTo, subject, content, sender } = message
   const id = makeId()
   await writer.db
     .insertInto('messages')
@@ -68,7 +72,7 @@ export async function insertMessage(writer: ContentWriter, message: NewMessage):
       reply_to: replyTo,
       subject,
       content: JSON.stringify(content),
-      message_id: `${id}@${senderDomain}`,
+      message_id: `${id}${sender.slice(sender.lastIndexOf('@'))}`,
       job_id: await insertJob(writer, deliverJob(id)),
       problem: null,
       created_ms: writer.nowMs,
@@ -78,16 +82,18 @@ export async function insertMessage(writer: ContentWriter, message: NewMessage):
   return id
 }
 
-const selectMessages = ({ read }: Pick<Database<ContentTables>, 'read'>) =>
-  read
-    .selectFrom('messages')
-    .leftJoin('jobs', 'jobs.id', 'messages.job_id')
-    .selectAll('messages')
-    .select(['jobs.attempts', 'jobs.due_ms', 'jobs.state as job_state', 'jobs.problem as job_problem'])
+const headColumns = [
+  'messages.id', 'messages.group_id', 'messages.kind', 'messages.state', 'messages.recipient', 'messages.reply_to',
+  'messages.subject', 'messages.message_id', 'messages.job_id', 'messages.problem', 'messages.created_ms',
+  'messages.ended_ms', 'jobs.attempts', 'jobs.due_ms', 'jobs.state as job_state', 'jobs.problem as job_problem',
+] as const // biome-ignore format: four lines read better
 
-type SelectedMessage = Awaited<ReturnType<ReturnType<typeof selectMessages>['executeTakeFirstOrThrow']>>
+const selectHeads = ({ read }: Pick<Database<ContentTables>, 'read'>) =>
+  read.selectFrom('messages').leftJoin('jobs', 'jobs.id', 'messages.job_id').select(headColumns)
 
-function toMessage(row: SelectedMessage): Message {
+type SelectedHead = Awaited<ReturnType<ReturnType<typeof selectHeads>['executeTakeFirstOrThrow']>>
+
+function toHead(row: SelectedHead): MessageHead {
   return {
     id: row.id,
     groupId: row.group_id,
@@ -96,7 +102,6 @@ function toMessage(row: SelectedMessage): Message {
     recipient: row.recipient,
     replyTo: row.reply_to,
     subject: row.subject,
-    content: JSON.parse(row.content),
     messageId: row.message_id,
     jobId: row.job_id,
     attempts: row.attempts ?? 0,
@@ -109,14 +114,15 @@ function toMessage(row: SelectedMessage): Message {
 }
 
 export async function findMessage({ groupId, database }: GroupStore, id: string): Promise<Message | undefined> {
-  const row = await selectMessages(database)
+  const row = await selectHeads(database)
+    .select('messages.content')
     .where('messages.group_id', '=', groupId)
     .where('messages.id', '=', id)
     .executeTakeFirst()
-  return row && toMessage(row)
+  return row && { ...toHead(row), content: JSON.parse(row.content) }
 }
 
-export interface MessageQuery {
+interface MessageQuery {
   state?: MessageState | undefined
   kind?: MessageKind | undefined
   recipient?: string | undefined
@@ -124,40 +130,44 @@ export interface MessageQuery {
   skip: number
 }
 
+const isTo = (recipient: string | undefined) =>
+  recipient === undefined ? sql<boolean>`1 = 1` : sql<boolean>`lower(messages.recipient) = ${addressKey(recipient)}`
+
 /** Newest first. */
 export async function listMessages(
   { groupId, database }: GroupStore,
   { state, kind, recipient, limit, skip }: MessageQuery,
-): Promise<{ messages: Message[]; totalCount: number }> {
+): Promise<{ messages: MessageHead[]; totalCount: number }> {
   const wanted = {
     'messages.group_id': groupId,
     ...(state !== undefined && { 'messages.state': state }),
     ...(kind !== undefined && { 'messages.kind': kind }),
-    ...(recipient !== undefined && { 'messages.recipient': recipient }),
   }
   const { total } = await database.read
     .selectFrom('messages')
     .where((eb) => eb.and(wanted))
+    .where(isTo(recipient))
     .select(({ fn }) => fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
-  const rows = await selectMessages(database)
+  const rows = await selectHeads(database)
     .where((eb) => eb.and(wanted))
+    .where(isTo(recipient))
     .orderBy('messages.id', 'desc')
     .limit(limit)
     .offset(skip)
     .execute()
-  return { messages: rows.map(toMessage), totalCount: Number(total) }
+  return { messages: rows.map(toHead), totalCount: Number(total) }
 }
 
 /** Of all groups, newest first: for whoever runs the service on their own machine. */
-export async function listLatestMessages(store: Store, limit: number): Promise<Message[]> {
-  const found: Message[] = []
+export async function listLatestMessages(store: Store, limit: number): Promise<MessageHead[]> {
+  const found: MessageHead[] = []
   for (const name of await namesInUse(store.control)) {
-    const rows = await selectMessages(await store.content(name))
+    const rows = await selectHeads(await store.content(name))
       .orderBy('messages.id', 'desc')
       .limit(limit)
       .execute()
-    found.push(...rows.map(toMessage))
+    found.push(...rows.map(toHead))
   }
   return found.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit)
 }
@@ -193,31 +203,42 @@ export async function restartMessage(writer: ContentWriter, id: string): Promise
     .execute()
 }
 
-/** Deletes what ended long ago, a part at a time, and tells what: a copy may lie in the local mailbox. */
-export async function pruneMessages(
-  database: Database<ContentTables>,
-  nowMs: number,
-  onDeleted: (deleted: Pick<Message, 'id' | 'groupId'>[]) => Promise<void>,
-): Promise<void> {
-  for (const [state, keptForMs] of Object.entries(keptMs)) {
-    for (;;) {
-      const deleted = await database.write((db) => deleteSome(db, state, nowMs - keptForMs))
-      await onDeleted(deleted)
-      if (deleted.length < rowsPerDelete) break
-    }
-  }
-}
-
-async function deleteSome(db: Transaction<ContentTables>, state: string, beforeMs: number) {
-  const rows = await db
+/** Which of them ended long ago, some at a time. */
+function findOld(database: Database<ContentTables>, state: string, beforeMs: number) {
+  return database.read
     .selectFrom('messages')
-    .select(['id', 'group_id'])
+    .select(['id', 'group_id as groupId'])
     .where('state', '=', state)
     .where('ended_ms', 'is not', null)
     .where('ended_ms', '<', beforeMs)
     .limit(rowsPerDelete)
     .execute()
-  const ids = rows.map(({ id }) => id)
-  if (ids.length > 0) await db.deleteFrom('messages').where('id', 'in', ids).execute()
-  return rows.map(({ id, group_id }) => ({ id, groupId: group_id }))
+}
+
+/**
+ * Deletes what ended long ago, a part at a time. What lies elsewhere of a message is removed first: as long as its row
+ * is there, somebody will try again.
+ */
+export async function pruneMessages(
+  database: Database<ContentTables>,
+  nowMs: number,
+  removeCopy: (message: Pick<Message, 'id' | 'groupId'>) => Promise<void>,
+): Promise<void> {
+  for (const [state, keptForMs] of Object.entries(keptMs)) {
+    const beforeMs = nowMs - keptForMs
+    for (;;) {
+      const old = await findOld(database, state, beforeMs)
+      if (old.length === 0) break
+      for (const message of old) await removeCopy(message)
+      const ids = old.map(({ id }) => id)
+      await database.write((db) =>
+        db
+          .deleteFrom('messages')
+          .where('id', 'in', ids)
+          .where('state', '=', state) // one that was restarted meanwhile stays
+          .where('ended_ms', '<', beforeMs)
+          .execute(),
+      )
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { addressKey } from '../content/email.ts'
 import { filterKeyOfText, indexRowsOf } from '../content/index-keys.ts'
 import type { Filter } from '../content/list-query.ts'
 import { mediaKeysIn, mediaUsesIn } from '../content/media-uses.ts'
@@ -88,7 +89,7 @@ export function fieldRowsOf(container: Container, object: StoredObject): ObjectF
   return [
     ...indexRowsOf(container.schema, object.value),
     ...(container.kind === 'integration' ? [unsorted(accountHandleField, object.accountHandle)] : []),
-    ...(typeof email === 'string' && email !== '' ? [unsorted(emailField, email.toLowerCase())] : []),
+    ...(typeof email === 'string' && email !== '' ? [unsorted(emailField, addressKey(email))] : []),
     ...mediaKeysIn(container.schema, object.value).map((key) => unsorted(mediaField, key)),
   ].map(({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }))
 }

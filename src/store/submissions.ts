@@ -1,9 +1,10 @@
+import { addressKey } from '../content/email.ts'
 import { filterKeyOfText } from '../content/index-keys.ts'
 import type { ReviewState, StoredObject } from '../content/model.ts'
 import type { GroupStore } from './groups.ts'
 import { emailField, type FoundObject, findObject, objectColumns, toStoredObject } from './objects.ts'
 
-export interface SubmissionQuery {
+interface SubmissionQuery {
   collectionId?: string | undefined
   review?: ReviewState | undefined
   limit: number
@@ -33,7 +34,7 @@ export async function listSubmissions(
   }
 }
 
-/** The first in a collection who has this address, in any case and whatever became of them. */
+/** The first in a collection who has this address, however it is written and whatever became of them. */
 export async function findByEmail(
   group: GroupStore,
   collectionId: string,
@@ -44,7 +45,7 @@ export async function findByEmail(
     .select('object_id')
     .where('container_id', '=', collectionId)
     .where('field', '=', emailField)
-    .where('filter_key', '=', filterKeyOfText(email.toLowerCase()))
+    .where('filter_key', '=', filterKeyOfText(addressKey(email)))
     .orderBy('object_id')
     .limit(1)
     .executeTakeFirst()

@@ -17,8 +17,19 @@ export const dayMs = 24 * hourMs
 
 /** Counts one more, in the transaction of what is counted; refuses it, and so undoes that, when there were enough. */
 export async function takeFromQuota(writer: ContentWriter, quota: Quota): Promise<void> {
-  const { db, group, nowMs } = writer
-  const { subject, most, stretchMs, complaint } = quota
+  const endMs = await countIfFree(writer, quota)
+  if (endMs === undefined) return
+  const retryAfterSeconds = Math.ceil((endMs - writer.nowMs) / 1000)
+  throw new AppError('RateLimited', `${quota.complaint} Wait the seconds in Retry-After and try again.`, {
+    retryAfterSeconds,
+  })
+}
+
+/** Counts one more, unless there were enough: then it tells when the stretch ends, and counts nothing. */
+async function countIfFree(
+  { db, group, nowMs }: ContentWriter,
+  { subject, most, stretchMs }: Omit<Quota, 'complaint'>,
+): Promise<number | undefined> {
   const startMs = nowMs - (nowMs % stretchMs)
   const place = { group_id: group.groupId, subject, start_ms: startMs }
   const row = await db
@@ -27,17 +38,58 @@ export async function takeFromQuota(writer: ContentWriter, quota: Quota): Promis
     .where((eb) => eb.and(place))
     .executeTakeFirst()
   const count = row?.count ?? 0
-  if (count >= most) {
-    const retryAfterSeconds = Math.ceil((startMs + stretchMs - nowMs) / 1000)
-    throw new AppError('RateLimited', `${complaint} Wait the seconds in Retry-After and try again.`, {
-      retryAfterSeconds,
-    })
-  }
+  if (count >= most) return startMs + stretchMs
   const end_ms = startMs + 2 * stretchMs
   await db
     .insertInto('tallies')
     .values({ ...place, end_ms, count: 1 })
     .onConflict((conflict) => conflict.columns(['group_id', 'subject', 'start_ms']).doUpdateSet({ count: count + 1 }))
+    .execute()
+  return undefined
+}
+
+const mailQuota = (most: number): Quota => ({
+  subject: 'mail',
+  most,
+  stretchMs: dayMs,
+  complaint: `The group has sent its ${most} e-mails of today.`,
+})
+
+/** One e-mail more in the day of the group. */
+export const takeFromMailQuota = (writer: ContentWriter, most: number): Promise<void> =>
+  takeFromQuota(writer, mailQuota(most))
+
+/** The same for an e-mail that can wait: where there were enough, until when. */
+export const countMailOrWait = (writer: ContentWriter, most: number): Promise<number | undefined> =>
+  countIfFree(writer, mailQuota(most))
+
+/** So long the owner of a site is left in peace after a notice: a flood becomes a few of them. */
+const restMs = 300_000
+
+const noticesOf = (siteId: string): string => `notices ${siteId}`
+
+/** Until when the owner of a site is left in peace; 0 where there was no notice lately. */
+export async function findRestMs({ db, group, nowMs }: ContentWriter, siteId: string): Promise<number> {
+  const row = await db
+    .selectFrom('tallies')
+    .select(({ fn }) => fn.max('end_ms').as('end_ms'))
+    .where('group_id', '=', group.groupId)
+    .where('subject', '=', noticesOf(siteId))
+    .where('start_ms', '<=', nowMs) // one that is later was written by a clock that was ahead
+    .executeTakeFirst()
+  return row?.end_ms ?? 0
+}
+
+export async function noteNotice({ db, group, nowMs }: ContentWriter, siteId: string): Promise<void> {
+  await db
+    .insertInto('tallies')
+    .values({
+      group_id: group.groupId,
+      subject: noticesOf(siteId),
+      start_ms: nowMs,
+      end_ms: nowMs + restMs,
+      count: 1,
+    })
     .execute()
 }
 

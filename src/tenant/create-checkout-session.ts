@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { readWish } from '../content/checkout.ts'
+import { maxAddressLength } from '../content/email.ts'
 import { checkoutAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
 import { createCheckouts } from '../payments/checkout.ts'
@@ -38,7 +39,11 @@ const body = Type.Object({
     Type.String({ minLength: 1, maxLength: 200, description: 'The name that the customer is shown.' }),
   ),
   contactEmail: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 254, description: 'The customer’s e-mail address, for the receipt.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: maxAddressLength,
+      description: 'The customer’s e-mail address, for the receipt.',
+    }),
   ),
 })
 

@@ -15,7 +15,7 @@ import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
 import { idParameter } from '../http/parameters.ts'
 import { makeId } from '../ids.ts'
 import { announceSubmission } from '../mail/notices.ts'
-import { type ContentWriter, writeContent } from '../store/changes.ts'
+import { authoringOf, type ContentWriter, writeContent } from '../store/changes.ts'
 import { findCollection } from '../store/containers.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { answerOnce } from '../store/idempotency.ts'
@@ -114,9 +114,8 @@ export const definedCollectionObject: Endpoint = (deps) =>
         const { isTrapped, objectValue: value } = openTrap(collection, sent)
         if (isTrapped) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
       }
-      const author = { id: null, name: endpoint, address: '' }
-      return writeContent(group, { author, verb: endpoint, nowMs, versionsKept: 0 }, (writer) =>
-        answerOnce(writer, key === undefined ? undefined : { endpoint, key, body: submission }, () =>
+      return writeContent(group, authoringOf(endpoint, nowMs), (writer) =>
+        answerOnce(writer, { endpoint, key, body: submission }, () =>
           storeSubmission(writer, submission, deps.config.submissionHourlyLimits[tenant.tier]),
         ),
       )

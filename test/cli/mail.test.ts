@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { describeDemo } from '../../src/cli/demo-banner.ts'
-import { insertMessage } from '../../src/store/messages.ts'
-import { write } from '../helpers/authoring.ts'
+import { findPageUrl } from '../../src/mail/mailbox-page.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'
+import { putMessage } from '../helpers/outbox.ts'
 import { runCli } from '../helpers/process.ts'
 import { terminal } from '../helpers/terminal.ts'
 
@@ -12,16 +12,10 @@ async function opened(engine: TestEngine, env: Record<string, string> = {}) {
   const created = await terminal(engine, env)
   const group = await created.newGroup({ name: 'Shop' })
   const put = () =>
-    write(group.store, created.clock.now, (writer) =>
-      insertMessage(writer, {
-        kind: 'contact',
-        recipient: 'owner@shop.example',
-        replyTo: null,
-        subject: 'Rye \u001b[2Jbread',
-        content: { siteName: 'Shop', visitor: { name: 'Ann', message: 'First line\nSecond \u001b[2Jline' } },
-        senderDomain: 'mail.example',
-      }),
-    )
+    putMessage(group.store, created.clock.now, {
+      subject: 'Rye \u001b[2Jbread',
+      content: { siteName: 'Shop', visitor: { name: 'Ann', message: 'First line\nSecond \u001b[2Jline' } },
+    })
   return { ...created, group, put }
 }
 
@@ -91,10 +85,11 @@ onBothEngines('e-mails at the command line', (engine) => {
   })
 
   it('can be read on a page, whose address is that of the running server; unless a mail server is set', async () => {
-    const { run, json, service, config } = await opened(engine, { PORT: '4567' })
-    assert.equal(await run('mail', 'page'), service.mail.pageUrl())
-    assert.match(await run('mail', 'page'), /^http:\/\/127\.0\.0\.1:4567\/mailbox\/[\w-]{22}\/$/)
-    assert.deepEqual(await json('mail', 'page'), { url: service.mail.pageUrl() })
+    const { run, json, config } = await opened(engine, { PORT: '4567' })
+    const url = await run('mail', 'page')
+    assert.equal(url, findPageUrl(config, 4567))
+    assert.match(url, /^http:\/\/127\.0\.0\.1:4567\/mailbox\/[\w-]{22}\/$/)
+    assert.deepEqual(await json('mail', 'page'), { url })
     const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', SMTP_URL: 'smtp://127.0.0.1' }
     const { code, output } = await runCli(['mail', 'page'], env)
     assert.deepEqual(

@@ -126,7 +126,7 @@ describe('a notice', () => {
       name: id,
       domainName: '',
       settings: { pages: [{ collections: shown.map((collectionId) => ({ collectionId })) }] },
-      privateSettings: isTold ? { submissionNotices: { to: 'a@shop.example', rhythm: 'each' } } : {},
+      privateSettings: isTold ? { submissionNotices: { to: `${id}@shop.example`, rhythm: 'each' } } : {},
       version: 1,
       createdMs: 0,
       updatedMs: 0,

@@ -26,6 +26,16 @@ async function closedFiles() {
       .values({ id: 'a', name: 'Ada', email: null, administrator: 1, created_ms: 0, disabled_ms: null })
       .execute(),
   )
+  // At the end of the file stands what it holds, and no longer the description of its tables.
+  const days = Array.from({ length: 500 }, (_, day) => ({
+    group_id: 'g',
+    subject: 'days',
+    start_ms: day,
+    end_ms: day,
+    count: 1,
+  }))
+  const { write } = await store.content('main')
+  await write((db) => db.insertInto('tallies').values(days).execute())
   await store.close()
   const content = join(config.dataDir, 'databases/main.sqlite')
   return { config, content, control: join(config.dataDir, 'control.sqlite') }

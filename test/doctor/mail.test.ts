@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { mailServerField, mailServerSubject, putMailServer } from '../../src/store/mail-servers.ts'
-import { endMessage, insertMessage } from '../../src/store/messages.ts'
+import { endMessage } from '../../src/store/messages.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'
+import { putMessage } from '../helpers/outbox.ts'
 import { assertOnly, assertSound, findingsOf, patient } from './patient.ts'
 
 const hourMs = 3_600_000
@@ -19,17 +20,7 @@ async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) 
   const on = await patient(engine, env)
   const { service, clock, newGroup } = on
   const { group, store: content } = await newGroup({ name: 'Shop' })
-  const put = (agoMs = 0) =>
-    write(content, clock.now - agoMs, (writer) =>
-      insertMessage(writer, {
-        kind: 'contact',
-        recipient: 'owner@shop.example',
-        replyTo: null,
-        subject: 'Hello',
-        content: { siteName: 'Shop', title: 'Hello' },
-        senderDomain: 'mail.example',
-      }),
-    )
+  const put = (agoMs = 0) => putMessage(content, clock.now - agoMs)
   const fail = (id: string, agoMs: number) =>
     write(content, clock.now - agoMs, async (writer) => {
       await endMessage(writer, id, 'failed', '550 No such user')

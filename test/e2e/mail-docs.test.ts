@@ -207,12 +207,12 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
 
     const [suppress = '', list = '', remove = ''] = blocksOf(guide, 'Addresses that refuse').join('').split('\n')
     await demo.run(suppress)
-    assert.match(await demo.run(list), /gone@people\.example +Came back on Monday/)
+    assert.match(await demo.run(list), /gone@people\.example +No longer works here/)
     const htmlInfo = { title: 'Lost', subtitle: 'a', whiteBoxText: 'b', signature: 'c' }
     await demo.post('sendOrderPlacedEmail', { to: 'gone@people.example', htmlInfo })
     const [failed] = await awaitMail('Lost – Demo Bakery', 'failed')
     const outbox = await demo.run(fill(blocksOf(guide, 'The outbox'), { 'mail id': failed?._id ?? '' }))
-    assert.match(outbox, /the address has refused mail before \(Came back on Monday\)/)
+    assert.match(outbox, /nothing goes to this address any more \(Came back on Monday\)/)
     await demo.run(remove)
     await demo.run(`npx sluice mail retry "Demo Bakery" ${failed?._id}`)
     await awaitMail('Lost – Demo Bakery')
@@ -301,7 +301,7 @@ describe('the guide to e-mail', () => {
     ]
     const printed = rows.map(([, count, name = '']) => Number(count) * (unit[name] ?? 0))
     const nothing = () => assert.fail('nothing is delivered here')
-    const { retryAfterSeconds } = deliverHandler({ courierOf: nothing, render: nothing, senderOf: nothing })
+    const { retryAfterSeconds } = deliverHandler({ wayOf: nothing, render: nothing })
     assert.deepEqual(printed, retryAfterSeconds)
   })
 

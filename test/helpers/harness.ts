@@ -79,6 +79,8 @@ export interface TestGroup {
   integration(type: string, schema: object): Promise<Container>
   add(container: Container, ...objects: NewObject[]): ReturnType<typeof createObjects>
   get(path: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** The body as JSON. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<LightMyRequestResponse>
 }
 
 export interface Harness {
@@ -129,6 +131,13 @@ export async function createHarness(
       add: (target, ...objects) => createObjects(groupStore, target, objects, clock.now),
       get: (path, headers = {}) =>
         app.inject({ method: 'GET', url: path, headers: { authorization: key, ...headers } }),
+      post: (path, body, headers = {}) =>
+        app.inject({
+          method: 'POST',
+          url: path,
+          headers: { authorization: key, 'content-type': 'application/json', ...headers },
+          payload: JSON.stringify(body),
+        }),
     }
   }
 

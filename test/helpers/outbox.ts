@@ -1,7 +1,7 @@
-import type { LightMyRequestResponse } from 'fastify'
-import { listMessages, type Message } from '../../src/store/messages.ts'
+import type { GroupStore } from '../../src/store/groups.ts'
+import { findMessage, insertMessage, listMessages, type Message, type NewMessage } from '../../src/store/messages.ts'
 import type { NewSite } from '../../src/store/sites.ts'
-import { createSite } from './authoring.ts'
+import { createSite, write } from './authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 
 export const contactPath = '/tenant/sendContactEmail'
@@ -25,9 +25,27 @@ export const orderBody = {
   },
 }
 
+/** An e-mail as any other. */
+export const letter = (more: Partial<NewMessage> = {}): NewMessage => ({
+  kind: 'contact',
+  recipient: 'owner@shop.example',
+  replyTo: 'ann@people.example',
+  subject: 'New message from Ann',
+  content: { siteName: 'Bakery', visitor: { name: 'Ann', message: 'Is there rye bread today?' } },
+  sender: 'mail@mail.example',
+  ...more,
+})
+
+/** Puts an e-mail into the outbox of a group, and gives its id. */
+export const putMessage = (group: GroupStore, nowMs: number, more: Partial<NewMessage> = {}): Promise<string> =>
+  write(group, nowMs, (writer) => insertMessage(writer, letter(more)))
+
 /** Every e-mail of a group, newest first. */
-export const messagesOf = async ({ store }: TestGroup): Promise<Message[]> =>
-  (await listMessages(store, { limit: 1000, skip: 0 })).messages
+export async function messagesOf({ store }: TestGroup): Promise<Message[]> {
+  const { messages } = await listMessages(store, { limit: 1000, skip: 0 })
+  const whole = await Promise.all(messages.map(({ id }) => findMessage(store, id)))
+  return whole.filter((message) => message !== undefined)
+}
 
 /** What a request has left behind, counted. After one that was refused, all of it is as before. */
 export async function countTraces({ store: { database } }: TestGroup) {
@@ -47,7 +65,7 @@ export async function countTraces({ store: { database } }: TestGroup) {
 
 export interface Outbox extends Harness {
   group: TestGroup
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  post: TestGroup['post']
   addSite(site: Partial<NewSite>): ReturnType<typeof createSite>
   /** The e-mail that was accepted last. */
   latest(): Promise<Message>
@@ -60,13 +78,7 @@ export async function openOutbox(engine: TestEngine, options?: Parameters<typeof
   return {
     ...created,
     group,
-    post: (path, body, headers = {}) =>
-      created.app.inject({
-        method: 'POST',
-        url: path,
-        headers: { authorization: group.key, 'content-type': 'application/json', ...headers },
-        payload: JSON.stringify(body),
-      }),
+    post: group.post,
     addSite: (site) =>
       createSite(group.store, { name: 'A site', domainName: '', settings: {}, ...site }, created.clock.now),
     async latest() {

@@ -5,12 +5,12 @@ import type { Verb } from '../../src/manage/verb.ts'
 import { createAdminToken } from '../../src/store/admin-tokens.ts'
 import { insertJob } from '../../src/store/jobs.ts'
 import { mailServerField, mailServerSubject, putMailServer } from '../../src/store/mail-servers.ts'
-import { insertMessage } from '../../src/store/messages.ts'
 import type { NewObject } from '../../src/store/objects.ts'
 import { listOrders, type NewOrder, recordOrder } from '../../src/store/orders.ts'
 import { addSuppression } from '../../src/store/suppressions.ts'
 import { authoring, createApiKey, createPreviewToken, createSite, write } from './authoring.ts'
 import { fileForm, type ManagedGroup, type Managing, type Method } from './manage.ts'
+import { putMessage } from './outbox.ts'
 
 export type Input = Record<string, unknown>
 
@@ -158,16 +158,12 @@ async function newOrder({ created, group, fresh }: Scene): Promise<{ orderId: st
 }
 
 const newMail = ({ created, group, fresh }: Scene): Promise<string> =>
-  write(group.store, created.clock.now, (writer) =>
-    insertMessage(writer, {
-      kind: 'contact',
-      recipient: `${fresh()}@people.example`,
-      replyTo: `${fresh()}@people.example`,
-      subject: fresh(),
-      content: { siteName: fresh(), title: fresh() },
-      senderDomain: 'mail.example',
-    }),
-  )
+  putMessage(group.store, created.clock.now, {
+    recipient: `${fresh()}@people.example`,
+    replyTo: `${fresh()}@people.example`,
+    subject: fresh(),
+    content: { siteName: fresh(), title: fresh() },
+  })
 
 async function newSuppression({ created, group, fresh }: Scene): Promise<string> {
   const address = `${fresh()}@people.example`

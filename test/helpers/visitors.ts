@@ -50,19 +50,13 @@ interface Options extends NonNullable<Parameters<typeof harness>[1]> {
 
 export async function visitors(engine: TestEngine, { settings = {}, ...options }: Options = {}): Promise<Visitors> {
   const created = await harness(engine, options)
-  const { app, clock } = created
+  const { clock } = created
   const group = await created.newGroup()
   const ofReviews = { accepts: ['createReview' as const], ...settings }
   const reviews = await openCollection(group, 'Reviews', reviewSchema, ofReviews, clock.now)
   const ofSubscribers = { accepts: ['subscribeUser' as const] }
   const subscribers = await openCollection(group, 'Subscribers', subscriberSchema, ofSubscribers, clock.now)
-  const send: Visitors['send'] = (body, headers = {}) =>
-    app.inject({
-      method: 'POST',
-      url: submissionPath,
-      headers: { authorization: group.key, ...headers },
-      payload: body,
-    })
+  const send: Visitors['send'] = (body, headers) => group.post(submissionPath, body, headers)
   return {
     ...created,
     group,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { leaseMs } from '../../src/store/claim-jobs.ts'
+import { runJob } from '../../src/jobs/run-job.ts'
+import { claimJob, leaseMs } from '../../src/store/claim-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
-import { effectsIn, gate, handlerOf, leaveEffect, until, workshop } from './workshop.ts'
+import { effectsIn, gate, handlerOf, leaveEffect, testKind, until, workshop } from './workshop.ts'
 
 const mockIntervals = (context: TestContext) => context.mock.timers.enable({ apis: ['setInterval'] })
 
@@ -77,6 +78,89 @@ onBothEngines('a lease', (engine) => {
     assert.match(log(), /taken over/)
     assert.deepEqual(await effectsIn(group), ['effect 1'])
     assert.equal((await job(group, id))?.state, 'done')
+  })
+})
+
+onBothEngines('whether a job is ours', (engine) => {
+  it('is answered by both clocks at once, without asking anybody, and anew when the lease was renewed', async (context) => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    mockIntervals(context)
+    const group = await newGroup()
+    const id = await add(group, { payload: { n: 1 } })
+    let passedMs = 0
+    const now = performance.now.bind(performance)
+    context.mock.method(performance, 'now', () => now() + passedMs)
+    const renew = async () => {
+      context.mock.timers.tick(leaseMs / 3)
+      await until(async () => (await job(group, id))?.dueMs === clock.now + leaseMs)
+    }
+    const answers: boolean[] = []
+    const handler = handlerOf(async (_, { isOurs }) => {
+      answers.push(isOurs())
+      passedMs += leaseMs // the process was stopped
+      answers.push(isOurs())
+      clock.now += 1
+      await renew()
+      await until(isOurs)
+      clock.now += leaseMs // the whole machine slept
+      answers.push(isOurs())
+      await renew()
+      await until(isOurs)
+    })
+    await newWorker([handler]).runDue()
+    assert.deepEqual(answers, [true, false, false])
+    const { state, attempts } = (await job(group, id)) ?? {}
+    assert.deepEqual([state, attempts], ['done', 1])
+  })
+
+  it('is answered from the moment at which it was asked for, not from when it came', async () => {
+    const { clock, newGroup, add, newWorker, store } = await workshop(engine)
+    const group = await newGroup()
+    await add(group)
+    const claimed = await claimJob(group.database, { kind: testKind, groupId: group.groupId, nowMs: clock.now })
+    assert.ok(claimed)
+    const answers: boolean[] = []
+    const handler = handlerOf(async (_, { isOurs }) => void answers.push(isOurs()))
+    const deps = { store, clock: () => clock.now, logger: { info() {}, warn() {}, error() {} } }
+    const late = { ...claimed, askedMs: claimed.askedMs - leaseMs }
+    await runJob(deps, { handler, claimed: late, group, stopping: new AbortController().signal })
+    assert.deepEqual(answers, [false])
+    assert.equal(await newWorker([handler]).runDue(), 0)
+  })
+})
+
+onBothEngines('a clock that jumps ahead', (engine) => {
+  it('does not make a process take up what it has in work itself', async (context) => {
+    const { clock, newGroup, add, job, newWorker } = await workshop(engine)
+    mockIntervals(context)
+    const group = await newGroup()
+    const [id, other] = [await add(group, { payload: { n: 1 } }), await add(group, { payload: { n: 2 } })]
+    const [begun, end] = [gate(), gate()]
+    const begunIds: string[] = []
+    const handler = handlerOf(
+      async (taken, given) => {
+        begunIds.push(taken.id)
+        if (taken.id === id) {
+          begun.open()
+          await end.opened
+        }
+        await leaveEffect(taken, given)
+      },
+      { atOnce: 10 },
+    )
+    const worker = newWorker([handler])
+    const running = worker.runDue()
+    await begun.opened
+    await until(async () => (await job(group, other))?.state === 'done')
+    clock.now += 3_600_000
+    const third = await add(group, { payload: { n: 3 } })
+    const again = worker.runDue()
+    await until(async () => (await job(group, third))?.state === 'done')
+    end.open()
+    await Promise.all([running, again])
+    assert.deepEqual(begunIds.toSorted(), [id, other, third].toSorted())
+    assert.equal((await job(group, id))?.attempts, 1)
+    assert.deepEqual((await effectsIn(group)).toSorted(), ['effect 1', 'effect 2', 'effect 3'])
   })
 })
 

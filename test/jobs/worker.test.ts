@@ -53,6 +53,33 @@ onBothEngines('a worker', (engine) => {
     assert.deepEqual([now, most], [0, 3])
   })
 
+  it('lets no group have more than its share at once: what hangs for one holds up no other', async () => {
+    const { clock, newGroup, newWorker } = await workshop(engine)
+    const [stuck, other] = [await newGroup(), await newGroup()]
+    await addMany(stuck, 20, clock.now)
+    await addMany(other, 20, clock.now)
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+    let hanging = 0
+    let most = 0
+    let done = 0
+    const handler = handlerOf(
+      async ({ groupId }) => {
+        if (groupId === other.groupId) {
+          done += 1
+          if (done === 20) open()
+          return
+        }
+        hanging += 1
+        most = Math.max(most, hanging)
+        await opened
+        hanging -= 1
+      },
+      { atOnce: 4, mostPerGroup: 3 },
+    )
+    assert.equal(await newWorker([handler], { workers: 1 }).runDue(), 40)
+    assert.equal(most, 3)
+  })
+
   it('without places of its own takes up nothing by itself, stops at once, and does what it is told to', async () => {
     const { clock, newGroup, newWorker } = await workshop(engine)
     const group = await newGroup()

@@ -23,6 +23,7 @@ const letter: Letter = {
   text: 'Hello',
   logo: { content: Buffer.from('a picture'), contentType: 'image/png', width: 10, height: 10 },
   isAutomatic: false,
+  isVouchedFor: true,
 }
 
 const headersOf = (raw: Buffer): string => raw.toString('latin1').split('\r\n\r\n')[0] as string
@@ -207,6 +208,11 @@ describe('the signature of a domain (DKIM)', () => {
     assert.match(headersOf(await sign(from('mail@news.demo.example'))), /^DKIM-Signature:/m)
     for (const address of ['mail@other.example', 'mail@notdemo.example', 'mail@demo.example.other.example'])
       assert.doesNotMatch(headersOf(await sign(from(address))), /DKIM/i)
+  })
+
+  it('is not given for what leaves by a server that is not the service’s own', async () => {
+    const raw = await createComposer(settings)({ ...from('mail@demo.example'), isVouchedFor: false })
+    assert.doesNotMatch(headersOf(raw), /DKIM/i)
   })
 
   it('takes its key from a file, too', async (t) => {

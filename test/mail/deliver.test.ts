@@ -7,25 +7,24 @@ import { deliverHandler } from '../../src/mail/deliver.ts'
 import type { Mail } from '../../src/mail/mail.ts'
 import { createService } from '../../src/service.ts'
 import { claimJob } from '../../src/store/claim-jobs.ts'
+import { mailServerField, mailServerSubject, putMailServer, removeMailServer } from '../../src/store/mail-servers.ts'
 import { deliverKind, endMessage, type Message, restartMessage } from '../../src/store/messages.ts'
 import { listSuppressions, removeSuppression } from '../../src/store/suppressions.ts'
 import { setFrozen, write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
-import { type MailFault, type MailServer, type MailStage, mailServer } from '../helpers/mail-server.ts'
+import { mailServer } from '../helpers/mail-server.ts'
 import { contactBody, contactPath, messagesOf, openOutbox } from '../helpers/outbox.ts'
 import { until } from '../jobs/workshop.ts'
+import { alwaysAt } from './parcels.ts'
 
 /** After which time each attempt is made, in seconds: 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
 const waits = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000]
 
-const alwaysAt = (server: MailServer, where: MailStage, fault: MailFault): void => {
-  server.spoil = (stage) => (stage === where ? fault : undefined)
-}
-
 async function openPostOffice(engine: TestEngine) {
   const server = await mailServer()
-  const outbox = await openOutbox(engine, { env: { SMTP_URL: server.url, MAIL_FROM: 'mail@shop.example' } })
+  const env = { SMTP_URL: server.url, MAIL_FROM: 'mail@shop.example', MAIL_GROUP_HOSTS: 'any' }
+  const outbox = await openOutbox(engine, { env })
   const { group, post, service, clock } = outbox
   const accept = async (to = contactBody.to): Promise<Message> => {
     const { statusCode, body } = await post(contactPath, { ...contactBody, to })
@@ -82,7 +81,7 @@ onBothEngines('the outbox', (engine) => {
       assert.equal(await runDue(), 1)
       const { state, attempts, problem, dueMs } = await find(id)
       assert.equal(attempts, index + 1)
-      assert.match(String(problem), /^127\.0\.0\.1:\d+ did not take the message: 451 4\.3\.2 Later$/)
+      assert.match(String(problem), /^The mail server did not take the message: 451 4\.3\.2 Later$/)
       const next = waits[index + 1]
       assert.deepEqual(
         { state, dueMs },
@@ -116,7 +115,7 @@ onBothEngines('the outbox', (engine) => {
     await runDue()
     const refused = await find(id)
     assert.deepEqual([refused.state, refused.attempts], ['failed', 1])
-    const words = /^127\.0\.0\.1:\d+ did not take the recipient: 550 5\.1\.1 No such user$/
+    const words = /^The mail server did not take the recipient: 550 5\.1\.1 No such user$/
     assert.match(String(refused.problem), words)
     const { suppressions } = await listSuppressions(group.store, { limit: 10, skip: 0 })
     assert.deepEqual(
@@ -130,7 +129,7 @@ onBothEngines('the outbox', (engine) => {
     await runDue()
     const { state, problem } = await find(again.id)
     assert.equal(state, 'failed')
-    assert.match(String(problem), /^Not sent: the address has refused mail before \(.*No such user\)\. Take it off/)
+    assert.match(String(problem), /^Not sent: nothing goes to this address any more \(.*No such user\)\. Take it off/)
     assert.deepEqual(server.taken, [])
     assert.deepEqual(await changesOf('mail.failed'), [id, again.id])
 
@@ -172,6 +171,69 @@ onBothEngines('the outbox', (engine) => {
       [anew.messageId],
     )
     assert.deepEqual([(await find(cancelled.id)).state, (await find(anew.id)).state], ['cancelled', 'sent'])
+  })
+
+  it('tells nobody where the service’s mail server is, or who we are there', async () => {
+    const { server, accept, find, runDue, log, clock } = await openPostOffice(engine)
+    const { id } = await accept()
+    const troubles = [
+      () => alwaysAt(server, 'message', '451 4.3.2 Later'),
+      () => alwaysAt(server, 'message', 'drop'),
+      () => server.stop(),
+    ]
+    for (const beginTrouble of troubles) {
+      await beginTrouble()
+      await runDue()
+      assert.match(String((await find(id)).problem), /^The mail server /)
+      clock.now += 36_000_000
+    }
+    assert.ok(!log().includes(`${server.port}`))
+  })
+
+  it('leaves a message alone that is not ours any more when the server is ready for it', async () => {
+    const { server, accept, find, workerWith, runDue, service, clock } = await openPostOffice(engine)
+    const { id } = await accept()
+    const inner = deliverHandler(service.mail)
+    const late = workerWith({ ...inner, run: (job, context) => inner.run(job, { ...context, isOurs: () => false }) })
+    await late.runDue()
+    const { state, problem } = await find(id)
+    assert.deepEqual([state, problem], ['waiting', 'Not sent: this process was held up for too long.'])
+    assert.deepEqual(server.taken, [])
+    clock.now += 5000
+    await runDue()
+    assert.equal(server.taken.length, 1)
+  })
+
+  it('never sends in the name of a group’s own server by that of the service, whenever it is removed', async () => {
+    const { server, accept, find, workerWith, service, group, clock } = await openPostOffice(engine)
+    const own = await mailServer()
+    await write(group.store, clock.now, async (writer) => {
+      await service.mail.vault.put(writer, mailServerSubject, mailServerField, own.url)
+      const { port } = own
+      await putMailServer(writer, { fromAddress: 'hello@own.example', host: '127.0.0.1', port, tls: 'optional' })
+    })
+    const { id } = await accept()
+    const render: Mail['render'] = async (...asked) => {
+      const rendered = await service.mail.render(...asked)
+      await write(group.store, clock.now, removeMailServer)
+      return rendered
+    }
+    await workerWith(deliverHandler({ ...service.mail, render })).runDue()
+    assert.equal((await find(id)).state, 'sent')
+    assert.deepEqual(
+      [...own.taken, ...server.taken].map(({ sender, raw }) => [
+        sender,
+        /^From: .*<(.*)>\r$/m.exec(raw.toString())?.[1],
+      ]),
+      [['hello@own.example', 'hello@own.example']],
+    )
+    assert.equal(own.taken.length, 1)
+    await accept()
+    await service.worker.runDue()
+    assert.deepEqual(
+      server.taken.map(({ sender }) => sender),
+      ['mail@shop.example'],
+    )
   })
 
   it('delivers what a group sent before it was frozen', async () => {
@@ -360,7 +422,7 @@ onBothEngines('the outbox', (engine) => {
     await service.worker.runDue()
     const { problem, state } = await latest()
     assert.equal(state, 'waiting')
-    assert.match(String(problem), /did not accept our login: 535 I do not like …$/)
+    assert.match(String(problem), /^The mail server did not accept our login: 535$/)
     assert.match(log(), /did not accept our login/)
     const jobs = await group.store.database.read.selectFrom('jobs').selectAll().execute()
     const secrets = [password, Buffer.from(password).toString('base64')]

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { DeliveryFailure } from '../../src/mail/courier.ts'
 import { createSmtpCourier } from '../../src/mail/smtp.ts'
+import { errand } from './parcels.ts'
 
 /** A server that only pretends to speak SMTP: what it says to whom connects, and how it answers each line. */
 async function pretend(greet: (socket: Socket) => void, answer: (line: string, socket: Socket) => void = () => {}) {
@@ -66,7 +67,7 @@ async function failureAt(port: number, timeouts = {}): Promise<DeliveryFailure> 
   )
   after(() => courier.close())
   try {
-    assert.fail(`it was delivered: ${await courier.deliver(parcel, new AbortController().signal)}`)
+    assert.fail(`it was delivered: ${await courier.deliver(parcel, errand())}`)
   } catch (error) {
     assert.ok(error instanceof DeliveryFailure, String(error))
     return error
@@ -124,7 +125,7 @@ describe('a hostile server', () => {
     for (const word of ['EHLO', 'MAIL', '.']) {
       const { port } = await pretend(greeting, answering({ [word]: drip }))
       assert.match(
-        (await failureAt(port, { deliveryMs: 200, silenceMs: 150 })).message,
+        (await failureAt(port, { beforeBodyMs: 200, bodyMs: 200, silenceMs: 150 })).message,
         /took longer than 0\.2 seconds/,
       )
     }

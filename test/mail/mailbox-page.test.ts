@@ -2,32 +2,22 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import PostalMime from 'postal-mime'
 import type { RenderedMessage } from '../../src/mail/mail.ts'
-import { mailboxUrl } from '../../src/mail/mailbox-page.ts'
+import { findPageUrl } from '../../src/mail/mailbox-page.ts'
 import { renderFrame } from '../../src/mail/mailbox-view.ts'
-import { findMessage, insertMessage, type NewMessage } from '../../src/store/messages.ts'
-import { createSite, write } from '../helpers/authoring.ts'
+import { findMessage, type NewMessage } from '../../src/store/messages.ts'
+import { createSite } from '../helpers/authoring.ts'
 import { openPage, startBrowser } from '../helpers/browser.ts'
 import { type Harness, harness, onBothEngines, type TestEngine, type TestGroup } from '../helpers/harness.ts'
+import { putMessage } from '../helpers/outbox.ts'
 
 const hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
 
-const letter = (more: Partial<NewMessage> = {}): NewMessage => ({
-  kind: 'contact',
-  recipient: 'owner@shop.example',
-  replyTo: 'ann@people.example',
-  subject: 'New message from Ann',
-  content: { siteName: 'Bakery', visitor: { name: 'Ann', message: 'Is there rye bread today?' } },
-  senderDomain: 'mail.example',
-  ...more,
-})
-
 async function withMailbox(engine: TestEngine, env: Record<string, string> = {}) {
   const created = await harness(engine, { env })
-  const { service, app, clock } = created
+  const { app, clock } = created
   const group = await created.newGroup({ name: 'Bakery' })
-  const put = (more: Partial<NewMessage> = {}, to: TestGroup = group) =>
-    write(to.store, clock.now, (writer) => insertMessage(writer, letter(more)))
-  const { pathname: root = '' } = URL.parse(service.mail.pageUrl() ?? '') ?? {}
+  const put = (more: Partial<NewMessage> = {}, to: TestGroup = group) => putMessage(to.store, clock.now, more)
+  const { pathname: root = '' } = URL.parse(findPageUrl(created.config, 4000) ?? '') ?? {}
   const get = (path: string, headers: Record<string, string> = {}, remoteAddress = '127.0.0.1') =>
     app.inject({ url: path, headers: { host: 'localhost:4000', ...headers }, remoteAddress })
   const pathOf = (id: string, { group: { id: groupId } } = group) => `${root}${groupId}/${id}/`
@@ -56,7 +46,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
     assert.deepEqual(links, [pathOf(third), pathOf(second, other), pathOf(first, group)])
     assert.match(body, /waiting<\/span><span class="subject">Later/)
     assert.match(body, /sent<\/span><span class="subject">Your order – Café/)
-    assert.match(body, /Bakery to owner@shop\.example · Café/)
+    assert.match(body, /Café to owner@shop\.example/)
     assert.match(body, /<meta http-equiv="refresh"/)
   })
 
@@ -171,8 +161,8 @@ onBothEngines('the page of the local mailbox', (engine) => {
   })
 
   it('is not there when a mail server is set', async () => {
-    const { service, get } = await withMailbox(engine, { SMTP_URL: 'smtp://127.0.0.1:1' })
-    assert.equal(service.mail.pageUrl(), undefined)
+    const { config, get } = await withMailbox(engine, { SMTP_URL: 'smtp://127.0.0.1:1' })
+    assert.equal(findPageUrl(config, 4000), undefined)
     assert.equal((await get('/mailbox/key/')).statusCode, 404)
   })
 
@@ -198,7 +188,8 @@ describe('the frame of an e-mail', () => {
 
 describe('the address of the page', () => {
   it('leads to this machine, whatever the service is called elsewhere', () => {
-    const urlOf = (host: string) => mailboxUrl({ host, port: 4000, key: 'k' })
+    const settings = { mailServer: undefined, dataDir: '', masterKey: Buffer.alloc(32) }
+    const urlOf = (host: string) => findPageUrl({ ...settings, host }, 4000)?.replace(/[\w-]{22}/, 'k')
     assert.equal(urlOf('127.0.0.1'), 'http://127.0.0.1:4000/mailbox/k/')
     assert.equal(urlOf('localhost'), 'http://localhost:4000/mailbox/k/')
     assert.equal(urlOf('0.0.0.0'), 'http://127.0.0.1:4000/mailbox/k/')
@@ -219,8 +210,7 @@ describe('the page of the local mailbox in a browser', () => {
     await put({
       subject: 'A message that waits, and whose subject is so long that it cannot stand on one line of a phone',
     })
-    await service.listen()
-    const url = service.mail.pageUrl() ?? ''
+    const { mailboxUrl: url = '' } = await service.listen()
     assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d*\/mailbox\//)
     const browser = await startBrowser()
     after(() => browser.close())

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { makeId } from '../../src/ids.ts'
 import { createMailbox, type Mailbox } from '../../src/mail/mailbox.ts'
+import { errand } from './parcels.ts'
 
 async function newMailbox(): Promise<Mailbox> {
   const parent = await mkdtemp(join(tmpdir(), 'sluice-mailbox-'))
@@ -13,7 +14,6 @@ async function newMailbox(): Promise<Mailbox> {
 }
 
 const groupId = makeId()
-const never = new AbortController().signal
 const parcel = (raw: string, id = makeId()) => ({
   id,
   groupId,
@@ -26,8 +26,8 @@ describe('the mailbox', () => {
   it('keeps each message as a file of its own that nobody else can read', async () => {
     const mailbox = await newMailbox()
     const [one, other] = [parcel('one'), parcel('other')]
-    await mailbox.deliver(one, never)
-    await mailbox.deliver(other, never)
+    await mailbox.deliver(one, errand())
+    await mailbox.deliver(other, errand())
     assert.deepEqual(await mailbox.read(groupId, one.id), one.raw)
     const folder = join(mailbox.folder, groupId)
     assert.deepEqual((await readdir(folder)).sort(), [`${one.id}.eml`, `${other.id}.eml`].sort())
@@ -40,7 +40,7 @@ describe('the mailbox', () => {
   it('has a message once, however often it is delivered', async () => {
     const mailbox = await newMailbox()
     const { id } = parcel('')
-    for (const raw of ['first', 'first']) await mailbox.deliver(parcel(raw, id), never)
+    for (const raw of ['first', 'first']) await mailbox.deliver(parcel(raw, id), errand())
     assert.deepEqual(await readdir(join(mailbox.folder, groupId)), [`${id}.eml`])
     assert.equal(String(await mailbox.read(groupId, id)), 'first')
   })
@@ -48,15 +48,15 @@ describe('the mailbox', () => {
   it('does not mind what is not there', async () => {
     const mailbox = await newMailbox()
     assert.equal(await mailbox.read(groupId, makeId()), undefined)
-    await mailbox.remove(groupId, [makeId()])
+    await mailbox.remove(groupId, makeId())
     await mailbox.removeGroup(groupId)
   })
 
   it('forgets messages, and groups with all that is theirs', async () => {
     const mailbox = await newMailbox()
     const all = [parcel('one'), parcel('two'), parcel('three')] as const
-    for (const each of all) await mailbox.deliver(each, never)
-    await mailbox.remove(groupId, [all[0].id, all[1].id])
+    for (const each of all) await mailbox.deliver(each, errand())
+    for (const { id } of all.slice(0, 2)) await mailbox.remove(groupId, id)
     assert.deepEqual(await readdir(join(mailbox.folder, groupId)), [`${all[2].id}.eml`])
     await mailbox.removeGroup(groupId)
     assert.deepEqual(await readdir(mailbox.folder), [])
@@ -66,17 +66,17 @@ describe('the mailbox', () => {
     const mailbox = await newMailbox()
     const id = makeId()
     for (const hostile of ['..', '../../etc/passwd', `${id}/..`, '', id.toUpperCase(), `${id}\0`, `${id}\n`]) {
-      await assert.rejects(mailbox.deliver({ ...parcel('x'), id: hostile }, never), /cannot be an id/)
-      await assert.rejects(mailbox.deliver({ ...parcel('x'), groupId: hostile }, never), /cannot be an id/)
+      await assert.rejects(mailbox.deliver({ ...parcel('x'), id: hostile }, errand()), /cannot be an id/)
+      await assert.rejects(mailbox.deliver({ ...parcel('x'), groupId: hostile }, errand()), /cannot be an id/)
       await assert.rejects(mailbox.read(groupId, hostile), /cannot be an id/)
-      await assert.rejects(mailbox.remove(hostile, [id]), /cannot be an id/)
+      await assert.rejects(mailbox.remove(hostile, id), /cannot be an id/)
       await assert.rejects(mailbox.removeGroup(hostile), /cannot be an id/)
     }
   })
 
   it('takes nothing when it is too late', async () => {
     const mailbox = await newMailbox()
-    await assert.rejects(mailbox.deliver(parcel('x'), AbortSignal.abort(new Error('too late'))), /too late/)
+    await assert.rejects(mailbox.deliver(parcel('x'), errand(AbortSignal.abort(new Error('too late')))), /too late/)
     assert.equal(await mailbox.read(groupId, makeId()), undefined)
   })
 })

@@ -4,11 +4,11 @@ import type { SubmissionNotices } from '../../src/content/model.ts'
 import { createWorker } from '../../src/jobs/worker.ts'
 import { noticeHandler } from '../../src/mail/notices.ts'
 import { deleteObject } from '../../src/store/change-objects.ts'
-import { listMessages } from '../../src/store/messages.ts'
 import { findObject } from '../../src/store/objects.ts'
 import { deleteSite, updateSite } from '../../src/store/sites.ts'
 import { createSite, write } from '../helpers/authoring.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { messagesOf } from '../helpers/outbox.ts'
 import { goodReview, type Visitors, visitors } from '../helpers/visitors.ts'
 
 const minuteMs = 60_000
@@ -45,8 +45,7 @@ async function withSite(engine: TestEngine, { notices = each }: SiteWish = {}) {
     async noticesAfter(ms = 0) {
       clock.now += ms
       await service.worker.runDue()
-      const { messages } = await listMessages(group.store, { kind: 'notice', limit: 100, skip: 0 })
-      return messages.reverse()
+      return (await messagesOf(group)).filter(({ kind }) => kind === 'notice').reverse()
     },
   }
 }
@@ -151,7 +150,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
       return 'mail@shop.example'
     }
     const { store, logger } = service
-    const handlers = [noticeHandler({ senderOf })]
+    const handlers = [noticeHandler({ senderOf, dailyLimits: service.mail.dailyLimits })]
     const worker = createWorker({ store, handlers, workers: 0, clock: () => clock.now, logger })
     await worker.runDue()
     assert.equal(sent, 2, 'what came in meanwhile has asked for a notice of its own')
@@ -166,8 +165,9 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     const place = await withSite(engine)
     const { review, service, clock, noticesAfter } = place
     await review()
-    const failing = noticeHandler({ senderOf: async () => assert.fail('the database is away') })
-    const { store, logger } = service
+    const { store, logger, mail } = service
+    const senderOf = async () => assert.fail('the database is away')
+    const failing = noticeHandler({ senderOf, dailyLimits: mail.dailyLimits })
     await createWorker({ store, handlers: [failing], workers: 0, clock: () => clock.now, logger }).runDue()
     assert.equal(await awaited(place), 1)
     await review()
@@ -235,18 +235,33 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     await subscribe({ email: 'ada@visitor.example' })
     await subscribe({ email: 'ADA@visitor.example' })
     await service.worker.runDue()
-    const { messages } = await listMessages(group.store, { kind: 'notice', limit: 9, skip: 0 })
-    const [{ content } = assert.fail('there is a notice'), ...others] = messages
+    const [{ content } = assert.fail('there is a notice'), ...others] = await messagesOf(group)
     assert.equal(others.length, 0)
     assert.deepEqual(content.submissions?.map(({ waits }) => waits), [true, false]) // biome-ignore format: short
   })
 
-  it('does not count as an e-mail that the group sends', async () => {
-    const place = await withSite(engine)
-    const { review, noticesAfter, group } = place
+  it('is one for each address, however many sites name it', async () => {
+    const { newSite, review, noticesAfter } = await withSite(engine)
+    for (let n = 0; n < 5; n += 1) await newSite({ name: `Shop ${n}`, notices: { ...each, to: 'Owner@Shop.Example' } })
     await review()
     assert.equal((await noticesAfter()).length, 1)
-    const tallies = await group.store.database.read.selectFrom('tallies').select('subject').execute()
-    assert.deepEqual(tallies.map(({ subject }) => subject.split(' ')[0]).toSorted(), ['notices', 'submissions'])
+    assert.equal((await noticesAfter(10 * minuteMs)).length, 1)
+  })
+
+  it('counts as an e-mail that the group sends, and waits for the next day where there were enough', async () => {
+    const place = await withSite(engine)
+    const { review, noticesAfter, group, service, clock } = place
+    await review()
+    const { store, logger, mail } = service
+    const usedUp = { senderOf: mail.senderOf, dailyLimits: { free: 0, basic: 0, pro: 0, proplus: 0 } }
+    const handlers = [noticeHandler(usedUp)]
+    await createWorker({ store, handlers, workers: 0, clock: () => clock.now, logger }).runDue()
+    assert.equal((await messagesOf(group)).length, 0)
+    assert.equal(await awaited(place), 1)
+    const midnightMs = new Date(clock.now).setUTCHours(24, 0, 0, 0)
+    assert.deepEqual(await waitingJobs(place), [midnightMs])
+    assert.equal((await noticesAfter(midnightMs - clock.now)).length, 1)
+    const tallies = await group.store.database.read.selectFrom('tallies').select(['subject', 'count']).execute()
+    assert.deepEqual(tallies.filter(({ subject }) => subject === 'mail').map(({ count }) => count), [1]) // biome-ignore format: short
   })
 })

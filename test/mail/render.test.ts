@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
-import type { MessageContent, MessageKind } from '../../src/content/mail.ts'
+import type { MessageContent } from '../../src/content/mail.ts'
 import { toPlainText, wordsOf } from '../../src/mail/plain-text.ts'
 import { renderMessage } from '../../src/mail/render.ts'
 import { sanitiseBox, sanitiseCustom } from '../../src/mail/sanitise.ts'
@@ -11,8 +11,8 @@ import type { SiteLook } from '../../src/mail/site-look.ts'
 const look: SiteLook = { name: 'Demo Bakery', domainName: 'demo.example', colors: {}, logo: undefined }
 const visitor = { name: 'Ann Lee', email: 'ann@example.com', message: 'Two loaves & a roll,\nplease <3' }
 
-function render(content: Partial<MessageContent>, kind: MessageKind = 'contact', site: SiteLook = look) {
-  return renderMessage({ kind, subject: 'The subject', content: { siteName: 'Demo Bakery', ...content } }, site)
+function render(content: Partial<MessageContent>, site: SiteLook = look) {
+  return renderMessage({ subject: 'The subject', content: { siteName: 'Demo Bakery', ...content } }, site)
 }
 
 /** How often words stand in what is shown of an e-mail. */
@@ -83,7 +83,7 @@ describe('an e-mail about an order', () => {
   const content = { title: 'Your order', subtitle: 'It is on its way', whiteBoxHtml, signature: 'Mara' }
 
   it('shows the four texts, prices flush right', () => {
-    const { html, text } = render(content, 'order')
+    const { html, text } = render(content)
     assert.match(html, /<th style="[^"]*text-align:right[^"]*">Price</)
     assert.match(html, /<td style="[^"]*text-align:right;[^"]*white-space:nowrap">\$8\.50</)
     assert.match(html, /<td style="[^"]*text-align:left[^"]*">Loaf</)
@@ -97,16 +97,16 @@ describe('an e-mail about an order', () => {
   it('shows the logo, or else the name of the site', () => {
     const logo = { content: Buffer.from('x'), contentType: 'image/png', width: 120, height: 40 }
     assert.match(
-      render(content, 'order', { ...look, logo }).html,
+      render(content, { ...look, logo }).html,
       /<img class="logo" src="cid:logo" width="120" height="40" alt="Demo Bakery"/,
     )
-    const plain = render(content, 'order')
+    const plain = render(content)
     assert.ok(!plain.html.includes('cid:logo'))
     assert.equal(timesShown(plain.html, 'Demo Bakery'), 2) // above and below
   })
 
   it('has no link to a site that has no domain', () => {
-    const { html, text } = render(content, 'order', { ...look, domainName: '' })
+    const { html, text } = render(content, { ...look, domainName: '' })
     assert.ok(!html.includes('<a '))
     assert.ok(text.endsWith('-- \nDemo Bakery\n'))
   })
@@ -124,10 +124,8 @@ describe('an e-mail about what visitors sent in', () => {
   }
 
   it('lists each, says what waits for approval, and how many more there are', () => {
-    const { html, text } = render(
-      { submissions: [review, { ...review, waits: false }], furtherSubmissions: 3 },
-      'notice',
-    )
+    const submissions = [review, { ...review, waits: false }]
+    const { html, text } = render({ title: '5 new submissions', submissions, furtherSubmissions: 3 })
     assert.equal(timesShown(html, '5 new submissions'), 1)
     assert.equal(timesShown(html, '2026-03-01 12:05 UTC'), 2)
     assert.equal(timesShown(html, 'Waits for your approval'), 1)
@@ -139,9 +137,9 @@ describe('an e-mail about what visitors sent in', () => {
     )
   })
 
-  it('speaks of one as of one', () => {
-    const { html } = render({ submissions: [review] }, 'notice')
-    assert.equal(timesShown(html, 'New submission'), 1)
+  it('does not speak of more where there are none', () => {
+    const { html } = render({ title: 'New review', submissions: [review] })
+    assert.equal(timesShown(html, 'New review'), 1)
     assert.equal(timesShown(html, 'more'), 0)
   })
 })
@@ -208,7 +206,7 @@ describe('every e-mail', () => {
     fc.assert(
       fc.property(contents, hostile, hostile, (content, name, domainName) => {
         const logo = { content: Buffer.from('x'), contentType: 'image/png', width: 1, height: 1 }
-        const { html, text } = render(content, 'contact', { ...look, name, domainName, logo })
+        const { html, text } = render(content, { ...look, name, domainName, logo })
         const parser = new Parser({
           onopentag(tag, attributes) {
             assert.ok(known.includes(tag), `<${tag}>`)

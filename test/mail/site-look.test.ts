@@ -3,11 +3,13 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import sharp from 'sharp'
+import { createLogoReader } from '../../src/mail/logo.ts'
 import { readSiteLook, type SiteLook } from '../../src/mail/site-look.ts'
 import type { MediaStorage } from '../../src/media/storage.ts'
 import { localFolder, onBothEngines } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian } from '../helpers/media.ts'
+import { putMessage } from '../helpers/outbox.ts'
 import { animation, photo, scriptedSvg } from '../helpers/pictures.ts'
 
 const colors = { primary: '#a53a26', surface: '#fffaf0', accent: '#00ff00' }
@@ -15,7 +17,7 @@ const colors = { primary: '#a53a26', surface: '#fffaf0', accent: '#00ff00' }
 const lookOf = (
   { service, group }: Librarian,
   content: { siteId?: string; siteName: string } = { siteName: 'Given' },
-) => readSiteLook(service.media, group.group, group.store, content)
+) => readSiteLook(createLogoReader(service.media.storage), group.group, group.store, content)
 
 /** The look of a site with this file as its logo. */
 async function lookWithLogo(created: Librarian, file: Buffer | string, name = 'logo.png'): Promise<SiteLook> {
@@ -86,6 +88,19 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     assert.equal((await lookOf(created)).logo, undefined)
   })
 
+  it('keeps nobody from reading an e-mail when the logo, or the site itself, is gone', async () => {
+    const created = await librarian(engine)
+    const { service, group, clock } = created
+    const { key } = await created.add('logo.png', await noise(30, 30))
+    const settings = { logo: { name: 'x', key, type: 'image' } }
+    const { _id: siteId } = await created.does('POST', '/sites', { name: 'A site', settings })
+    const mailId = await putMessage(group.store, clock.now, { content: { siteId, siteName: 'Given', title: 'Hello' } })
+    await rm(localFolder(service, group.group.bucketName), { recursive: true })
+    assert.match((await created.does('GET', `/mail/${mailId}`)).text, /^Hello\n\n-- \nA site\n/)
+    await created.does('DELETE', `/sites/${siteId}`)
+    assert.match((await created.does('GET', `/mail/${mailId}`)).text, /^Hello\n\n-- \nGiven\n/)
+  })
+
   it('reads the file of a logo once for many e-mails, and anew when it is replaced', async () => {
     const created = await librarian(engine)
     const { group, service } = created
@@ -99,7 +114,8 @@ onBothEngines('the look of a site in e-mails', (engine) => {
         return service.media.storage.read(...place)
       },
     }
-    const look = () => readSiteLook({ storage }, group.group, group.store, { siteName: 'x' })
+    const readLogo = createLogoReader(storage)
+    const look = () => readSiteLook(readLogo, group.group, group.store, { siteName: 'x' })
     const first = await look()
     for (let count = 0; count < 20; count += 1) assert.deepEqual(await look(), first)
     assert.equal(reads, 1)

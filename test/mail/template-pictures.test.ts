@@ -18,11 +18,11 @@ const drawsPictures = process.env.DRAW_MAIL_PICTURES === '1'
 const docs = join(import.meta.dirname, '../../docs')
 
 const logo = { content: drawPicture('logo'), contentType: 'image/png', width: 64, height: 64 }
-const { brick, teal, flour, ink } = palette
+const { brick, flour, ink } = palette
 const bakery: SiteLook = {
   name: 'Demo Bakery',
   domainName: 'demo.example',
-  colors: { primary: brick, secondary: teal, surface: flour, 'text-primary': ink },
+  colors: { primary: brick, surface: flour, 'text-primary': ink },
   logo,
 }
 
@@ -93,7 +93,7 @@ after(() => browser.close())
 
 /** As a mail client would show it. */
 async function show(page: Page, kind: keyof typeof mails): Promise<void> {
-  const { html } = renderMessage({ kind, subject: 'A subject', content: mails[kind] }, bakery)
+  const { html } = renderMessage({ subject: 'A subject', content: mails[kind] }, bakery)
   await page.setContent(html.replaceAll('cid:logo', `data:image/png;base64,${logo.content.toString('base64')}`))
 }
 
@@ -168,9 +168,9 @@ describe('e-mails as they are seen', () => {
     await page.goto('about:blank')
     for (const markup of hostileMarkup) {
       const content = { ...order, whiteBoxHtml: sanitiseBox(`<p>a</p>${markup}<td>b</td></table></div>`) }
-      const mail = renderMessage({ kind: 'order', subject: 'x', content }, { ...bakery, logo: undefined })
+      const mail = renderMessage({ subject: 'x', content }, { ...bakery, logo: undefined })
       const custom = renderMessage(
-        { kind: 'order', subject: 'x', content: { siteName: 'x', customHtml: sanitiseCustom(markup) } },
+        { subject: 'x', content: { siteName: 'x', customHtml: sanitiseCustom(markup) } },
         bakery,
       )
       await page.setContent(custom.html, { waitUntil: 'load' })

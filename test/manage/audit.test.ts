@@ -4,11 +4,11 @@ import { encodePng } from '../../src/demo/drawing/png.ts'
 import { verbs } from '../../src/manage/index.ts'
 import { recordName, type Verb } from '../../src/manage/verb.ts'
 import { insertJob } from '../../src/store/jobs.ts'
-import { insertMessage } from '../../src/store/messages.ts'
 import { createContainer, createObjects, write } from '../helpers/authoring.ts'
 import { assertRefused, type Data, editing, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { encode, fileForm, type Method } from '../helpers/manage.ts'
+import { putMessage } from '../helpers/outbox.ts'
 
 const address = '203.0.113.7'
 const canary = 'canary-value'
@@ -123,9 +123,8 @@ async function withScript(engine: TestEngine) {
     const stripe = await createContainer(store, { kind: 'integration', name: 'stripe', schema: { productType: schema.title } }, clock.now) // biome-ignore format: short
     const [product] = await createObjects(store, stripe, [{ value: {}, externalId: 'p' }], clock.now)
     const jobId = await write(store, clock.now, (writer) => insertJob(writer, { kind: 'none', payload: { canary } }))
-    const letter = { kind: 'contact', recipient: `${canary}@example.com`, replyTo: null, subject: canary } as const
-    const content = { siteName: canary }
-    const mailId = await write(store, clock.now, (writer) => insertMessage(writer, { ...letter, content, senderDomain: 'mail.example' })) // biome-ignore format: short
+    const letter = { recipient: `${canary}@example.com`, subject: canary, content: { siteName: canary } }
+    const mailId = await putMessage(store, clock.now, letter)
     const smtpUrl = created.mailServer.url
     Object.assign(ids, { submissionId: sent?.id, productId: product?.id, jobId, mailId, smtpUrl })
   }

@@ -65,6 +65,8 @@ onBothEngines('collections', (engine) => {
     for (const [wrong, message] of bad)
       assertRefused(await send('POST', '/collections', { name: 'Bad', schema: wrong }), 400, message)
     assertRefused(await send('POST', '/collections', { name: '' }), 400, /name must not be empty.*schema is required|schema is required.*name must not be empty/) // biome-ignore format: short
+    const withoutAddress = { name: 'Bad', schema: { email: { type: 'integer' } }, accepts: ['subscribeUser'] }
+    assertRefused(await send('POST', '/collections', withoutAddress), 400, /subscribeUser needs a field "email"/)
     assert.deepEqual((await everythingIn(group.store)).containers, [])
   })
 
@@ -73,11 +75,11 @@ onBothEngines('collections', (engine) => {
     await post({ title: 'a' })
     const path = `/collections/${posts._id}`
     const revision = await readRevision(group.store)
-    const accepting = await does('PATCH', path, { version: 1, accepts: ['subscribeUser'], moderation: true })
-    assert.deepEqual([accepting.accepts, accepting.moderation, accepting.version], [['subscribeUser'], true, 2])
+    const accepting = await does('PATCH', path, { version: 1, accepts: ['createReview'], moderation: true })
+    assert.deepEqual([accepting.accepts, accepting.moderation, accepting.version], [['createReview'], true, 2])
     assert.equal(await readRevision(group.store), revision)
     const renamed = await does('PATCH', path, { version: 2, name: 'Stories' })
-    assert.deepEqual([renamed.accepts, renamed.moderation, renamed.version], [['subscribeUser'], true, 3])
+    assert.deepEqual([renamed.accepts, renamed.moderation, renamed.version], [['createReview'], true, 3])
     assert.equal(await readRevision(group.store), revision + 1)
     const [item] = await delivered(posts._id)
     assert.equal(item.collectionObj.name, 'Stories')

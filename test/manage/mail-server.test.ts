@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { it } from 'node:test'
-import { findMailServer } from '../../src/store/mail-servers.ts'
-import { insertMessage } from '../../src/store/messages.ts'
+import { parseMailServer } from '../../src/mail/server-address.ts'
+import { findMailServer, putMailServer } from '../../src/store/mail-servers.ts'
 import { secretFields } from '../../src/store/secrets.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertUnchanged, dumpTables } from '../helpers/dump.ts'
@@ -9,6 +10,7 @@ import { assertRefused } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'
 import { managing } from '../helpers/manage.ts'
+import { putMessage } from '../helpers/outbox.ts'
 
 const user = 'canary-user@shop.example'
 const password = 'canary-pass:w/ord'
@@ -47,16 +49,7 @@ onBothEngines('a group’s own mail server', (engine) => {
     assert.deepEqual(answer.json().data, expected)
     assert.deepEqual(await ask('GET', path, undefined, group.tokens.viewer), expected)
     for (const { store } of [group, other])
-      await write(store, clock.now, (writer) =>
-        insertMessage(writer, {
-          kind: 'contact',
-          recipient: `${store.groupId}@people.example`,
-          replyTo: null,
-          subject: 'Hello',
-          content: { siteName: 'Shop', title: 'Hello' },
-          senderDomain: 'shop.example',
-        }),
-      )
+      await putMessage(store, clock.now, { recipient: `${store.groupId}@people.example` })
     await service.worker.runDue()
     assert.deepEqual(
       server.taken.map((message) => [message.sender, message.recipients, message.user]),
@@ -71,7 +64,10 @@ onBothEngines('a group’s own mail server', (engine) => {
     await silent.stop()
     await assertUnchanged(service.store, async () => {
       for (const [url, why] of [
-        [urlOf(server.port, 'canary-wrong'), /^The mail server cannot be used: .*535/],
+        [
+          urlOf(server.port, 'canary-wrong'),
+          /^The mail server cannot be used: 127\.0\.0\.1:\d+ did not accept our login: 535$/,
+        ],
         [`smtp://127.0.0.1:${silent.port}`, /^The mail server cannot be used: /],
         ['https://smtp.shop.example', /^smtpUrl must be the address of a mail server/],
         ['smtp://canary@smtp.shop.example', /^smtpUrl must have both a user and a password/],
@@ -86,6 +82,63 @@ onBothEngines('a group’s own mail server', (engine) => {
         assertRefused(await set(plain.url, from), 400, /^from must be one e-mail address/)
     })
     assert.equal(await findMailServer(group.store), undefined)
+  })
+
+  it('does not send in the name of a domain that is the service’s own, or below it', async () => {
+    const privateKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const {
+      set,
+      mailServer: plain,
+      service,
+    } = await opened(engine, {
+      MAIL_FROM: 'mail@service.example',
+      MAIL_DKIM_DOMAIN: 'Signed.example',
+      MAIL_DKIM_SELECTOR: 'mail',
+      MAIL_DKIM_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    })
+    await assertUnchanged(service.store, async () => {
+      for (const domain of ['service.example', 'NEWS.service.example', 'signed.example', 'a.b.signed.example'])
+        assertRefused(await set(plain.url, `hello@${domain}`), 400, /^from must be of a domain of your own: /)
+    })
+    assert.equal(plain.connections(), 0)
+    for (const domain of ['notservice.example', 'signed.example.shop.example'])
+      assert.equal((await set(plain.url, `hello@${domain}`)).statusCode, 200)
+  })
+
+  it('gets nothing that the service has signed, not even in the name of the domain that it has a key for', async () => {
+    const privateKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const {
+      set,
+      group,
+      service,
+      clock,
+      mailServer: plain,
+      newManagedGroup,
+    } = await opened(engine, {
+      MAIL_DKIM_DOMAIN: 'signed.example',
+      MAIL_DKIM_SELECTOR: 'mail',
+      MAIL_DKIM_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      MAIL_FROM: 'mail@signed.example',
+    })
+    const other = await newManagedGroup()
+    assert.equal((await set(plain.url)).statusCode, 200)
+    const { host, port, tls } = parseMailServer(plain.url)
+    await write(
+      group.store,
+      clock.now,
+      (
+        writer, // as if the service's domain were set later
+      ) => putMailServer(writer, { fromAddress: 'hello@signed.example', host, port, tls }),
+    )
+    await putMessage(group.store, clock.now)
+    const signedId = await putMessage(other.store, clock.now)
+    await service.worker.runDue()
+    assert.deepEqual(
+      plain.taken.map(({ sender }) => sender),
+      ['hello@signed.example'],
+    )
+    assert.doesNotMatch(String(plain.taken[0]?.raw), /DKIM-Signature/i)
+    assert.match(String(await service.mail.mailbox?.read(other.groupId, signedId)), /^DKIM-Signature:/m)
   })
 
   it('must be on the public Internet, unless the operator allows others', async () => {

@@ -3,26 +3,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { claimJob } from '../../src/store/claim-jobs.ts'
-import { deliverKind, endMessage, insertMessage, type NewMessage } from '../../src/store/messages.ts'
+import { deliverKind, endMessage, type NewMessage } from '../../src/store/messages.ts'
 import type { JobRow } from '../../src/store/tables.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
 import { assertRefused } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { type ManagedGroup, managing } from '../helpers/manage.ts'
+import { putMessage } from '../helpers/outbox.ts'
 
 const at = (ms: number) => new Date(ms).toISOString()
 const dayMs = 86_400_000
-
-const letter = (more: Partial<NewMessage> = {}): NewMessage => ({
-  kind: 'contact',
-  recipient: 'owner@shop.example',
-  replyTo: 'ann@people.example',
-  subject: 'New message from Ann',
-  content: { siteName: 'Shop', visitor: { name: 'Ann', message: 'Is there rye bread today?' } },
-  senderDomain: 'mail.example',
-  ...more,
-})
 
 async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) {
   const created = await managing(engine, { env })
@@ -30,7 +21,7 @@ async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) 
   const group = await created.newManagedGroup({ name: 'Bakery' })
   const path = `/manage/groups/${group.groupId}`
   const put = (more: Partial<NewMessage> = {}, to: ManagedGroup = group): Promise<string> =>
-    write(to.store, clock.now, (writer) => insertMessage(writer, letter(more)))
+    putMessage(to.store, clock.now, more)
   const end = (id: string, state: 'sent' | 'failed' | 'cancelled', problem?: string) =>
     write(group.store, clock.now, async (writer) => {
       await endMessage(writer, id, state, problem)
@@ -93,7 +84,7 @@ onBothEngines('e-mails, for people,', (engine) => {
       messageId: `<${id}@mail.example>`,
       createdAt: at(testStartMs),
       endedAt: null,
-      from: 'Shop <mail@localhost>',
+      from: 'Bakery <mail@localhost>',
     })
     assert.match(text, /Is there rye bread today\?/)
     const { html } = await ask('GET', `${path}/mail/${id}?html=true`)

@@ -130,7 +130,7 @@ onBothEngines('sites', (engine) => {
     const told = ({ noticesTo, noticesRhythm }: Data) => [noticesTo, noticesRhythm]
     assert.deepEqual(told(await does('GET', path)), ['', 'each'])
     const before = await everythingIn(group.store)
-    const address = /submissionNotices\.to must be one e-mail address/
+    const address = /^noticesTo must be one e-mail address/
     assertRefused(await send('PATCH', path, { version: 1, noticesTo: 'nobody' }), 400, address)
     assertRefused(await send('PATCH', path, { version: 1, noticesRhythm: 'daily' }), 400, /give noticesTo, too/)
     assertRefused(

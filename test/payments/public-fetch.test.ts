@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
-import { isPublicAddress } from '../../src/payments/public-address.ts'
 import { openPublic, PublicFetchFailure, type PublicFetchOptions } from '../../src/payments/public-fetch.ts'
+import { isPublicAddress } from '../../src/public-address.ts'
 
 const host = 'pictures.example'
 let certificate: { key: string; cert: string }

@@ -83,12 +83,16 @@ onBothEngines('jobs', (engine) => {
     for (const group of [first, first, second, fourth]) await add(group)
     await add(third, { runAtMs: clock.now + 1 })
     await add(third, { kind: 'other' })
-    const next = (last: string) => nextDueGroup(first.database, kind, last, clock.now)
+    const next = (last: string) =>
+      nextDueGroup(first.database, kind, { lastServed: last, except: [], nowMs: clock.now })
     assert.equal(await next(''), first.groupId)
     assert.equal(await next(first.groupId), second.groupId)
     assert.equal(await next(second.groupId), fourth.groupId)
     assert.equal(await next(fourth.groupId), first.groupId)
-    assert.equal(await nextDueGroup(first.database, 'none', '', clock.now), undefined)
+    assert.equal(
+      await nextDueGroup(first.database, 'none', { lastServed: '', except: [], nowMs: clock.now }),
+      undefined,
+    )
   })
 
   it('are kept for 7 days when done, for 90 when failed or cancelled, and without end while they wait', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { findRestMs, noteNotice } from '../../src/store/awaited-notices.ts'
 import { changeObject, deleteObject } from '../../src/store/change-objects.ts'
 import { findByEmail } from '../../src/store/submissions.ts'
+import { findRestMs, noteNotice } from '../../src/store/tallies.ts'
 import { write } from '../helpers/authoring.ts'
 import { harness, onBothEngines } from '../helpers/harness.ts'
 

@@ -312,14 +312,9 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
   })
 
   it('refuses where no integration is active: none at all, or one that is being disconnected', async () => {
-    const { post, group, clock, integration, newGroup, app } = await openShop(engine)
+    const { post, group, clock, integration, newGroup } = await openShop(engine)
     const bare = await newGroup()
-    const nowhere = await app.inject({
-      method: 'POST',
-      url: checkoutPath,
-      headers: { authorization: bare.key },
-      payload: oneLoaf,
-    })
+    const nowhere = await bare.post(checkoutPath, oneLoaf)
     assertFailure(nowhere, 400, 'IntegrationNotActive', /no active payment integration/)
     await write(group.store, clock.now, (writer) =>
       updateIntegration(writer, integration, { status: 'disconnecting' }, 'test'),

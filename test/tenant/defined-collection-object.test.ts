@@ -107,6 +107,8 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
         'objectValue.photo must be left out: visitors send no files',
       ])
         assert.ok(answer.json().error.includes(problem), `${problem}: ${answer.json().error}`)
+      const empty = await review({ rating: 5, title: '', body: '', author: '   ' })
+      assertFailure(empty, 400, 'ValidationError', /body is required; objectValue\.author is required\.$/)
       for (const wrong of [[], 'x', 5, null, true])
         assertFailure(await review(wrong as object), 400, 'ValidationError', /objectValue must be an object/)
       const unknown = { collectionId: reviews.id, type: 'createOrder', objectValue: goodReview }
@@ -264,6 +266,17 @@ onBothEngines('subscribing', (engine) => {
     await assertUnchanged(service.store, async () => {
       const again = created(await subscribe({ email: 'ada@visitor.EXAMPLE', name: 'Somebody else' }))
       assert.deepEqual(again, first)
+    })
+    assert.deepEqual(await listed(place, subscribers.id), [first])
+  })
+
+  it('twice, with the domain in its own letters and in ASCII, is one subscriber', async () => {
+    const place = await visitors(engine)
+    const { subscribe, service, subscribers } = place
+    const first = created(await subscribe({ email: 'ada@bücher.example' }))
+    await assertUnchanged(service.store, async () => {
+      for (const email of ['ada@xn--bcher-kva.example', 'Ada@BÜCHER.example'])
+        assert.deepEqual(created(await subscribe({ email })), first)
     })
     assert.deepEqual(await listed(place, subscribers.id), [first])
   })
@@ -445,12 +458,10 @@ onBothEngines('the limits of submissions', (engine) => {
   })
 
   it('are those of the tier', async () => {
-    const { newGroup, app, clock } = await visitors(engine, { env: limits })
+    const { newGroup, clock } = await visitors(engine, { env: limits })
     const group = await newGroup({ tier: 'basic' })
     const { id } = await openCollection(group, 'Reviews', reviewSchema, { accepts: ['createReview'] }, clock.now)
-    const payload = { collectionId: id, type: 'createReview', objectValue: goodReview }
-    const send = () =>
-      app.inject({ method: 'POST', url: submissionPath, headers: { authorization: group.key }, payload })
+    const send = () => group.post(submissionPath, { collectionId: id, type: 'createReview', objectValue: goodReview })
     for (let n = 0; n < 9; n += 1) created(await send())
     assertFailure(await send(), 429, 'RateLimited')
   })

@@ -66,6 +66,8 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
       whiteBoxHtml: '<p>One</p>',
       visitor: { name: contactBody.name, message: contactBody.message },
     })
+    await post(contactPath, { ...contactBody, htmlInfo: { whiteBoxText: '<p><script>alert(1)</script></p>' } })
+    assert.equal((await latest()).content.whiteBoxHtml, undefined)
     const { htmlInfo: _none, ...plain } = contactBody
     const picture = '<img src="https://bakery.example/loaf.png" />'
     await post(contactPath, { ...plain, customHtml: picture })

@@ -97,6 +97,9 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
         withTexts({ title: `Thanks${character}Bcc: d@e.f` }),
         /^htmlInfo\.title must be one line of text/,
       ]),
+      ...['<p><script>alert(1)</script></p>', '<p>&nbsp;</p>', '<b><img src="https://a.example/x.png"></b>'].map(
+        (whiteBoxText): [object, RegExp] => [withTexts({ whiteBoxText }), /^htmlInfo\.whiteBoxText holds nothing/],
+      ),
       [{ ...orderBody, siteName: 'a\r\nBcc: d@e.f' }, /^siteName must be one line of text/],
       [{ ...orderBody, to: 'a@b.c, d@e.f' }, /^to must be one e-mail address/],
       [{ ...orderBody, to: ['a@b.c'] }, /^to must be a text/],

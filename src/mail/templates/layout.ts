@@ -1,5 +1,6 @@
+import { escapeHtml } from '../../content/escape-html.ts'
 import { darkPalette, lightPalette, type Palette } from '../colors.ts'
-import { escapeMarkup, textToMarkup } from '../sanitise.ts'
+import { textToMarkup } from '../sanitise.ts'
 import type { SiteLook } from '../site-look.ts'
 import { styleSheet } from './style-sheet.ts'
 
@@ -29,10 +30,10 @@ export const anyLanguage = 'lang="" dir="auto"'
 
 function header({ name, logo }: SiteLook, { text }: Palette): string {
   const font = `font-size:20px;line-height:1.3;font-weight:700;color:${text}`
-  if (!logo) return `<div class="text" ${anyLanguage} style="${font}">${escapeMarkup(name)}</div>`
+  if (!logo) return `<div class="text" ${anyLanguage} style="${font}">${escapeHtml(name)}</div>`
   const size = `width="${logo.width}" height="${logo.height}"`
   const style = `display:block;border:0;border-radius:8px;outline:none;width:${logo.width}px;height:${logo.height}px`
-  return `<img class="logo" src="cid:logo" ${size} alt="${escapeMarkup(name)}" style="${style};${font}">`
+  return `<img class="logo" src="cid:logo" ${size} alt="${escapeHtml(name)}" style="${style};${font}">`
 }
 
 function stripe({ accent }: Palette): string {
@@ -41,10 +42,10 @@ function stripe({ accent }: Palette): string {
 }
 
 function footer({ name, domainName }: SiteLook, { mutedText }: Palette): string {
-  const domain = escapeMarkup(domainName)
+  const domain = escapeHtml(domainName)
   const attributes = `href="https://${domain}" target="_blank" rel="noopener noreferrer"`
   const link = `<a ${attributes} style="color:${mutedText};text-decoration:underline">${domain}</a>`
-  return `<span ${anyLanguage}>${escapeMarkup(name)}</span>${domainName === '' ? '' : ` &nbsp;·&nbsp; ${link}`}`
+  return `<span ${anyLanguage}>${escapeHtml(name)}</span>${domainName === '' ? '' : ` &nbsp;·&nbsp; ${link}`}`
 }
 
 const row = (style: string, content: string): string => `<tr><td style="${style}">${content}</td></tr>`
@@ -97,13 +98,13 @@ export function layOut(page: Page, look: SiteLook): string {
 <meta name="supported-color-schemes" content="light dark">
 <meta name="format-detection" content="telephone=no, date=no, address=no">
 <meta name="x-apple-disable-message-reformatting">
-<title>${escapeMarkup(page.title)}</title>
+<title>${escapeHtml(page.title)}</title>
 <style>
 ${styleSheet(light, darkPalette(look.colors), width)}
 </style>
 </head>
 <body class="page" style="margin:0;padding:0;background-color:${light.page}">
-<div ${anyLanguage} style="${hidden};color:${light.page}">${escapeMarkup(page.preview)}${previewFill}</div>
+<div ${anyLanguage} style="${hidden};color:${light.page}">${escapeHtml(page.preview)}${previewFill}</div>
 <table class="page" ${tableAttributes} bgcolor="${light.page}" style="background-color:${light.page};font-family:${fonts}">
 <tr><td class="outer" align="center" style="padding:40px 20px">
 <!--[if mso]><table role="presentation" width="${width}" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->

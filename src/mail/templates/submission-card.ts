@@ -1,7 +1,8 @@
+import { escapeHtml } from '../../content/escape-html.ts'
 import type { SubmissionSummary } from '../../content/mail.ts'
 import { toIso } from '../../content/moments.ts'
 import type { Palette } from '../colors.ts'
-import { escapeMarkup, textToMarkup } from '../sanitise.ts'
+import { textToMarkup } from '../sanitise.ts'
 import { anyLanguage } from './layout.ts'
 
 const approvalNote = 'Waits for your approval'
@@ -15,12 +16,12 @@ export function submissionCard({ collection, createdMs, waits, fields }: Submiss
   const muted = `font-size:13px;color:${boxMutedText}`
   const rows = fields.map(
     ({ name, text }) =>
-      `<div class="line" style="margin:14px 0 0;padding:14px 0 0;border-top:1px solid ${border}"><div class="muted" ${anyLanguage} style="${muted}">${escapeMarkup(name)}</div><div ${anyLanguage}>${textToMarkup(text)}</div></div>`,
+      `<div class="line" style="margin:14px 0 0;padding:14px 0 0;border-top:1px solid ${border}"><div class="muted" ${anyLanguage} style="${muted}">${escapeHtml(name)}</div><div ${anyLanguage}>${textToMarkup(text)}</div></div>`,
   )
   const note = waits
     ? `<div style="margin:8px 0 0;padding:0 0 0 10px;border-left:3px solid ${accent};font-size:14px;font-weight:600">${approvalNote}</div>`
     : ''
-  return `<div ${anyLanguage} style="font-size:17px;font-weight:700">${escapeMarkup(collection)}</div>
+  return `<div ${anyLanguage} style="font-size:17px;font-weight:700">${escapeHtml(collection)}</div>
 <div class="muted" style="${muted}">${moment(createdMs)}</div>${note}
 ${rows.join('\n')}`
 }

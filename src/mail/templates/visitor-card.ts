@@ -1,6 +1,7 @@
+import { escapeHtml } from '../../content/escape-html.ts'
 import type { MessageContent } from '../../content/mail.ts'
 import type { Palette } from '../colors.ts'
-import { escapeMarkup, textToMarkup } from '../sanitise.ts'
+import { textToMarkup } from '../sanitise.ts'
 import { anyLanguage } from './layout.ts'
 
 /** Without the message where it is said elsewhere. */
@@ -9,10 +10,10 @@ export type Visitor = Omit<NonNullable<MessageContent['visitor']>, 'message'> & 
 /** What a visitor wrote, and how to answer. */
 export function visitorCard({ name, email, message }: Visitor, { boxMutedText, boxLink, border }: Palette): string {
   const address = email?.split('@').map(encodeURIComponent).join('@')
-  const link = email && `<a href="mailto:${address}" style="color:${boxLink}">${escapeMarkup(email)}</a>`
+  const link = email && `<a href="mailto:${address}" style="color:${boxLink}">${escapeHtml(email)}</a>`
   const hint = `border-top:1px solid ${border};font-size:13px;color:${boxMutedText}`
   return [
-    `<div ${anyLanguage} style="font-size:17px;font-weight:700">${escapeMarkup(name)}</div>`,
+    `<div ${anyLanguage} style="font-size:17px;font-weight:700">${escapeHtml(name)}</div>`,
     ...(link ? [`<div style="font-size:14px">${link}</div>`] : []),
     ...(message ? [`<div ${anyLanguage} style="margin:16px 0 0">${textToMarkup(message)}</div>`] : []),
     ...(link

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto'
 import { isOrigin } from '../../content/addresses.ts'
 import { mainUnits } from '../../content/amounts.ts'
+import { escapeHtml } from '../../content/escape-html.ts'
 import { sessionMark } from './checks.ts'
 import type { LineItem, Session, SessionRecord } from './objects.ts'
 import { linesOf } from './session-lines.ts'
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)
 
 const style = `:root { color-scheme: light dark; --ink: #1b2530; --soft: #566473; --line: #d5dce3; --paper: #fff; --ground: #eef1f4;
   --accent: #14608f; --on-accent: #fff; --mark: #7a4b00; --mark-ground: #ffefcf; --bad: #a3191f }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
+import { addressKey } from '../../content/email.ts'
 import { textType } from '../column-types.ts'
 import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
@@ -17,7 +18,7 @@ interface ObjectsOfThen {
   }
 }
 
-/** From now on the index also finds objects by their `email`, in lower case. */
+/** From now on the index also finds objects by their `email`. */
 async function indexAddresses(db: Transaction<ObjectsOfThen>): Promise<void> {
   const objectsPerStep = 200
   for (let after = ''; ; ) {
@@ -31,7 +32,7 @@ async function indexAddresses(db: Transaction<ObjectsOfThen>): Promise<void> {
     const rows = objects.flatMap(({ id, value, ...place }) => {
       const { email } = JSON.parse(value) as { email?: unknown }
       if (typeof email !== 'string' || email === '') return []
-      const key = email.toLowerCase()
+      const key = addressKey(email)
       const filterKey = Buffer.byteLength(key) <= 200 ? `=${key}` : `#${hash('sha256', key)}`
       return [{ ...place, object_id: id, field: '@email', filter_key: filterKey, sort_key: null }]
     })
@@ -63,6 +64,11 @@ export const addMail: Migration['up'] = async (db, engine) => {
     .addColumn('ended_ms', 'bigint')
     .execute()
   await db.schema.createIndex('messages_of_group').on('messages').columns(['group_id', 'id']).execute()
+  await db.schema
+    .createIndex('messages_of_group_by_recipient')
+    .on('messages')
+    .columns(['group_id', 'recipient', 'id'])
+    .execute()
   await db.schema
     .createIndex('messages_of_group_by_state')
     .on('messages')

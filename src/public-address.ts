@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 
 /** Of IPv4, what is private, reserved or meant for something else; the last one answers inside a cloud only. */
@@ -35,4 +36,15 @@ export function isPublicAddress(address: string): boolean {
     default:
       return false
   }
+}
+
+/** This machine itself. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+/** All addresses of a name. */
+export async function resolveName(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true, order: 'ipv4first' })
+  return found.map(({ address }) => address)
 }

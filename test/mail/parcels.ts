@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { DeliveryFailure, type Errand, type Parcel } from '../../src/mail/courier.ts'
+import { parseMailServer } from '../../src/mail/server-address.ts'
+import { createSmtpCourier, type SmtpCourier, type SmtpOptions } from '../../src/mail/smtp.ts'
+import type { MailFault, MailServer, MailStage } from '../helpers/mail-server.ts'
+
+let number = 0
+export function parcel(more: Partial<Parcel> = {}): Parcel {
+  number += 1
+  const raw = Buffer.from(`Message-ID: <${number}@shop.example>\r\nSubject: ${number}\r\n\r\nHello.\r\n.\r\nBye.\r\n`)
+  const place = { id: `${number}`.padStart(24, '0'), groupId: '0'.repeat(24) }
+  return { ...place, sender: 'mail@shop.example', recipient: 'ann@people.example', raw, ...more }
+}
+
+/** Closed when the test or suite ends that asks for it. */
+export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<SmtpOptions> = {}): SmtpCourier {
+  const courier = createSmtpCourier(parseMailServer(url), { hosts: 'any', ...options })
+  after(() => courier.close())
+  return courier
+}
+
+export const never = new AbortController().signal
+/** Of somebody whose message it is until the signal aborts. */
+export const errand = (signal = never): Errand => ({ signal, isOurs: () => true })
+export const deliver = (courier: SmtpCourier, each = parcel()) => courier.deliver(each, errand())
+
+export interface Expected {
+  isPermanent?: boolean
+  refusesRecipient?: boolean
+}
+
+/** That it fails so, and that trying again is of use unless it is said to be of none. */
+export async function assertFails(work: Promise<unknown>, message: RegExp, expected: Expected = {}): Promise<void> {
+  await assert.rejects(work, (error) => {
+    assert.ok(error instanceof DeliveryFailure, String(error))
+    assert.match(error.message, message)
+    const { isPermanent, refusesRecipient } = error
+    assert.deepEqual({ isPermanent, refusesRecipient }, { isPermanent: false, refusesRecipient: false, ...expected })
+    return true
+  })
+}
+
+export const onceAt = (server: MailServer, where: MailStage, fault: MailFault): void => {
+  server.spoil = (stage) => {
+    if (stage !== where) return undefined
+    server.spoil = () => undefined
+    return fault
+  }
+}
+export const alwaysAt = (server: MailServer, where: MailStage, fault: MailFault): void => {
+  server.spoil = (stage) => (stage === where ? fault : undefined)
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type MailFault, type MailStage, mailServer } from '../helpers/mail-server.ts'
+import { until } from '../jobs/workshop.ts'
+import { alwaysAt, assertFails, courierTo, deliver, type Expected, never, onceAt, parcel } from './parcels.ts'
+
+describe('what the server answers', () => {
+  const where = '127\\.0\\.0\\.1:\\d+'
+  const permanent = { isPermanent: true }
+  const unknownAddress = { isPermanent: true, refusesRecipient: true }
+  const cases: [stage: MailStage, fault: MailFault, message: string, expected?: Expected][] = [
+    ['greeting', '421 4.3.2 Shutting down', 'did not let us in: 421 4.3.2 Shutting down'],
+    ['greeting', '554 5.7.1 Go away', 'did not let us in: 554 5.7.1 Go away'],
+    ['greeting', 'drop', 'could not be reached'],
+    ['sender', '451 4.3.0 Busy', 'did not take the sender: 451 4.3.0 Busy'],
+    ['sender', '550 5.7.1 Sender not allowed', 'did not take the sender: 550 5.7.1 Sender not allowed', permanent],
+    ['sender', '552 5.3.4 Message too big', 'did not take the sender: 552 5.3.4 Message too big', permanent],
+    ['sender', '530 5.7.0 Authentication required', 'did not take the sender: 530 5.7.0 Authentication required'],
+    ['sender', 'drop', 'broke off the connection'],
+    ['recipient', '421 4.7.0 Too many', 'ended the connection: 421 4.7.0 Too many'],
+    ['recipient', '450 4.2.1 Greylisted', 'did not take the recipient: 450 4.2.1 Greylisted'],
+    ['recipient', '550 5.1.1 No such user', 'did not take the recipient: 550 5.1.1 No such user', unknownAddress],
+    ['recipient', '550 no mailbox here by that name', 'did not take the recipient: 550 no mailbox', unknownAddress],
+    ['recipient', '553 5.1.3 Not an address', 'did not take the recipient: 553 5.1.3', unknownAddress],
+    ['recipient', '550 5.7.1 Refused', 'did not take the recipient: 550 5.7.1 Refused', permanent],
+    ['recipient', '550 5.2.1 Mailbox disabled', 'did not take the recipient: 550 5.2.1', permanent],
+    ['recipient', '550 5.1.8 Bad origin', 'did not take the recipient: 550 5.1.8', permanent],
+    ['recipient', '550 looks like spam', 'did not take the recipient: 550 looks like spam', permanent],
+    ['recipient', '550 relaying denied', 'did not take the recipient: 550 relaying denied', permanent],
+    ['recipient', '554 5.1.1 No such user', 'did not take the recipient: 554 5.1.1', permanent],
+    ['recipient', 'drop', 'broke off the connection'],
+    ['message', '451 4.3.2 Later', 'did not take the message: 451 4.3.2 Later'],
+    ['message', '550 5.1.1 No such user', 'did not take the message: 550 5.1.1 No such user', permanent],
+    ['message', '554 5.6.0 Not like this', 'did not take the message: 554 5.6.0 Not like this', permanent],
+  ]
+  for (const [stage, fault, message, expected] of cases) {
+    it(`${fault} at the ${stage}: ${expected?.isPermanent ? 'final' : 'tried again'}`, async () => {
+      const server = await mailServer()
+      alwaysAt(server, stage, fault)
+      await assertFails(deliver(courierTo(server)), new RegExp(`^${where} ${message}`), expected)
+      assert.deepEqual(server.taken, [])
+    })
+  }
+
+  it('is the same where commands are sent one at a time', async () => {
+    const server = await mailServer({ hidePIPELINING: true })
+    const courier = courierTo(server)
+    onceAt(server, 'recipient', '550 5.1.1 No such user')
+    await assertFails(deliver(courier), /did not take the recipient: 550 5\.1\.1 No such user$/, unknownAddress)
+    onceAt(server, 'sender', '451 4.3.0 Busy')
+    await assertFails(deliver(courier), /did not take the sender: 451/)
+    await deliver(courier)
+    assert.equal(server.connections(), 1)
+  })
+
+  it('is not asked for where it says that it takes no message so large', async () => {
+    const server = await mailServer({ size: 20 })
+    await assertFails(deliver(courierTo(server)), /takes no message as large as this one$/, permanent)
+    assert.deepEqual(server.taken, [])
+  })
+})
+
+describe('a server that is not there, or does not speak', () => {
+  it('costs one attempt to connect; for a while after that everybody is told the same at once', async () => {
+    const server = await mailServer()
+    await server.stop()
+    const courier = courierTo(server)
+    const refused = /could not be reached \(ECONNREFUSED\)$/
+    await assertFails(deliver(courier), refused)
+    await server.start()
+    await assertFails(deliver(courier), refused)
+    assert.equal(server.connections(), 0)
+    await courier.verify(never)
+    await deliver(courier)
+    const impatient = courierTo(server, { timeouts: { pauseMs: 0 } })
+    await server.stop()
+    await assertFails(deliver(impatient), refused)
+    await server.start()
+    await deliver(impatient)
+  })
+
+  for (const stage of ['greeting', 'sender', 'recipient'] as const) {
+    it(`is not waited for without end at the ${stage}, and for a while not asked by the next`, async () => {
+      const server = await mailServer()
+      alwaysAt(server, stage, 'hang')
+      const courier = courierTo(server, { timeouts: { greetingMs: 50, silenceMs: 50, pauseMs: 60_000 } })
+      await assertFails(deliver(courier), /was silent for too long$/)
+      await until(() => server.openConnections() === 0)
+      await assertFails(deliver(courier), /was silent for too long$/)
+      assert.equal(server.connections(), 1)
+    })
+  }
+
+  for (const [stage, seconds] of [
+    ['sender', 90],
+    ['recipient', 90],
+    ['message', 300],
+  ] as const) {
+    it(`has ${seconds} seconds at the ${stage}; then it is left alone for a while, and all connections are closed`, async (context) => {
+      const server = await mailServer()
+      const courier = courierTo(server, { timeouts: { idleMs: 3_600_000, pauseMs: 60_000 } })
+      await Promise.all([deliver(courier), deliver(courier)])
+      assert.equal(server.openConnections(), 2)
+      alwaysAt(server, stage, 'hang')
+      context.mock.timers.enable({ apis: ['setTimeout'] })
+      const tooLong = new RegExp(`^127\\.0\\.0\\.1:\\d+ took longer than ${seconds} seconds\\.$`)
+      let isBegun = false
+      const isOurs = () => {
+        isBegun = true
+        return true
+      }
+      const failed = assertFails(courier.deliver(parcel(), { signal: never, isOurs }), tooLong)
+      await until(() => server.faults.get('hang') === 1 && isBegun === (stage === 'message'))
+      context.mock.timers.tick(seconds * 1000 - 1)
+      assert.equal(server.openConnections(), 2)
+      context.mock.timers.tick(1)
+      await failed
+      await until(() => server.openConnections() === 0)
+      context.mock.timers.reset()
+      server.spoil = () => undefined
+      await assertFails(deliver(courier), tooLong)
+      assert.deepEqual([server.connections(), server.taken.length], [2, 2])
+      await courier.verify(never)
+      await deliver(courier)
+    })
+  }
+
+  it('is left alone no longer because others ask for it meanwhile', async (context) => {
+    const server = await mailServer()
+    const courier = courierTo(server, { timeouts: { bodyMs: 50 } })
+    alwaysAt(server, 'message', 'hang')
+    const tooLong = /took longer than/
+    let passedMs = 0
+    const now = performance.now.bind(performance)
+    context.mock.method(performance, 'now', () => now() + passedMs)
+    await assertFails(deliver(courier), tooLong)
+    passedMs += 4000
+    await assertFails(deliver(courier), tooLong)
+    passedMs += 1000
+    await assertFails(deliver(courier), tooLong)
+    assert.equal(server.faults.get('hang'), 2)
+  })
+
+  it('may be silent for longer when it has the message than before', async () => {
+    const silenceMs = 1500
+    const server = await mailServer({
+      onData: (stream, _session, done) => void stream.resume().on('end', () => setTimeout(done, silenceMs + 500)),
+    })
+    assert.match(await deliver(courierTo(server, { timeouts: { silenceMs } })), /^250/)
+  })
+
+  it('that breaks off or says "later" is asked again at once', async () => {
+    for (const fault of ['drop', '451 4.3.2 Later'] as const) {
+      const server = await mailServer()
+      const courier = courierTo(server)
+      onceAt(server, 'recipient', fault)
+      await assertFails(deliver(courier), /broke off|Later/)
+      await deliver(courier)
+      assert.equal(server.taken.length, 1)
+    }
+  })
+
+  it('does not use up the time of those that wait for one of its connections', async (context) => {
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
+    let isBusy = false
+    let begun = 0
+    const server = await mailServer({
+      onData(stream, _session, done) {
+        stream.resume().on('end', async () => {
+          begun += 1
+          if (isBusy) await mayAnswer
+          done()
+        })
+      },
+    })
+    const courier = courierTo(server, { connections: 1, timeouts: { idleMs: 3_600_000 } })
+    await deliver(courier)
+    isBusy = true
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    const both = Promise.all([deliver(courier), deliver(courier)])
+    await until(() => begun === 2)
+    context.mock.timers.tick(200_000)
+    answer()
+    assert.equal((await both).length, 2)
+  })
+
+  it('whose name nobody knows is tried again', async () => {
+    const resolve = async () => {
+      throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
+    }
+    await assertFails(
+      deliver(courierTo({ url: 'smtp://gone.example' }, { resolve })),
+      /^gone\.example:587 could not be reached \(ENOTFOUND\)$/,
+    )
+  })
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import type { SMTPServerOptions } from 'smtp-server'
+import type { DeliveryFailure } from '../../src/mail/courier.ts'
+import { makeCertificate } from '../helpers/certificate.ts'
+import { type MailServer, mailServer } from '../helpers/mail-server.ts'
+import { until } from '../jobs/workshop.ts'
+import { alwaysAt, assertFails, courierTo, deliver, errand, never, parcel } from './parcels.ts'
+
+const host = 'mail.example'
+let certificate: { key: string; cert: string }
+before(() => {
+  certificate = makeCertificate(host)
+})
+
+/** Under a name of its own, as if it were out on the Internet. */
+const named = (server: MailServer, rest = ''): { url: string } => ({
+  url: server.url.replace('127.0.0.1', host).replace('://', `://${rest}`),
+})
+const namedOptions = () => ({ resolve: async () => ['127.0.0.1'], ca: certificate.cert })
+
+const password = 'very secret & long'
+
+describe('encryption', () => {
+  const encrypted = (): SMTPServerOptions => ({ ...certificate, disabledCommands: [] })
+
+  it('is by STARTTLS where it is required, and from the first byte with smtps', async () => {
+    for (const secure of [false, true]) {
+      const server = await mailServer({ ...encrypted(), secure })
+      const courier = courierTo(named(server), namedOptions())
+      await deliver(courier)
+      await deliver(courier)
+      assert.deepEqual(
+        server.taken.map(({ isEncrypted }) => isEncrypted),
+        [true, true],
+      )
+    }
+  })
+
+  it('is refused with a certificate that nobody vouches for, or of another name', async () => {
+    for (const secure of [false, true]) {
+      const server = await mailServer({ ...encrypted(), secure })
+      await assertFails(
+        deliver(courierTo(named(server), { ...namedOptions(), ca: makeCertificate(host).cert })),
+        /^mail\.example:\d+ shows a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+      )
+      const other = { url: named(server).url.replace(host, 'other.example') }
+      await assertFails(
+        deliver(courierTo(other, namedOptions())),
+        /^other\.example:\d+ shows a certificate that cannot be trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
+      )
+      assert.deepEqual(server.taken, [])
+    }
+  })
+
+  it('below TLS 1.2 is none', async () => {
+    const server = await mailServer({ ...encrypted(), minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })
+    await assertFails(deliver(courierTo(named(server), namedOptions())), /could not be (reached|used)/)
+    assert.deepEqual(server.taken, [])
+  })
+
+  it('that is required and not there fails, before a login is told to anybody', async () => {
+    let logins = 0
+    const onAuth = () => {
+      logins += 1
+    }
+    const server = await mailServer({ authOptional: true, allowInsecureAuth: true, onAuth })
+    const courier = courierTo(named(server, `ann:${encodeURIComponent(password)}@`), namedOptions())
+    await assertFails(deliver(courier), /did not encrypt the connection: 5\d\d/)
+    assert.equal(logins, 0)
+    assert.deepEqual(server.taken, [])
+  })
+
+  it('is used where it is offered and optional, and never where it is off', async () => {
+    for (const [tls, isEncrypted] of [
+      ['optional', true],
+      ['off', false],
+    ] as const) {
+      const server = await mailServer(encrypted())
+      await deliver(courierTo({ url: `${named(server).url}?tls=${tls}` }, namedOptions()))
+      assert.deepEqual(
+        server.taken.map((taken) => taken.isEncrypted),
+        [isEncrypted],
+      )
+    }
+    const plain = await mailServer()
+    await deliver(courierTo({ url: `${named(plain).url}?tls=optional` }, namedOptions()))
+    assert.equal(plain.taken.length, 1)
+  })
+
+  it('to a server on this machine takes any certificate, as it would do without', async () => {
+    const server = await mailServer(encrypted())
+    await deliver(courierTo(server))
+    assert.deepEqual(
+      server.taken.map(({ isEncrypted }) => isEncrypted),
+      [true],
+    )
+  })
+
+  it('does not keep a connection from being cut when the signal aborts', async () => {
+    const server = await mailServer({ ...certificate, disabledCommands: [] })
+    alwaysAt(server, 'message', 'hang')
+    const courier = courierTo(named(server), namedOptions())
+    const ending = new AbortController()
+    const delivery = courier.deliver(parcel(), errand(ending.signal))
+    await until(() => server.faults.get('hang') === 1)
+    ending.abort(new Error('enough'))
+    await assert.rejects(delivery, /enough/)
+    await until(() => server.openConnections() === 0)
+  })
+})
+
+describe('a login', () => {
+  const wanting = (more: SMTPServerOptions = {}): Promise<MailServer> =>
+    mailServer({
+      ...certificate,
+      disabledCommands: [],
+      authOptional: false,
+      onAuth({ username, password: given }, _session, done) {
+        if (given === password) done(null, { user: username })
+        else done(new Error(`5.7.8 Bad password ${given}`))
+      },
+      ...more,
+    })
+
+  it('is proven once for each connection', async () => {
+    const server = await wanting()
+    const courier = courierTo(named(server, `ann%40x:${encodeURIComponent(password)}@`), namedOptions())
+    await courier.verify(never)
+    await deliver(courier)
+    await deliver(courier)
+    assert.deepEqual(
+      server.taken.map(({ user }) => user),
+      ['ann@x', 'ann@x'],
+    )
+    assert.equal(server.connections(), 2)
+  })
+
+  it('that is refused is tried again later, and never repeated to anybody', async () => {
+    const server = await wanting()
+    const wrong = 'wrong-but-secret'
+    const courier = courierTo(named(server, `ann:${wrong}@`), namedOptions())
+    for (const work of [() => deliver(courier), () => courier.verify(never)]) {
+      await assert.rejects(work(), (error: DeliveryFailure) => {
+        assert.match(error.message, /^mail\.example:\d+ did not accept our login: 535 5\.7\.8$/)
+        assert.equal(error.isPermanent, false)
+        assert.ok(!JSON.stringify([error, error.stack, error.cause]).includes(wrong))
+        return true
+      })
+    }
+  })
+
+  it('is not given to a server that offers none', async () => {
+    const server = await mailServer({ ...certificate, disabledCommands: ['AUTH'] })
+    const courier = courierTo(named(server, 'ann:secret@'), namedOptions())
+    await assertFails(deliver(courier), /^mail\.example:\d+ offers no login\.$/)
+  })
+
+  it('that is missing is no fault of the message', async () => {
+    const server = await wanting()
+    await assertFails(deliver(courierTo(named(server), namedOptions())), /did not take the sender: 530/)
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { findMessage } from '../../src/store/messages.ts'
+import { dayMs } from '../../src/store/tallies.ts'
+import { harness, onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
+import { putMessage } from '../helpers/outbox.ts'
+
+/** A group whose e-mail lies in the local mailbox. */
+async function withLetter(engine: TestEngine) {
+  const { service, newGroup, config } = await harness(engine)
+  const { store: group } = await newGroup()
+  const id = await putMessage(group, testStartMs)
+  await service.worker.runDue()
+  const folder = join(config.dataDir, 'mailbox', group.groupId)
+  const files = () => readdir(folder)
+  assert.deepEqual(await files(), [`${id}.eml`])
+  return { group, id, files, folder, tidy: (days: number) => service.mail.tidy(testStartMs + days * dayMs) }
+}
+
+onBothEngines('an e-mail in the local mailbox', (engine) => {
+  it('is forgotten together with its file, and neither before its time', async () => {
+    const { group, id, files, tidy } = await withLetter(engine)
+    await tidy(29)
+    assert.equal((await findMessage(group, id))?.state, 'sent')
+    assert.deepEqual(await files(), [`${id}.eml`])
+    await tidy(31)
+    assert.equal(await findMessage(group, id), undefined)
+    assert.deepEqual(await files(), [])
+  })
+
+  it('whose file could not be removed is known until it is', async () => {
+    const { group, id, folder, tidy } = await withLetter(engine)
+    const file = join(folder, `${id}.eml`)
+    await rm(file)
+    await mkdir(file) // which is not removed as a file
+    await assert.rejects(tidy(31))
+    assert.ok(await findMessage(group, id))
+    await rm(file, { recursive: true }) // as if the process had died right after it has removed the file
+    await tidy(31)
+    assert.equal(await findMessage(group, id), undefined)
+  })
+})
