@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import PostalMime from 'postal-mime'
 import { listSuppressions } from '../../src/store/suppressions.ts'
 import { contactBody, contactPath, messagesOf, openOutbox } from '../helpers/outbox.ts'
-import { startPostfix } from '../helpers/postfix.ts'
+import { startPostfix, whyNoPostfix } from '../helpers/postfix.ts'
 import { until } from '../jobs/workshop.ts'
 
-describe('Postfix', () => {
+describe('Postfix', { skip: whyNoPostfix() ?? false }, () => {
   it('gets what was posted, encrypted and unharmed, and says who does not exist and what it does not relay', async () => {
     const postfix = await startPostfix()
     const env = { SMTP_URL: `smtp://127.0.0.1:${postfix.port}`, MAIL_FROM: 'mail@shop.example' }

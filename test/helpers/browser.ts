@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
-const installer = join(import.meta.dirname, '../../scripts/install-browser.sh')
+const installer = join(import.meta.dirname, '../../scripts/install-debian.sh')
 
 function canRun(path: string): boolean {
   try {
@@ -24,7 +24,7 @@ function findInPath(): string | undefined {
 function findOrInstall(): string {
   const found = findInPath()
   if (found) return found
-  const { status, stdout, stderr } = spawnSync(installer, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(installer, ['chromium'], { encoding: 'utf8' })
   const installed = findInPath()
   if (!installed) throw new Error(`There is no browser, and installing one ended with ${status}.\n${stdout}${stderr}`)
   return installed
