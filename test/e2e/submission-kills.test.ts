@@ -105,7 +105,7 @@ async function everythingStored({ group }: Visitors) {
 
 onBothEngines('kill -9 of a server that takes submissions and e-mails', (engine) => {
   it('loses nothing that was acknowledged, and keeps and delivers everything once', async (context) => {
-    const place = await visitors(engine)
+    const place = await visitors(engine, { env: limits })
     const { group, clock, config, service } = place
     clock.now = Date.now() // as the real server's
     const submissionNotices = { to: 'owner@shop.example', rhythm: 'each' as const }
