@@ -68,6 +68,8 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   const running = new Set<Promise<void>>()
   /** What is under way in each database, so that it is not begun twice. */
   const underWay = new Map<string, Promise<void>>()
+  /** What was asked for while it was under way: it may have looked too early to see what the asker means. */
+  const wantedAgain = new Set<string>()
   const complainedMs = new Map<string, number>()
   const tidiedMs = new Map<string, number>()
   let attempts = 0
@@ -93,10 +95,16 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   function once(what: string, name: string, work: () => Promise<void>): Promise<void> {
     const key = `${name}: ${what}`
     const current = underWay.get(key)
-    if (current) return current
+    if (current) {
+      wantedAgain.add(key)
+      return current
+    }
     const begun = work()
       .catch((error) => complain(name, error))
-      .finally(() => underWay.delete(key))
+      .then(() => {
+        underWay.delete(key)
+        if (wantedAgain.delete(key)) return once(what, name, work)
+      })
     underWay.set(key, begun)
     return begun
   }
