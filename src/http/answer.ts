@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ok } from '../envelope.ts'
+import type { Content } from './content.ts'
 
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
@@ -12,10 +12,10 @@ function matches(ifNoneMatch: string | undefined, etag: string): boolean {
 
 /**
  * Sends content with a strong ETag over its bytes, or 304 to who has it already. Private, because it depends on the key;
- * no-cache, because time alone can change it. An answer cache will stand here: bytes and ETag by revision and query.
+ * no-cache, because time alone can change it.
  */
-export function sendContent(request: FastifyRequest, reply: FastifyReply, data: unknown): FastifyReply {
-  const body = JSON.stringify(ok(data))
+export function sendContent(request: FastifyRequest, reply: FastifyReply, { json }: Content): FastifyReply {
+  const body = `{"success":true,"data":${json},"error":null}`
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`
   reply.headers({ ETag: etag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' })
   if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()

@@ -1,4 +1,4 @@
-import type { RouteOptions } from 'fastify'
+import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -12,6 +12,7 @@ import { type GroupStore, openGroup, type Tenant } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
 import { sendContent } from './answer.ts'
 import { failureAnswers } from './answer-schemas.ts'
+import type { Content } from './content.ts'
 import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
 
 /** An answer that is not there by then is given up with 503. Files may take as long as they take. */
@@ -62,10 +63,14 @@ interface EndpointDefinition<Query extends TObject, Body extends TObject> {
   isBare?: boolean
   /** Failures of this endpoint besides those that all have. */
   failures: ErrorCode[]
-  /** Content can be revalidated by its ETag; what is not content is stored nowhere, and not asked for by HEAD. */
-  isContent: boolean
   /** Gives the answer's `data`. */
   handle(call: Call<Static<Query>, Static<Body>>): Promise<unknown>
+}
+
+interface ContentEndpointDefinition<Query extends TObject>
+  extends Pick<EndpointDefinition<Query, never>, 'summary' | 'description' | 'query' | 'answer' | 'failures'> {
+  /** Finds the content. It depends on nothing but the tenant, the query, the group's revision and the moment. */
+  read(call: Call<Static<Query>, undefined>): Promise<Content>
 }
 
 export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'url'>
@@ -74,17 +79,38 @@ export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'ur
 const bodyFailures: ErrorCode[] = ['PayloadTooLarge', 'UnsupportedMediaType']
 const idempotencyFailures: ErrorCode[] = ['IdempotencyMismatch']
 
+async function callOf<Query, Body>(
+  { store, currentFiles, clock }: EndpointDeps,
+  request: FastifyRequest,
+  idempotencyKey?: string,
+): Promise<Call<Query, Body>> {
+  const { tenant, headers } = request
+  if (!tenant) throw new Error('An endpoint was reached without admission.')
+  const group = await openGroup(store, tenant)
+  return {
+    tenant,
+    group,
+    signing: (keys) => currentFiles.prepare(group, tenant.bucketName, keys),
+    query: request.query as Query, // as the route's schemas have read them
+    body: request.body as Body,
+    idempotencyKey,
+    origin: headers.origin,
+    nowMs: clock(),
+  }
+}
+
+/** What is not content is stored nowhere, and not asked for by HEAD. */
 export function defineEndpoint<Query extends TObject, Body extends TObject = never>(
   definition: EndpointDefinition<Query, Body>,
 ): Endpoint {
   const { summary, description, query, body, honoursIdempotencyKey = false, answer, status = 200 } = definition
-  const { failures, isContent, isBare = false, handle } = definition
+  const { failures, isBare = false, handle } = definition
   const allFailures = [
     ...failures,
     ...(body ? bodyFailures : []),
     ...(honoursIdempotencyKey ? idempotencyFailures : []),
   ]
-  return ({ store, currentFiles, clock }) => ({
+  return (deps) => ({
     schema: {
       summary,
       description,
@@ -94,27 +120,27 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
       response: { [status]: answer, ...failureAnswers(allFailures) },
     },
     handlerTimeout: handlerTimeoutMs,
-    exposeHeadRoute: isContent,
+    exposeHeadRoute: false,
     async handler(request, reply) {
-      const { tenant, headers } = request
-      if (!tenant) throw new Error('An endpoint was reached without admission.')
-      const group = await openGroup(store, tenant)
-      const data = await handle({
-        tenant,
-        group,
-        signing: (keys) => currentFiles.prepare(group, tenant.bucketName, keys),
-        query: request.query as Static<Query>, // as the route's schemas have read them
-        body: request.body as Static<Body>,
-        idempotencyKey: honoursIdempotencyKey ? readIdempotencyKey(headers['idempotency-key']) : undefined,
-        origin: headers.origin,
-        nowMs: clock(),
-      })
-      return isContent
-        ? sendContent(request, reply, data)
-        : reply
-            .code(status)
-            .type(jsonType)
-            .send(JSON.stringify(isBare ? data : ok(data)))
+      const key = honoursIdempotencyKey ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
+      const data = await handle(await callOf(deps, request, key))
+      return reply
+        .code(status)
+        .type(jsonType)
+        .send(JSON.stringify(isBare ? data : ok(data)))
+    },
+  })
+}
+
+/** Content can be revalidated by its ETag. */
+export function defineContentEndpoint<Query extends TObject>(definition: ContentEndpointDefinition<Query>): Endpoint {
+  const { summary, description, query, answer, failures, read } = definition
+  return (deps) => ({
+    schema: { summary, description, querystring: query, response: { 200: answer, ...failureAnswers(failures) } },
+    handlerTimeout: handlerTimeoutMs,
+    exposeHeadRoute: true,
+    async handler(request, reply) {
+      return sendContent(request, reply, await read(await callOf(deps, request)))
     },
   })
 }

@@ -166,14 +166,15 @@ async function writeRows(
  * The one way to change a group's content: a transaction in which writers of the group take turns. It also records what
  * was done and what has fallen due meanwhile, and counts up the revision when a delivered answer may have changed.
  */
-export function writeContent<Result>(
+export async function writeContent<Result>(
   outside: GroupStore,
   authoring: Authoring,
   work: (writer: ContentWriter) => Promise<Result>,
 ): Promise<Result> {
   const { groupId, database } = outside
   const { author, verb, nowMs } = authoring
-  return database.write(async (db) => {
+  let newRevision: number | undefined
+  const result = await database.write(async (db) => {
     const state = await lockGroup(db, outside, nowMs)
     if (state.closed !== 0) throw groupIsBeingDeleted()
     const since = lookSince(state.swept_ms, nowMs)
@@ -211,10 +212,11 @@ export function writeContent<Result>(
     ]
     if (rows.length === 0 && !touched) return result
     await writeRows(db, groupId, state.last_seq, rows)
+    if (touched) newRevision = state.revision + 1
     await db
       .updateTable('group_revisions')
       .set({
-        revision: state.revision + (touched ? 1 : 0),
+        revision: newRevision ?? state.revision,
         last_seq: state.last_seq + rows.length,
         swept_ms: noticedMs,
         media_revision: state.media_revision + (mediaTouched ? 1 : 0),
@@ -223,4 +225,6 @@ export function writeContent<Result>(
       .execute()
     return result
   })
+  if (newRevision !== undefined) database.onRevision(groupId, newRevision)
+  return result
 }

@@ -9,6 +9,14 @@ export function logTo(listener: QueryListener | undefined): LogConfig {
     listener({ sql: query.sql, parameters: query.parameters, durationMs: queryDurationMillis })
 }
 
+/** Hears of every revision that this process gives to a group's content, as soon as it is committed. */
+export type RevisionListener = (groupId: string, revision: number) => void
+
+export interface Listeners {
+  onQuery?: QueryListener | undefined
+  onRevision?: RevisionListener | undefined
+}
+
 export type Engine = 'sqlite' | 'postgres'
 
 /** One database of either engine. Reading and writing are apart: writes happen in a transaction or not at all. */
@@ -20,6 +28,8 @@ export interface Database<Tables> {
   /** All reads of one piece of work see the same moment, whatever others write meanwhile. */
   snapshot<Result>(work: (read: Kysely<Tables>) => Promise<Result>): Promise<Result>
   write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result>
+  /** Tells who keeps answers in this process that a group's content is at a new revision, which it was just given here. */
+  onRevision: RevisionListener
   close(): Promise<void>
 }
 

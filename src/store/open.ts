@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
-import type { Database, QueryListener } from './database.ts'
+import type { Database, QueryListener, RevisionListener } from './database.ts'
 import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
@@ -26,6 +26,7 @@ export interface StoreOptions {
   clock: Clock
   onConnectionError(error: Error): void
   onQuery?: QueryListener | undefined
+  onRevision?: RevisionListener | undefined
 }
 
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/
@@ -44,18 +45,18 @@ interface Opener {
   close(): Promise<void>
 }
 
-function sqliteOpener({ dataDir, onQuery }: StoreOptions): Opener {
+function sqliteOpener({ dataDir, ...listeners }: StoreOptions): Opener {
   mkdirSync(databasesFolder(dataDir), { recursive: true, mode: 0o700 })
   return {
-    open: (name) => openSqlite(sqliteFileOf(dataDir, name), onQuery),
+    open: (name) => openSqlite(sqliteFileOf(dataDir, name), listeners),
     close: async () => {},
   }
 }
 
-async function postgresOpener(url: string, { onConnectionError, onQuery }: StoreOptions): Promise<Opener> {
+async function postgresOpener(url: string, { onConnectionError, ...listeners }: StoreOptions): Promise<Opener> {
   const pool = await openPostgresPool(url, onConnectionError)
   return {
-    open: (name) => openPostgres(pool, schemaOf(name), onQuery),
+    open: (name) => openPostgres(pool, schemaOf(name), listeners),
     close: () => pool.end(),
   }
 }

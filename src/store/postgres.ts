@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
-import { type Database, logTo, type QueryListener } from './database.ts'
+import { type Database, type Listeners, logTo } from './database.ts'
 
 const connectTimeoutMs = 5000
 const statementTimeoutMs = 15_000
@@ -41,7 +41,8 @@ export async function openPostgresPool(url: string, onConnectionError: (error: E
   return pool
 }
 
-export function openPostgres<Tables>(pool: Pool, schemaName: string, onQuery?: QueryListener): Database<Tables> {
+export function openPostgres<Tables>(pool: Pool, schemaName: string, listeners: Listeners = {}): Database<Tables> {
+  const { onQuery, onRevision = () => {} } = listeners
   const dialect = new PostgresDialect({ pool })
   const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
   return {
@@ -50,6 +51,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, onQuery?: Q
     read: db,
     snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     write: (work) => db.transaction().execute(work),
+    onRevision,
     close: async () => {}, // the pool is shared, and closed by who opened it
   }
 }

@@ -13,7 +13,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { createBoundedMap } from '../bounded-map.ts'
-import { type Database, logTo, type QueryListener } from './database.ts'
+import { type Database, type Listeners, logTo } from './database.ts'
 
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
 const readTimeoutMs = 1000
@@ -113,7 +113,7 @@ function openReader(path: string): DatabaseSync {
   return reader
 }
 
-export function openSqlite<Tables>(path: string, onQuery?: QueryListener): Database<Tables> {
+export function openSqlite<Tables>(path: string, { onQuery, onRevision = () => {} }: Listeners = {}): Database<Tables> {
   closeSync(openSync(path, 'a', 0o600)) // for its owner only; SQLite gives the files beside it the same mode
   const writer = openFile(path)
   // The journal mode is stored in the file; `synchronous = full` makes every acknowledged commit survive a power cut.
@@ -136,6 +136,7 @@ export function openSqlite<Tables>(path: string, onQuery?: QueryListener): Datab
       }
     },
     write: (work) => written.transaction().execute(work), // Kysely lets one in at a time
+    onRevision,
     async close() {
       writer.close()
       reader.close()

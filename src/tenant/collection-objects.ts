@@ -5,7 +5,7 @@ import { parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
-import { defineEndpoint } from '../http/endpoint.ts'
+import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
   filtersParameter,
   idParameter,
@@ -16,9 +16,10 @@ import {
 } from '../http/parameters.ts'
 import { findCollection, readByContainer } from '../store/containers.ts'
 import { listVisibleObjects } from '../store/list-objects.ts'
+import { readRevision } from '../store/revisions.ts'
 
 /** spec §4.2 */
-export const collectionObjects = defineEndpoint({
+export const collectionObjects = defineContentEndpoint({
   summary: 'Published items of a collection',
   description: 'Items whose publish date has come, or is unset, and that are not archived.',
   query: Type.Object({
@@ -31,8 +32,8 @@ export const collectionObjects = defineEndpoint({
   }),
   answer: collectionListAnswer,
   failures: ['NotFound'],
-  isContent: true,
-  async handle({ group, signing, query, nowMs }): Promise<CollectionList> {
+  async read({ group, signing, query, nowMs }) {
+    const revision = await readRevision(group)
     const list = await readByContainer(
       group,
       () => findCollection(group, query.collectionId),
@@ -44,6 +45,6 @@ export const collectionObjects = defineEndpoint({
       },
     )
     if (!list) throw notFound('There is no collection with this collectionId.')
-    return list
+    return { json: JSON.stringify(list satisfies CollectionList), revision, untilMs: nowMs }
   },
 })

@@ -59,7 +59,6 @@ export const createCheckoutSession: Endpoint = (deps) => {
     honoursIdempotencyKey: true,
     answer: checkoutAnswer,
     failures: ['IntegrationNotActive', 'OriginNotAllowed', 'ProductUnavailable', 'ProviderError'],
-    isContent: false,
     handle: async (call) => checkOut(call.group, readWish(call.body, call.origin), call.idempotencyKey),
   })(deps)
 }

@@ -105,7 +105,6 @@ export const definedCollectionObject: Endpoint = (deps) =>
     answer: submissionAnswer,
     status: 201,
     failures: ['NotFound'],
-    isContent: false,
     async handle({ tenant, group, body: sent, idempotencyKey: key, nowMs }): Promise<CollectionObject> {
       const { collectionId, type, objectValue } = sent
       const submission: Submission = { collectionId, type, objectValue }

@@ -5,12 +5,13 @@ import { groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
-import { defineEndpoint } from '../http/endpoint.ts'
+import { defineContentEndpoint } from '../http/endpoint.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
 import { findIntegration, readByContainer } from '../store/containers.ts'
 import { countByValue } from '../store/count-by-value.ts'
 import { listVisibleObjects } from '../store/list-objects.ts'
 import { accountFilter } from '../store/objects.ts'
+import { readRevision } from '../store/revisions.ts'
 
 const groupByParameter = Type.Optional(
   Type.Object(
@@ -23,7 +24,7 @@ const groupByParameter = Type.Optional(
 )
 
 /** spec §4.3 */
-export const integrationObjects = defineEndpoint({
+export const integrationObjects = defineContentEndpoint({
   summary: 'Products of a payment integration',
   description: 'Published products, from the service’s own copy of the provider’s catalogue.',
   query: Type.Object({
@@ -40,8 +41,8 @@ export const integrationObjects = defineEndpoint({
   }),
   answer: integrationListAnswer,
   failures: [],
-  isContent: true,
-  async handle({ group, signing, query, nowMs }): Promise<IntegrationList> {
+  async read({ group, signing, query, nowMs }) {
+    const revision = await readRevision(group)
     const list = await readByContainer(
       group,
       () => findIntegration(group, query.type),
@@ -58,6 +59,6 @@ export const integrationObjects = defineEndpoint({
         return { items, totalCount, groups: groupItems(integration.schema, groupBy.field, counts, items) }
       },
     )
-    return list ?? { items: [], totalCount: 0 }
+    return { json: JSON.stringify(list ?? { items: [], totalCount: 0 }), revision, untilMs: nowMs }
   },
 })

@@ -19,7 +19,7 @@ export const preview = defineEndpoint({
   }),
   answer: previewAnswer,
   failures: ['NotFound', 'PreviewExpired'],
-  isContent: false, // a token is shown to nobody else, and its uses may be counted
+  // a token is shown to nobody else, and its uses may be counted
   async handle({ group, signing, query, nowMs }): Promise<Previewed> {
     const objectId = await usePreviewToken(group, query.token, nowMs)
     const place = await findObject(group, objectId)

@@ -58,6 +58,5 @@ export const sendContactEmail: Endpoint = (deps) =>
     status: 201,
     isBare: true,
     failures: ['RecipientNotAllowed'],
-    isContent: false,
     handle: async (call) => acceptMail(deps.mail, call, readContactWish(call.body)),
   })(deps)

@@ -34,6 +34,5 @@ export const sendOrderPlacedEmail: Endpoint = (deps) =>
     status: 201,
     isBare: true,
     failures: [],
-    isContent: false,
     handle: async (call) => acceptMail(deps.mail, call, readOrderWish(call.body)),
   })(deps)
