@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts'
 import { createService, type Service, type ServicePlaces } from '../service.ts'
 import type { Command, CommandContext } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
+import { giveBackMemory } from './give-back-memory.ts'
 
 const shutdownMs = 30_000
 
@@ -39,6 +40,7 @@ Options:
     const stopped = untilAskedToStop()
     const places = await service.listen()
     if (options.demo) await showDemo(service, context, places)
+    giveBackMemory()
     const signal = await stopped
     logger.info({ signal }, 'stopping')
     await closeInTime(service)

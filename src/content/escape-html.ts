@@ -2,3 +2,6 @@ const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 
 /** A text that stands in markup, between tags or inside a quoted attribute, as nothing but itself. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign)
+
+/** Plain text as markup, with its line breaks. */
+export const textToMarkup = (text: string): string => escapeHtml(text).replace(/\r\n|\r|\n/g, '<br>')

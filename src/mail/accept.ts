@@ -7,7 +7,6 @@ import { insertMessage } from '../store/messages.ts'
 import { listSites } from '../store/sites.ts'
 import { takeFromMailQuota } from '../store/tallies.ts'
 import type { Mail } from './mail.ts'
-import { sanitiseBox, sanitiseCustom } from './sanitise.ts'
 
 /** Who asks for an e-mail, and how. */
 interface Circumstances {
@@ -27,7 +26,8 @@ const shownOf = (html: string): string | undefined =>
 const showsNothing = (name: string) => invalid(`${name} holds nothing that an e-mail can show.`)
 
 /** Markup is made safe once, here: what is kept can be shown. */
-function makeSafe({ kind, customHtml, texts: { whiteBoxText } }: MailWish) {
+async function makeSafe({ kind, customHtml, texts: { whiteBoxText } }: MailWish) {
+  const { sanitiseBox, sanitiseCustom } = await import('./sanitise.ts') // a service that sends no mail goes without
   const safe = {
     whiteBoxHtml: whiteBoxText === undefined ? undefined : shownOf(sanitiseBox(whiteBoxText)),
     customHtml: customHtml === undefined ? undefined : shownOf(sanitiseCustom(customHtml)),
@@ -46,7 +46,7 @@ export async function acceptMail(
 ): Promise<true> {
   const { kind, to: recipient, customerEmail, visitor, texts } = wish
   const endpoint = endpointOf[kind]
-  const safe = makeSafe(wish)
+  const safe = await makeSafe(wish)
   return writeContent(group, authoringOf(endpoint, nowMs), (writer) =>
     answerOnce<true>(writer, { endpoint, key, body: wish }, async () => {
       const sites = await listSites(writer.group)

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { createTransport } from 'nodemailer'
 import type { Config } from '../config.ts'
 import { asHeaderText } from '../content/texts.ts'
 import { readDkimKey } from './dkim-key.ts'
@@ -26,6 +25,14 @@ type Compose = (letter: Letter) => Promise<Buffer>
 
 const automaticHeaders = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
+const writesOnly = {
+  streamTransport: true,
+  buffer: true,
+  newline: 'windows',
+  disableFileAccess: true,
+  disableUrlAccess: true,
+} as const
+
 /** The same in each attempt, and nothing that whoever wrote the words could have foreseen and put into them. */
 const boundaryOf = ({ messageId, html, text }: Letter): string =>
   createHash('sha256')
@@ -43,15 +50,10 @@ export function createComposer(
   config: Pick<Config, 'mailDkimDomain' | 'mailDkimSelector' | 'mailDkimPrivateKey'>,
 ): Compose {
   const dkim = readDkimKey(config)
-  const transport = createTransport({
-    streamTransport: true,
-    buffer: true,
-    newline: 'windows',
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
 
   return async (letter) => {
+    const { createTransport } = await import('nodemailer')
+    const transport = createTransport(writesOnly)
     const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic, isVouchedFor } = letter
     // Callers refuse texts of several lines; a header must not depend on that.
     const { message } = await transport.sendMail({

@@ -22,7 +22,6 @@ import { createLogoReader } from './logo.ts'
 import { createMailbox, type Mailbox } from './mailbox.ts'
 import { registerMailboxPages } from './mailbox-page.ts'
 import { noticeHandler } from './notices.ts'
-import { renderMessage } from './render.ts'
 import type { MailServerAddress } from './server-address.ts'
 import { readSiteLook, type SiteLook } from './site-look.ts'
 import { createSmtpCourier } from './smtp.ts'
@@ -128,6 +127,7 @@ export function createMail({ config, masterKey, vault, store, media }: MailDeps)
   const render: Mail['render'] = async (owner, group, message, way) => {
     const { sender, isOwn } = way ?? (await currentOrigin(group))
     const look = await readSiteLook(readLogo, owner, group, message.content)
+    const { renderMessage } = await import('./render.ts') // its libraries are large, and many services send no mail
     const words = renderMessage(message, look)
     const from = { name: look.name, address: sender }
     const { recipient: to, replyTo, subject, messageId, createdMs: dateMs } = message

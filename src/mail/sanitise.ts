@@ -1,6 +1,6 @@
 import sanitizeHtml from 'sanitize-html'
 import { isWebLink } from '../content/addresses.ts'
-import { escapeHtml } from '../content/escape-html.ts'
+import { textToMarkup } from '../content/escape-html.ts'
 import { harmlessStyles } from './harmless-styles.ts'
 
 /** Markup that strangers send is made harmless here once, when it comes in; what is kept is only what this let through. */
@@ -87,9 +87,6 @@ const customOptions: sanitizeHtml.IOptions = {
   },
   allowedStyles: { '*': harmlessStyles },
 }
-
-/** Plain text as markup, with its line breaks. */
-export const textToMarkup = (text: string): string => escapeHtml(text).replace(/\r\n|\r|\n/g, '<br>')
 
 /** What begins no tag is meant as it is written: "<3", "a < b", "Ann <ann@example.com>". */
 const keepLooseBrackets = (html: string): string => html.replace(/<(?!\/?[a-z][a-z0-9:-]*[\s/>]|!|\?)/gi, '&lt;')

@@ -2,7 +2,7 @@ import { createSlots } from '../slots.ts'
 import { unlessEnded } from '../unless-ended.ts'
 import { type Courier, DeliveryFailure, type Parcel } from './courier.ts'
 import type { MailServerAddress } from './server-address.ts'
-import { openSession, type Sending, type SmtpSession } from './smtp-session.ts'
+import type { Sending, SmtpSession } from './smtp-session.ts'
 
 const usualConnections = 5
 const mostMessagesPerConnection = 100
@@ -64,6 +64,7 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
 
   async function open(signal: AbortSignal, sender?: string): Promise<SmtpSession> {
     try {
+      const { openSession } = await import('./smtp-session.ts')
       const session = await openSession(address, sessionOptions, { sender, signal })
       trouble = undefined
       return session

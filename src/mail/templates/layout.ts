@@ -1,6 +1,5 @@
-import { escapeHtml } from '../../content/escape-html.ts'
+import { escapeHtml, textToMarkup } from '../../content/escape-html.ts'
 import { darkPalette, lightPalette, type Palette } from '../colors.ts'
-import { textToMarkup } from '../sanitise.ts'
 import type { SiteLook } from '../site-look.ts'
 import { styleSheet } from './style-sheet.ts'
 

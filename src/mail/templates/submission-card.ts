@@ -1,8 +1,7 @@
-import { escapeHtml } from '../../content/escape-html.ts'
+import { escapeHtml, textToMarkup } from '../../content/escape-html.ts'
 import type { SubmissionSummary } from '../../content/mail.ts'
 import { toIso } from '../../content/moments.ts'
 import type { Palette } from '../colors.ts'
-import { textToMarkup } from '../sanitise.ts'
 import { anyLanguage } from './layout.ts'
 
 const approvalNote = 'Waits for your approval'

@@ -1,7 +1,6 @@
-import { escapeHtml } from '../../content/escape-html.ts'
+import { escapeHtml, textToMarkup } from '../../content/escape-html.ts'
 import type { MessageContent } from '../../content/mail.ts'
 import type { Palette } from '../colors.ts'
-import { textToMarkup } from '../sanitise.ts'
 import { anyLanguage } from './layout.ts'
 
 /** Without the message where it is said elsewhere. */

@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises'
-import { fileTypeFromBuffer } from 'file-type'
 import type { MediaType } from '../../content/schema.ts'
 import { invalid } from '../../errors.ts'
 import { type Extension, extensionFor, formats } from './formats.ts'
@@ -25,6 +24,7 @@ const textFormats: ReadonlySet<Extension> = new Set(['pdf', 'rtf', 'ps', 'eps', 
 
 /** A file may begin like a format and be none: then the reader of that format fails, in one way or another. */
 async function detectBinary(head: Buffer): Promise<Extension> {
+  const { fileTypeFromBuffer } = await import('file-type') // large, and needed for uploads only
   const detected = await fileTypeFromBuffer(head).catch(() => undefined)
   // The directory that tells the kinds of TIFF apart may be at the end of the file.
   const isTiff = ['II*\0', 'MM\0*'].includes(head.toString('latin1', 0, 4))
