@@ -14,7 +14,7 @@ const paragraph = '<p>A sentence of some words that stands for what people write
 const placeholder = `data:image/webp;base64,${'UklGRtoA'.repeat(40)}`
 
 /** As an upload and the job after it would have written it down. */
-function makePicture(groupId: string, nowMs: number, name: string): MediaItem {
+export function makePicture(groupId: string, nowMs: number, name: string): MediaItem {
   const [id, fileId] = [makeId(), makeId()]
   const stem = newMediaKey(groupId, nowMs, fileId, name, 'jpg').replace(/\.jpg$/, '')
   const derivatives = (['webp', 'avif'] as const).flatMap((format) =>

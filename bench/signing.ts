@@ -3,9 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
-import type { SignMedia } from '../src/content/delivery.ts'
+import type { Signing } from '../src/media/current-files.ts'
 import { createService, type Service } from '../src/service.ts'
+import { table } from './markdown.ts'
 import { createMediaPage } from './media-page.ts'
+import type { Finding } from './part.ts'
+import { cacheOff } from './servers.ts'
 import { median, shuffled, spread } from './statistics.ts'
 
 const rounds = 7
@@ -48,7 +51,7 @@ interface Contender {
 function addSwitch({ media: { currentFiles } }: Service): { isOn: boolean } {
   const { prepare } = currentFiles
   const signing = { isOn: true }
-  let last: SignMedia | undefined
+  let last: Signing | undefined
   currentFiles.prepare = async (...call) => {
     if (signing.isOn || !last) last = await prepare(...call)
     return last
@@ -56,12 +59,12 @@ function addSwitch({ media: { currentFiles } }: Service): { isOn: boolean } {
   return signing
 }
 
-export async function benchSigning(): Promise<string> {
+export async function benchSigning(): Promise<Finding> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   const clock = { now: Date.UTC(2026, 0, 1) }
   const rates = 'anonymous=1000000/1000000,free=1000000/1000000,basic=1/1,pro=1/1,proplus=1/1'
   const open = (env: Record<string, string>): Promise<Service> =>
-    createService(readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', RATE_LIMITS: rates, ...env }), {
+    createService(readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', RATE_LIMITS: rates, ...cacheOff, ...env }), {
       clock: () => clock.now,
     })
 
@@ -114,7 +117,7 @@ export async function benchSigning(): Promise<string> {
 const inMs = (value: number): string => value.toFixed(value < 10 ? 2 : 1)
 const inPercent = (value: number): string => `${(value * 100).toFixed(1)} %`
 
-function report(contenders: readonly Contender[], addressCount: number): string {
+function report(contenders: readonly Contender[], addressCount: number): Finding {
   const rows = contenders.map(({ name, pageBytes, rounds }) => {
     const coldMs = rounds.map((round) => round.coldMs)
     const warmMs = rounds.map((round) => median(round.warmMs))
@@ -132,13 +135,12 @@ function report(contenders: readonly Contender[], addressCount: number): string 
     ]
   })
   const head = ['method', 'page', 'not signed', 'warm', 'warm adds', 'cold', 'cold adds, of the whole']
-  const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-  return `A page of 100 objects with three pictures each, ${addressCount.toLocaleString('en')} addresses, through \`GET /tenant/collectionObjects\`
+  return {
+    about: `A page of 100 objects with three pictures each, ${addressCount.toLocaleString('en')} addresses, through \`GET /tenant/collectionObjects\`
 on SQLite, in ${rounds} rounds. A round is a new window of signatures: the first page finds nothing in memory (cold), ${pagesInRound} pages
 find everything (warm), among as many with the same text for which nothing is looked up or signed, in random order.
 Milliseconds of the processor, so that neighbours on the machine do not count: the median of the rounds, and between
-which values half of them lie. There is no network between (\`inject\`): it would make pages dearer, and the share of signing smaller.
-
-${table}
-`
+which values half of them lie. There is no network between (\`inject\`): it would make pages dearer, and the share of signing smaller.`,
+    tables: table(head, rows),
+  }
 }

@@ -13,6 +13,19 @@ export function spread(values: readonly number[], write: (value: number) => stri
   return `${write(median(values))} (${write(quantile(values, 0.25))} to ${write(quantile(values, 0.75))})`
 }
 
+/** The median, and the least and the greatest of all. */
+export function range(values: readonly number[], write: (value: number) => string): string {
+  return `${write(median(values))} (${write(Math.min(...values))} to ${write(Math.max(...values))})`
+}
+
+/** By how much y grows where x grows by 1: the line that lies nearest to all points. */
+export function slope(points: readonly { x: number; y: number }[]): number {
+  const mean = (pick: (point: { x: number; y: number }) => number): number =>
+    points.reduce((sum, point) => sum + pick(point), 0) / points.length
+  const [meanX, meanY] = [mean(({ x }) => x), mean(({ y }) => y)]
+  return mean(({ x, y }) => (x - meanX) * (y - meanY)) / mean(({ x }) => (x - meanX) ** 2)
+}
+
 /** The same in a random order. */
 export function shuffled<Value>(values: readonly Value[]): Value[] {
   const drawn = values.map((value) => ({ value, at: Math.random() }))

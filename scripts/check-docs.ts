@@ -1,10 +1,11 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { settings } from '../src/config.ts'
+import { families } from '../src/metrics/families.ts'
 
 /**
  * Documentation that can go wrong without anyone noticing: links into the repository, test names in the table of
- * decisions, and the table of settings, which is made from config.ts (`--write` makes it anew).
+ * decisions, and the tables of settings and of metrics, which are made from the code (`--write` makes them anew).
  */
 const problems: string[] = []
 
@@ -55,22 +56,30 @@ function settingsTable(): string {
   return ['| name | default | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
-function checkSettings(file: string, write: boolean): void {
-  const marked = /(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/
+function metricsTable(): string {
+  const rows = Object.values(families).map(
+    ({ name, type, labels, about }) =>
+      `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${about} |`,
+  )
+  return ['| name | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/** A table that stands between two marks, and is made from the code. */
+function checkTable(file: string, mark: string, table: string, write: boolean): void {
+  const marked = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(<!-- /${mark} -->)`)
   const text = readFileSync(file, 'utf8')
-  const current = text.replace(marked, (_, begin: string, end: string) => `${begin}${settingsTable()}\n${end}`)
-  if (!marked.test(text)) problems.push(`${file}: the marks around the table of settings are missing`)
+  const current = text.replace(marked, (_, begin: string, end: string) => `${begin}${table}\n${end}`)
+  if (!marked.test(text)) problems.push(`${file}: the marks around the table of ${mark} are missing`)
   if (current === text) return
   if (write) writeFileSync(file, current)
-  else
-    problems.push(
-      `${file}: the table of settings is not that of src/config.ts; run "node scripts/check-docs.ts --write"`,
-    )
+  else problems.push(`${file}: the table of ${mark} is not that of the code; run "node scripts/check-docs.ts --write"`)
 }
 
 for (const file of globSync(['*.md', 'docs/**/*.md', 'client/*.md'])) checkLinks(file)
 checkDecisions('docs/decisions.md')
-checkSettings('docs/operations.md', process.argv.includes('--write'))
+const write = process.argv.includes('--write')
+checkTable('docs/operations.md', 'settings', settingsTable(), write)
+checkTable('docs/operations.md', 'metrics', metricsTable(), write)
 if (problems.length > 0) {
   console.error(problems.join('\n'))
   process.exit(1)

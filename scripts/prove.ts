@@ -67,6 +67,11 @@ const parts: Record<string, Part> = {
     files: ['test/mail/faults.test.ts'],
     env: { MAIL_MESSAGES: '10000' },
   },
+  cache: {
+    about: '2,000 random scripts of writes, clock steps and reads at two processes that keep answers, on each engine',
+    files: ['test/cache/exactness.test.ts'],
+    env: { CACHE_SCRIPTS: '2000' },
+  },
 }
 
 const wanted = process.argv.slice(2)

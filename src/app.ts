@@ -1,19 +1,26 @@
-import { randomBytes } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
+import { type AccessLog, createAccessLog } from './http/access-log.ts'
 import { type AdmissionDeps, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import { compileBody } from './http/body.ts'
+import { createAddressReader } from './http/caller-address.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
+import { asHook } from './http/hook.ts'
+import { createHotLane, type HotLane } from './http/hot-lane.ts'
 import { registerDocs } from './http/openapi.ts'
 import { compileQuery } from './http/query.ts'
+import { createRequestIds } from './http/request-ids.ts'
 import { registerWebhookRoute } from './http/webhook-route.ts'
+import type { ServiceLogger } from './logging.ts'
 import { registerManageRoutes } from './manage/routes.ts'
 import type { ManageDeps } from './manage/verb.ts'
 import { registerMediaRoute } from './media/route.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import { answerScrapes, placeOfMetrics } from './metrics/serve.ts'
 import { registerTenantRoutes } from './tenant/index.ts'
 
 const bodyLimitBytes = 256 * 1024
@@ -31,7 +38,8 @@ const silenceTimeoutMs = 90_000
 
 export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDeps, ManageDeps {
   config: Config
-  logger: Logger
+  logger: ServiceLogger
+  metrics: Metrics
 }
 
 const healthPaths = ['/healthz', '/readyz']
@@ -43,7 +51,7 @@ function limitConcurrency(app: FastifyInstance, most: number): void {
   const release = (request: FastifyRequest): void => {
     if (counted.delete(request)) running -= 1
   }
-  app.addHook('onRequest', async (request, reply) => {
+  const take = asHook((request, reply) => {
     if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
     running += 1
     counted.add(request)
@@ -52,12 +60,17 @@ function limitConcurrency(app: FastifyInstance, most: number): void {
       throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
     }
   })
+  app.addHook('onRequest', take)
   // Who sends a file has come in by now, and holds one of the places for uploads instead.
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
     if (request.routeOptions.config.takesFile) release(request)
+    done(null, payload)
   })
   // The work is done when the answer is: a client that is slow to read it holds a socket, not a place.
-  app.addHook('onSend', async (request) => release(request))
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    release(request)
+    done(null, payload)
+  })
 }
 
 declare module 'fastify' {
@@ -82,30 +95,52 @@ function limitBodyTime(app: FastifyInstance): void {
     const timer = setTimeout(giveUp, app.bodyTimeoutMs).unref()
     for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer))
   }
-  app.addHook('onRequest', async (request, reply) => {
+  const beginUnlessFile = asHook((request, reply) => {
     if (!request.routeOptions.config.takesFile) begin(request, reply)
   })
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onRequest', beginUnlessFile)
+  app.addHook('onSend', (request, reply, payload, done) => {
     if (request.routeOptions.config.takesFile) begin(request, reply)
+    done(null, payload)
   })
 }
 
-/** One line a request: the route, never the URL, whose query string may hold a token. */
-function logRequests(app: FastifyInstance): void {
-  app.addHook('onResponse', async (request, reply) => {
-    request.log.info(
-      {
-        method: request.method,
-        route: request.routeOptions.url ?? 'none',
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        address: request.ip,
-        group: request.tenant?.groupID,
-        user: request.manager?.userId,
-      },
-      'request',
-    )
+function logRequests(app: FastifyInstance, accessLog: AccessLog): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { url: route = 'none', logLevel } = request.routeOptions
+    const { id, method, ip: address, tenant, manager } = request
+    accessLog({
+      id,
+      method,
+      route,
+      status: reply.statusCode,
+      ms: reply.elapsedTime,
+      address,
+      tenant,
+      userId: manager?.userId,
+      isQuiet: logLevel === 'warn',
+    })
+    done()
   })
+}
+
+/** The server itself; the framework is asked for what the hot lane leaves alone. */
+function listenBefore(handle: Parameters<typeof createServer>[1] & {}, hotLane: HotLane): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: headerLimitBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: uploadTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      requireHostHeader: false,
+      optimizeEmptyRequests: true,
+    },
+    (request, response) => {
+      if (!hotLane(request, response)) handle(request, response)
+    },
+  )
+  server.setTimeout(silenceTimeoutMs)
+  return server
 }
 
 function registerHealth(app: FastifyInstance, { store }: AppDeps): void {
@@ -123,17 +158,20 @@ function registerHealth(app: FastifyInstance, { store }: AppDeps): void {
 export type Offered = 'delivery' | 'management' | 'both'
 
 export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
-  const { config, logger } = deps
+  const { config, logger, metrics } = deps
+  const makeRequestId = createRequestIds()
+  const accessLog = createAccessLog(deps)
+  const readAddress = createAddressReader(config.trustProxy)
+  const lane = offered === 'management' ? undefined : createHotLane({ ...deps, accessLog, makeRequestId, readAddress })
+  let isClosing = false // then the framework asks each client to close its connection
+  const hotLane: HotLane = (request, response) => !isClosing && lane?.(request, response) === true
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    genReqId: () => randomBytes(12).toString('hex'),
+    genReqId: makeRequestId,
+    serverFactory: (handle) => listenBefore(handle, hotLane),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     bodyLimit: bodyLimitBytes,
-    requestTimeout: uploadTimeoutMs,
-    connectionTimeout: silenceTimeoutMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    http: { maxHeaderSize: headerLimitBytes, headersTimeout: headersTimeoutMs, requireHostHeader: false },
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what arrives on an open connection while we stop is still served
     routerOptions: { maxParamLength: headerLimitBytes },
@@ -151,13 +189,22 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
   app.decorateRequest('tenant')
   app.decorateRequest('manager')
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'X-Request-Id': request.id, ...answerHeaders })
+  app.decorateRequest('timing')
+  app.addHook('preClose', (done) => {
+    isClosing = true
+    done()
   })
+  const beginAnswer = asHook((request, reply) => {
+    reply.header('x-request-id', request.id).headers(answerHeaders)
+  })
+  app.addHook('onRequest', beginAnswer)
   limitConcurrency(app, config.maxConcurrentRequests)
   limitBodyTime(app)
-  logRequests(app)
+  logRequests(app, accessLog)
   const limitByAddress = (request: FastifyRequest, reply: FastifyReply) => limitAnonymous(deps, request, reply)
+  app.addHook('onRoute', ({ url }) => metrics.addRoute(url))
+  metrics.addServer(app.server)
+  if (offered !== 'management' && placeOfMetrics(config) === 'delivery port') answerScrapes(app, deps)
   handleFailures(app, limitByAddress)
 
   registerHealth(app, deps)

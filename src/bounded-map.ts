@@ -11,16 +11,19 @@ export function createBoundedMap<Key, Value>(
   onForgotten: (value: Value) => void = () => {},
 ): BoundedMap<Key, Value> {
   const entries = new Map<Key, Value>()
+  let newest: Key | undefined
 
   function put(key: Key, value: Value): void {
-    entries.delete(key) // and back in at the end: the order of a Map is the order of insertion
+    // Out, and back in at the end: the order of a Map is the order of insertion.
+    if (key !== newest) entries.delete(key)
     entries.set(key, value)
+    newest = key
   }
 
   return {
     get(key) {
       const value = entries.get(key)
-      if (value !== undefined) put(key, value)
+      if (value !== undefined && key !== newest) put(key, value)
       return value
     },
     set(key, value) {
@@ -30,7 +33,10 @@ export function createBoundedMap<Key, Value>(
       entries.delete(oldest[0])
       onForgotten(oldest[1])
     },
-    delete: (key) => void entries.delete(key),
+    delete(key) {
+      entries.delete(key)
+      if (key === newest) newest = undefined
+    },
     values: () => entries.values(),
   }
 }

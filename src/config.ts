@@ -145,6 +145,14 @@ function mailAddress(text: string): string {
   return address
 }
 
+/** Guessing it must be hopeless, and it must fit into a header. */
+function scrapeToken(text: string): string | undefined {
+  if (text === '') return undefined
+  if (!/^[\w.~+/=-]{16,200}$/.test(text))
+    throw new Error('must be 16 to 200 letters, digits or any of -._~+/= (openssl rand -hex 32)')
+  return text
+}
+
 /** The first one signs; addresses that any of them has signed are served. */
 function signingKeys(text: string): Buffer[] {
   const keys = text.split(',').filter((key) => key !== '')
@@ -189,6 +197,12 @@ export const settings = {
     '',
     '`postgres://…` to use PostgreSQL; unset for SQLite in `DATA_DIR`.',
     databaseUrl,
+  ),
+  databasePrepare: setting(
+    'DATABASE_PREPARE',
+    'on',
+    '`off` where connections to PostgreSQL go through a pooler that cannot keep prepared statements, such as PgBouncer before 1.21 in transaction mode.',
+    oneOf(['on', 'off'] as const),
   ),
   masterKey: setting(
     'SLUICE_MASTER_KEY',
@@ -326,6 +340,25 @@ export const settings = {
     '50/200',
     'Requests per second / burst of each user of the management API.',
     rateLimit,
+  ),
+  metricsPort: setting(
+    'METRICS_PORT',
+    '',
+    'Port at which `/metrics` tells Prometheus how the service is doing. Default: none.',
+    (text) => (text === '' ? undefined : wholeNumber(0, 65_535)(text)),
+  ),
+  metricsHost: setting('METRICS_HOST', '127.0.0.1', 'Address to listen on for `METRICS_PORT`.', (text) => text),
+  metricsToken: setting(
+    'METRICS_TOKEN',
+    '',
+    'What Prometheus must send as `Authorization: Bearer …`. Without `METRICS_PORT`, `/metrics` is on the port of the delivery API, for who has the token.',
+    scrapeToken,
+  ),
+  answerCacheMb: setting(
+    'ANSWER_CACHE_MB',
+    '64',
+    'Memory for finished answers of the content endpoints, in MB, for each process; 0 to make every answer anew.',
+    wholeNumber(0, 65_536),
   ),
   maxConcurrentRequests: setting(
     'MAX_CONCURRENT_REQUESTS',

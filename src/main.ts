@@ -18,7 +18,7 @@ function explain(error: unknown): string {
     return `${error.message.split('. To specify')[0]}. The same with --help shows what there is.`
   if (code === 'ENOENT') return `${error.message}. Is the path right?`
   if (code === 'EADDRINUSE')
-    return `${error.message}. Stop what listens there, or set PORT (or MANAGE_PORT) to another port.`
+    return `${error.message}. Stop what listens there, or set PORT (or MANAGE_PORT, METRICS_PORT) to another port.`
   if (code === 'EACCES' || code === 'EROFS') return `${error.message}. Set DATA_DIR to a folder that can be written.`
   if (isDatabaseAway(error)) return `The database does not answer (${error.message || code}). Is DATABASE_URL right?`
   if ('severity' in error) return `PostgreSQL says: ${error.message}. Check DATABASE_URL and the rights of its role.`

@@ -33,7 +33,11 @@ export function createRateLimiter(
 
   function filledBucket(subject: string, limit: RateLimit, nowMs: number): Bucket {
     const full = limit.burst * perRequest
-    const bucket = buckets.get(subject) ?? { milliTokens: full, filledMs: nowMs }
+    let bucket = buckets.get(subject)
+    if (!bucket) {
+      bucket = { milliTokens: full, filledMs: nowMs }
+      buckets.set(subject, bucket)
+    }
     const elapsedMs = Math.max(0, nowMs - bucket.filledMs)
     bucket.milliTokens = Math.min(full, bucket.milliTokens + elapsedMs * limit.perSecond)
     bucket.filledMs = nowMs
@@ -45,7 +49,6 @@ export function createRateLimiter(
     const allowed = bucket.milliTokens >= perRequest
     if (allowed) bucket.milliTokens -= perRequest
     const tokens = bucket.milliTokens / perRequest
-    buckets.set(subject, bucket)
     return {
       allowed,
       remaining: Math.floor(tokens),

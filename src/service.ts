@@ -1,17 +1,19 @@
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { ServedTenant } from './http/admission.ts'
+import { type AnswerCache, createAnswerCache } from './http/answer-cache.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
-import { createLogger } from './logging.ts'
+import { createLogger, type ServiceLogger } from './logging.ts'
 import { createMail, type Mail } from './mail/mail.ts'
 import { findPageUrl } from './mail/mailbox-page.ts'
 import { loadMasterKey } from './master-key.ts'
 import { canDerive } from './media/files/derive.ts'
 import { mediaHandlers } from './media/handlers.ts'
 import { createMedia, type Media, tidyMedia } from './media/media.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { createMetricsServer, placeOfMetrics } from './metrics/serve.ts'
 import { catalogueHandlers } from './payments/catalogue-handlers.ts'
 import { orderHandlers } from './payments/orders.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
@@ -20,6 +22,8 @@ import { createRateLimiter } from './rate-limiter.ts'
 import { isAdminToken } from './secrets.ts'
 import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
 import { findTenantOfKey } from './store/api-keys.ts'
+import { createContentMemory } from './store/content-memory.ts'
+import type { RevisionListener } from './store/database.ts'
 import { openGroup } from './store/groups.ts'
 import { createLastUses } from './store/last-uses.ts'
 import { openStore, type Store } from './store/open.ts'
@@ -36,6 +40,8 @@ export interface ServicePlaces {
   manageUrl: string | undefined
   /** Undefined where a mail server takes the e-mails. */
   mailboxUrl: string | undefined
+  /** Undefined where metrics have no port of their own. */
+  metricsUrl: string | undefined
 }
 
 /** All parts of the running service, and the orderly way down. */
@@ -48,7 +54,8 @@ export interface Service {
   media: Media
   payments: Payments
   mail: Mail
-  logger: Logger
+  answers: AnswerCache
+  logger: ServiceLogger
   /** Starts to listen, and answers where. */
   listen(): Promise<ServicePlaces>
   close(): Promise<void>
@@ -56,22 +63,30 @@ export interface Service {
 
 export interface ServiceOptions {
   clock?: Clock
-  logger?: Logger
+  logger?: ServiceLogger
 }
 
-export function openConfiguredStore(config: Config, clock: Clock, logger: Logger): Promise<Store> {
+export function openConfiguredStore(
+  config: Config,
+  clock: Clock,
+  logger: ServiceLogger,
+  onRevision?: RevisionListener,
+): Promise<Store> {
   return openStore({
     dataDir: config.dataDir,
     databaseUrl: config.databaseUrl,
+    preparesStatements: config.databasePrepare === 'on',
     clock,
     onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    onRevision,
   })
 }
 
 export async function createService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
-  const store = await openConfiguredStore(config, clock, logger)
+  const answers = createAnswerCache({ mostBytes: config.answerCacheMb * 2 ** 20, clock })
+  const store = await openConfiguredStore(config, clock, logger, answers.observeWrite)
   const media = createMedia(config, () => baseUrl, clock)
   const { storage, inbox, currentFiles } = media
   const masterKey = loadMasterKey(config.dataDir, config.masterKey)
@@ -95,7 +110,12 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
     const tenant = await findTenantOfKey(store, secretHash, clock())
     if (tenant) lastUses.note('api_keys', tenant.keyId, clock())
-    return tenant && { ...tenant, revision: await readRevision(await openGroup(store, tenant)) }
+    if (!tenant) return undefined
+    const { groupID, database, bucketName, tier } = tenant
+    const group = await openGroup(store, tenant)
+    const askedMs = performance.now()
+    answers.observe(groupID, await readRevision(group), askedMs)
+    return { ...tenant, scope: `${tier} ${database} ${bucketName}` }
   }
   const findManager = async (secretHash: string): Promise<TokenHolder | undefined> => {
     const holder = await findTokenHolder(store, secretHash, clock())
@@ -114,10 +134,18 @@ export async function createService(config: Config, options: ServiceOptions = {}
   }
   let tidying: NodeJS.Timeout | undefined
   const admission = { authorize, authorizeManager, takeToken }
-  const deps = { config, logger, store, media, payments, mail, currentFiles, ...admission, clock }
+  const metrics = createMetrics({
+    store,
+    clock,
+    cacheCounts: answers.counts,
+    isServed: placeOfMetrics(config) !== undefined,
+  })
+  const parts = { store, memory: createContentMemory(), media, payments, mail, currentFiles, answers }
+  const deps = { config, logger, ...parts, ...admission, metrics, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
+  const metricsServer = config.metricsPort === undefined ? undefined : createMetricsServer(deps)
   return {
     app,
     manageApp,
@@ -126,6 +154,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     payments,
     mail,
     worker,
+    answers,
     logger,
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
@@ -134,18 +163,21 @@ export async function createService(config: Config, options: ServiceOptions = {}
       await tidy()
       worker.start()
       tidying = setInterval(tidy, tidyEveryMs)
-      if (managePort === undefined) return { baseUrl, manageUrl: baseUrl, mailboxUrl }
-      if (managePort === 'off') return { baseUrl, manageUrl: undefined, mailboxUrl }
+      const metricsUrl = await metricsServer?.listen()
+      if (managePort === undefined) return { baseUrl, manageUrl: baseUrl, mailboxUrl, metricsUrl }
+      if (managePort === 'off') return { baseUrl, manageUrl: undefined, mailboxUrl, metricsUrl }
       const manageUrl = await manageApp?.listen({ host: config.manageHost ?? config.host, port: managePort })
-      return { baseUrl, manageUrl, mailboxUrl }
+      return { baseUrl, manageUrl, mailboxUrl, metricsUrl }
     },
     async close() {
       clearInterval(tidying)
-      await Promise.all([app.close(), manageApp?.close(), worker.stop()])
+      await Promise.all([app.close(), manageApp?.close(), metricsServer?.close(), worker.stop()])
+      metrics.close()
       await payments.close()
       mail.close()
       await lastUses.close()
       await store.close()
+      logger.flush()
     },
   }
 }

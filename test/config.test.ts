@@ -24,6 +24,7 @@ describe('readConfig', () => {
       publicUrl: undefined,
       dataDir: join(process.cwd(), 'data'),
       databaseUrl: undefined,
+      databasePrepare: 'on',
       masterKey: undefined,
       signedUrlTtlSeconds: 86_400,
       mediaPlace: { kind: 'folder', path: undefined },
@@ -57,6 +58,10 @@ describe('readConfig', () => {
       managePort: undefined,
       manageHost: undefined,
       manageRateLimit: { perSecond: 50, burst: 200 },
+      metricsPort: undefined,
+      metricsHost: '127.0.0.1',
+      metricsToken: undefined,
+      answerCacheMb: 64,
       maxConcurrentRequests: 1000,
       trustProxy: [],
       logLevel: 'info',
@@ -89,6 +94,10 @@ describe('readConfig', () => {
       MANAGE_PORT: '4001',
       MANAGE_HOST: '10.0.0.1',
       MANAGE_RATE_LIMIT: '8/9',
+      METRICS_PORT: '9464',
+      METRICS_HOST: '10.0.0.2',
+      METRICS_TOKEN: 'aB3-._~+/='.repeat(2),
+      ANSWER_CACHE_MB: '0',
       MAX_CONCURRENT_REQUESTS: '1',
       TRUST_PROXY: '10.0.0.0/8,::1,192.168.1.1,fd00::/8,::ffff:10.0.0.1',
       LOG_LEVEL: 'silent',
@@ -125,6 +134,9 @@ describe('readConfig', () => {
     assert.equal(config.managePort, 4001)
     assert.equal(config.manageHost, '10.0.0.1')
     assert.deepEqual(config.manageRateLimit, { perSecond: 8, burst: 9 })
+    assert.deepEqual([config.metricsPort, config.metricsHost], [9464, '10.0.0.2'])
+    assert.equal(config.metricsToken, 'aB3-._~+/='.repeat(2))
+    assert.equal(config.answerCacheMb, 0)
     assert.equal(config.maxConcurrentRequests, 1)
     assert.deepEqual(config.trustProxy, ['10.0.0.0/8', '::1', '192.168.1.1', 'fd00::/8', '::ffff:10.0.0.1'])
     assert.equal(config.logLevel, 'silent')
@@ -182,6 +194,9 @@ describe('readConfig', () => {
     ],
     MANAGE_PORT: ['-1', '65536', 'OFF', 'none', 'true', '80.5', ' 80'],
     MANAGE_RATE_LIMIT: ['0/1', '1/0', '1', '1/', '/1', '1/1/1', '-1/1', '1.5/2', ' 1/1', 'free=1/1', '12345678/1'],
+    METRICS_PORT: ['-1', '65536', 'off', 'on', '80.5', ' 80'],
+    METRICS_TOKEN: ['short', 'a'.repeat(15), 'a'.repeat(201), `${'a'.repeat(16)} `, `${'a'.repeat(16)}\n`, `${'a'.repeat(16)}é`],
+    ANSWER_CACHE_MB: ['-1', '65537', '1.5', '64MB', 'off'],
     MAX_CONCURRENT_REQUESTS: ['0', '-1', '1000001', 'many'],
     TRUST_PROXY: [
       'true', 'loopback', '*', 'proxy.example', '10.0.0.0/8, ::1', '999.0.0.1', '10.0.0', '10.0.0.0/33', '10.0.0.0/0', '::1/129',

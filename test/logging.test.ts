@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAccessLog } from '../src/http/access-log.ts'
 import { createLogger } from '../src/logging.ts'
+import type { Metrics } from '../src/metrics/metrics.ts'
 import { makeApiKey, makePreviewToken } from '../src/secrets.ts'
 
 describe('the logger', () => {
@@ -16,5 +21,73 @@ describe('the logger', () => {
     assert.equal(lines.length, 6)
     for (const secret of secrets) assert.ok(!lines.join('').includes(secret.slice(0, 20)))
     assert.match(lines.join(''), /slc_preview_\[secret\]/)
+  })
+
+  it('writes lines that can wait together, in their order, and leaves none behind', async () => {
+    const written: string[] = []
+    const logger = createLogger({ logLevel: 'info' }, { write: (text) => void written.push(text) })
+    for (const line of ['one\n', 'two\n']) logger.writeSoon(line)
+    assert.deepEqual(written, [])
+    logger.warn('three')
+    assert.equal(written[0], 'one\ntwo\n')
+    assert.match(written[1] ?? '', /"three"/)
+    logger.writeSoon('four\n')
+    logger.flush()
+    assert.equal(written[2], 'four\n')
+    logger.writeSoon('five\n')
+    while (written.length < 4) await sleep(5) // soon is soon
+    assert.equal(written[3], 'five\n')
+    logger.writeSoon('x'.repeat(70_000))
+    assert.equal(written.length, 5, 'as much as this does not wait')
+  })
+
+  for (const [what, end] of [
+    ['is done', ''],
+    ['ends itself', 'process.exit(0)'],
+    ['fails', "throw new Error('unexpected')"],
+  ] as const) {
+    it(`leaves no line behind when the process ${what}`, async () => {
+      const module = JSON.stringify(import.meta.resolve('../src/logging.ts'))
+      const program = `
+        import { createLogger } from ${module}
+        createLogger({ logLevel: 'info' }).writeSoon('the last line\\n')
+        ${end}`
+      const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      assert.equal(await text(child.stdout), 'the last line\n')
+    })
+  }
+
+  it('writes no line for a request where the level is above info', () => {
+    const written: string[] = []
+    for (const logLevel of ['warn', 'silent', 'info'] as const) {
+      const logger = createLogger({ logLevel }, { write: (line) => void written.push(line) })
+      const metrics = { request: () => {} } as unknown as Metrics
+      createAccessLog({ logger, metrics })({
+        id: 'a',
+        method: 'GET',
+        route: '/x',
+        status: 200,
+        ms: 0.04,
+        address: `1.2.3.4 ${makeApiKey()} "`,
+        tenant: undefined,
+        userId: undefined,
+        isQuiet: false,
+      })
+      logger.flush()
+    }
+    assert.equal(written.length, 1)
+    const { time: _time, ...line } = JSON.parse(written[0] ?? '')
+    assert.deepEqual(line, {
+      level: 'info',
+      requestId: 'a',
+      method: 'GET',
+      route: '/x',
+      status: 200,
+      ms: 0,
+      address: '1.2.3.4 slc_live_[secret] "',
+      msg: 'request',
+    })
   })
 })

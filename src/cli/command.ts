@@ -1,14 +1,14 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import type { ServiceLogger } from '../logging.ts'
 import type { Store } from '../store/open.ts'
 
 /** What a command works with. Nothing here is global: a test can run a command against its own store and listen. */
 export interface CommandContext {
   config: Config
   clock: Clock
-  logger: Logger
+  logger: ServiceLogger
   /** Opened on first use, migrated, and closed when the command is done. */
   store(): Promise<Store>
   print(text: string): void

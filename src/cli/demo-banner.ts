@@ -11,7 +11,10 @@ function describeManaging({ adminToken, groupId, collections }: Demo, manageUrl:
 }
 
 /** What a newcomer needs to send the first request. */
-export function describeDemo(demo: Demo, { manageUrl, mailboxUrl }: Omit<ServicePlaces, 'baseUrl'>): string {
+export function describeDemo(
+  demo: Demo,
+  { manageUrl, mailboxUrl }: Pick<ServicePlaces, 'manageUrl' | 'mailboxUrl'>,
+): string {
   const { baseUrl, apiKey, adminToken, siteId, collections, previewToken } = demo
   const references = [`${baseUrl}/docs`, ...(manageUrl === undefined ? [] : [`${manageUrl}/manage/docs`])]
   return `

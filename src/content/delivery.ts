@@ -32,20 +32,23 @@ function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
   return mayHoldHtml(field) ? signTexts(value, sign) : value
 }
 
-/** Only what the schema names and does not keep private leaves the service. */
-function deliverValue(schema: Schema, object: StoredObject, sign: SignMedia): Record<string, unknown> & ValueBase {
+/** An object as far as delivery looks at it. */
+export type DeliverableObject = Omit<StoredObject, 'version' | 'review'>
+
+/** Only what the schema names and does not keep private leaves the service, in the order in which it is stored. */
+function deliverValue(schema: Schema, object: DeliverableObject, sign: SignMedia): Record<string, unknown> & ValueBase {
   const delivered: Record<string, unknown> = { _id: object.id }
   const mediaFields: Record<string, string> = {}
-  for (const [name, field] of schema) {
-    const value = object.value[name]
-    if (field.private || value === undefined) continue
+  for (const [name, value] of Object.entries(object.value)) {
+    const field = schema.get(name)
+    if (!field || field.private || value === undefined) continue
     delivered[name] = deliverField(field, value, sign)
     if (value !== null && isMedia(leafOf(field))) mediaFields[name] = leafOf(field).type
   }
   return { ...delivered, _id: object.id, mediaFields }
 }
 
-function deliverState(object: StoredObject) {
+function deliverState(object: DeliverableObject) {
   return {
     publishDate: object.publishMs === unsetPublishMs ? null : toIso(object.publishMs),
     archived: object.archived,
@@ -56,7 +59,7 @@ function deliverState(object: StoredObject) {
 
 export function deliverCollectionObject(
   collection: Container,
-  object: StoredObject,
+  object: DeliverableObject,
   sign: SignMedia,
 ): CollectionObject {
   return {
@@ -68,7 +71,7 @@ export function deliverCollectionObject(
 }
 
 /** The map that tells a variant product from a simple one: the first of its variant fields that holds one. */
-function variantMapOf(schema: Schema, object: StoredObject): Record<string, unknown> | undefined {
+function variantMapOf(schema: Schema, object: DeliverableObject): Record<string, unknown> | undefined {
   for (const [name, field] of schema) {
     const value = object.value[name]
     if (field.type === 'variant' && !field.private && isVariantMap(field, value)) return value
@@ -78,7 +81,7 @@ function variantMapOf(schema: Schema, object: StoredObject): Record<string, unkn
 
 export function deliverIntegrationObject(
   integration: Container,
-  object: StoredObject,
+  object: DeliverableObject,
   sign: SignMedia,
 ): IntegrationObject {
   const variants = variantMapOf(integration.schema, object)

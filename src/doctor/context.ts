@@ -50,6 +50,7 @@ function storeOf({ control, contents, close }: FoundDatabases): Store {
       return database
     },
     isReady: async () => true,
+    poolUse: () => undefined,
     close,
   }
 }

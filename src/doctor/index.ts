@@ -24,6 +24,7 @@ import { schemaVersionsCheck } from './schema-versions.ts'
 import { settingsCheck } from './settings.ts'
 import { sitePagesCheck } from './site-pages.ts'
 import { tokensCheck } from './tokens.ts'
+import { totalsCheck } from './totals.ts'
 import { valuesCheck } from './values.ts'
 
 /** In the order in which an operator would look: the machine, the databases, who may come in, the content, the files, the work. */
@@ -44,6 +45,7 @@ export const checks: readonly Check[] = [
   deletionsCheck,
   leftOversCheck,
   objectIndexCheck,
+  totalsCheck,
   valuesCheck,
   sitePagesCheck,
   mediaStoreCheck,

@@ -91,12 +91,23 @@ function adviseIdleSetting({ managePort, manageHost }: Config): Finding[] {
   ]
 }
 
+function adviseMetrics({ metricsPort, metricsHost, metricsToken }: Config): Finding[] {
+  if (metricsPort === undefined || metricsToken !== undefined || isLoopback(metricsHost)) return []
+  return [
+    {
+      level: 'attention',
+      what: `METRICS_HOST is ${metricsHost} and METRICS_TOKEN is not set: whoever reaches that port can read how busy the service is.`,
+      advice: 'Set a token that Prometheus sends, unless a firewall keeps others away:',
+      commands: ['METRICS_TOKEN=$(openssl rand -hex 32)'],
+    },
+  ]
+}
+
 /** That every setting can be read is a condition of any command; this is about what they mean together. */
 export const settingsCheck: Check = {
   name: 'Settings',
   async run({ config }) {
-    return [adviseAddress, adviseEncryption, adviseManagement, findSharedPort, adviseIdleSetting].flatMap((look) =>
-      look(config),
-    )
+    const looks = [adviseAddress, adviseEncryption, adviseManagement, findSharedPort, adviseIdleSetting, adviseMetrics]
+    return looks.flatMap((look) => look(config))
   },
 }

@@ -4,10 +4,12 @@ import { AppError } from '../errors.ts'
 import type { RateDecision, RateLimit } from '../rate-limiter.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
 import type { KeyHolder } from '../store/api-keys.ts'
+import { asHook } from './hook.ts'
 
-/** Who is served. `revision` counts the writes to the group's content, at most a second ago. */
+/** Who is served. */
 export interface ServedTenant extends KeyHolder {
-  revision: number
+  /** All that its answers depend on besides its content. */
+  scope: string
 }
 
 declare module 'fastify' {
@@ -25,19 +27,33 @@ export interface LimitDeps {
 }
 
 export interface AdmissionDeps extends LimitDeps {
-  authorize(apiKey: string): Promise<ServedTenant | undefined>
+  authorize: {
+    (apiKey: string): Promise<ServedTenant | undefined>
+    /** The same at once, where it is known. */
+    peek(apiKey: string): ServedTenant | undefined
+  }
 }
 
 export interface ManageAdmissionDeps extends LimitDeps {
   authorizeManager(token: string): Promise<TokenHolder | undefined>
 }
 
-/** Charges the caller, and says on the answer what is left (draft-ietf-httpapi-ratelimit-headers). */
+/** What `RateLimit-Policy` says: the rule (draft-ietf-httpapi-ratelimit-headers). */
+export function writePolicy(policy: string, { burst, perSecond }: RateLimit): string {
+  const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))
+  return `"${policy}";q=${burst};w=${windowSeconds}`
+}
+
+/** What `RateLimit` says: what is left. */
+export const writeRate = (policy: string, { remaining, resetSeconds }: RateDecision): string =>
+  `"${policy}";r=${remaining};t=${resetSeconds}`
+
+/** Charges the caller, and says so on the answer. */
 function limitRate(deps: LimitDeps, reply: FastifyReply, subject: string, policy: string, limit: RateLimit): void {
-  const { allowed, remaining, resetSeconds, retryAfterSeconds } = deps.takeToken(subject, limit)
-  const windowSeconds = Math.max(1, Math.ceil(limit.burst / limit.perSecond))
-  reply.header('RateLimit-Policy', `"${policy}";q=${limit.burst};w=${windowSeconds}`)
-  reply.header('RateLimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
+  const decision = deps.takeToken(subject, limit)
+  const { allowed, retryAfterSeconds } = decision
+  reply.header('ratelimit-policy', writePolicy(policy, limit))
+  reply.header('ratelimit', writeRate(policy, decision))
   if (!allowed) {
     const message = 'Too many requests. Wait the seconds in Retry-After and try again.'
     throw new AppError('RateLimited', message, { retryAfterSeconds })
@@ -63,17 +79,21 @@ function refusalOf(header: string | undefined): AppError {
 
 /** The door of all `/tenant` endpoints: who is it, how often, and is the group frozen. In this order. */
 export function admitTenants(app: FastifyInstance, deps: AdmissionDeps): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const { authorization } = request.headers
-    const tenant = await deps.authorize(authorization ?? '')
+  function admit(tenant: ServedTenant | undefined, request: FastifyRequest, reply: FastifyReply): void {
     if (!tenant) {
       limitAnonymous(deps, request, reply)
-      throw refusalOf(authorization)
+      throw refusalOf(request.headers.authorization)
     }
     limitRate(deps, reply, tenant.groupID, tenant.tier, deps.config.rateLimits[tenant.tier])
     if (tenant.frozen) throw new AppError('GroupFrozen', 'The group is frozen')
     request.tenant = tenant
+  }
+  const check = asHook((request, reply) => {
+    const key = request.headers.authorization ?? ''
+    const known = deps.authorize.peek(key)
+    return known ? admit(known, request, reply) : deps.authorize(key).then((tenant) => admit(tenant, request, reply))
   })
+  app.addHook('onRequest', check)
 }
 
 function tokenOf(header: string | undefined): string {

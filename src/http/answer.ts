@@ -1,23 +1,99 @@
 import { hash } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import type { Content } from './content.ts'
+import { type Encoding, encodings } from './encodings.ts'
 
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false
-  return ifNoneMatch.split(',').some((candidate) => {
-    const tag = candidate.trim().replace(/^W\//, '')
-    return tag === etag || tag === '*'
-  })
+/** Smaller bodies gain nothing that anybody would notice. */
+export const leastCompressedBytes = 1024
+const brotliQuality = 5
+/** Some 60 tags. A longer list only costs time: who sends it gets the answer instead. */
+const longestTagList = 2000
+
+/** One way to send an answer: its bytes, and the tag that names exactly these. */
+export interface Form {
+  encoding: Encoding
+  body: Buffer
+  etag: string
+  /** All headers that are the same whenever it is sent. */
+  headers: Readonly<Record<string, string>>
+  /** The whole head as Node takes it fastest, names and values in turn, with places for what differs. */
+  head: readonly string[]
+}
+
+/** The answer of a content endpoint, made once and sent as often as it is right. */
+export interface Answer {
+  /** It is right for one revision of the group's content and in this span of time. */
+  revision: number
+  fromMs: number
+  untilMs: number
+  /** As it was made; compressed ones when they are wanted. */
+  forms: { identity: Form } & Partial<Record<Encoding, Form>>
+}
+
+/** What begins a head: names, and places for the values that each request has its own of. */
+export const placesInHead: readonly string[] = ['x-request-id', '', 'ratelimit-policy', '', 'ratelimit', '']
+
+const tagEnds: Record<Encoding, string> = { identity: '"', gzip: '-gz"', br: '-br"' }
+
+function makeForm(encoding: Encoding, body: Buffer, etag: string): Form {
+  const headers = {
+    ...securityHeaders,
+    ...contentHeaders,
+    etag,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(body.length),
+    ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+  }
+  return { encoding, body, etag, headers, head: [...placesInHead, ...Object.entries(headers).flat()] }
+}
+
+/** In memory of its own: a part of a larger piece would keep all of that alive. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
+}
+
+export function makeAnswer({ json, revision, untilMs }: Content, fromMs: number): Answer {
+  const body = bytesOf(`{"success":true,"data":${json},"error":null}`)
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`
+  return { revision, fromMs, untilMs, forms: { identity: makeForm('identity', body, etag) } }
+}
+
+const compressors: Record<Exclude<Encoding, 'identity'>, (body: Buffer) => Promise<Buffer>> = {
+  gzip: promisify<Buffer, Buffer>(gzip),
+  br: (body) =>
+    promisify(brotliCompress)(body, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+        [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+      },
+    }),
+}
+
+/** On a thread of its own; the same form again where nothing is gained by it. */
+export async function compressForm(form: Form, encoding: Exclude<Encoding, 'identity'>): Promise<Form> {
+  const compressed = await compressors[encoding](form.body)
+  if (compressed.length >= form.body.length) return form
+  const body = Buffer.allocUnsafeSlow(compressed.length)
+  compressed.copy(body)
+  return makeForm(encoding, body, form.etag.slice(0, -1) + tagEnds[encoding])
 }
 
 /**
- * Sends content with a strong ETag over its bytes, or 304 to who has it already. Private, because it depends on the key;
- * no-cache, because time alone can change it.
+ * The tag by which a client says that it has this answer, in whatever form (RFC 9110 §13.1.2); undefined where it has not.
+ * It is this tag that belongs on the 304: it names the copy that is still right.
  */
-export function sendContent(request: FastifyRequest, reply: FastifyReply, { json }: Content): FastifyReply {
-  const body = `{"success":true,"data":${json},"error":null}`
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`
-  reply.headers({ ETag: etag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' })
-  if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.type('application/json; charset=utf-8').send(body)
+export function heldTag({ forms: { identity } }: Answer, ifNoneMatch: string | undefined): string | undefined {
+  if (ifNoneMatch === undefined || ifNoneMatch.length > longestTagList) return undefined
+  if (ifNoneMatch === identity.etag) return ifNoneMatch
+  const tags = encodings.map((encoding) => identity.etag.slice(0, -1) + tagEnds[encoding])
+  for (const listed of ifNoneMatch.split(',')) {
+    const tag = listed.trim().replace(/^W\//, '')
+    if (tag === '*') return identity.etag
+    if (tags.includes(tag)) return tag
+  }
+  return undefined
 }

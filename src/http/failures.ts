@@ -6,6 +6,7 @@ import { fail } from '../envelope.ts'
 import { AppError, internalErrorMessage } from '../errors.ts'
 import { isDatabaseAway } from '../store/unavailable.ts'
 import { answerHeaders } from './answer-headers.ts'
+import { asHook } from './hook.ts'
 
 /** What Fastify itself refuses, in our words. */
 const frameworkFailures: Record<string, () => AppError> = {
@@ -82,7 +83,7 @@ export function handleFailures(
   app.setErrorHandler(sendFailure)
   // Node would answer 417 with an empty body; an expectation that we do not know may as well be ignored (RFC 9110 §10.1.1).
   app.server.on('checkExpectation', app.routing)
-  app.addHook('onRequest', async (request, reply) => {
+  const check = asHook((request, reply) => {
     // Node would answer this by itself, without our envelope (RFC 9112 §3.2).
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new AppError('ValidationError', 'The Host header is missing.')
@@ -91,6 +92,7 @@ export function handleFailures(
     onUnknownRoute(request, reply)
     refuseUnknownRoute(app, request, reply)
   })
+  app.addHook('onRequest', check)
 }
 
 /** For what Fastify meets before a request has a route. No hook sees it, so nobody would wait for its body. */

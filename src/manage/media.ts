@@ -26,7 +26,7 @@ const libraryOf = ({ content, group, media, authoring }: GroupContext): Library 
 /** As a person manages it: with addresses to look at it. */
 async function show(ctx: GroupContext, shown: readonly MediaItem[]): Promise<Static<typeof mediaShape>[]> {
   const keys = shown.map(({ key }) => key)
-  const sign = await ctx.media.currentFiles.prepare(ctx.content, ctx.group.bucketName, keys)
+  const { sign } = await ctx.media.currentFiles.prepare(ctx.content, ctx.group.bucketName, keys)
   return shown.map((media) => showMedia(media, sign(media.key) as CurrentFile)) // all are the group's own
 }
 

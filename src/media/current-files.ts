@@ -7,7 +7,8 @@ import { toIso } from '../content/moments.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findMediaByKeys, readMediaRevision } from '../store/media.ts'
 import type { Derivative, MediaFile } from '../store/media-files.ts'
-import { type MediaSigner, type SigningWindow, signingWindow } from './signer.ts'
+import { Superseded } from '../store/revisions.ts'
+import { endOfWindowMs, type MediaSigner, type SigningWindow, signingWindow } from './signer.ts'
 
 /** Each holds up to seven addresses and a tiny picture, about 2 KB. */
 const mostKept = 10_000
@@ -16,8 +17,22 @@ const turnMs = 10
 
 /** What is delivered of the files that content points to. */
 export interface CurrentFiles {
-  /** Looks these up, all at once; what it answers then gives each of them without waiting. */
-  prepare(group: GroupStore, bucketName: string, keys: readonly string[]): Promise<SignMedia>
+  /**
+   * Looks these up, all at once; what it answers then gives each of them without waiting. As of now; or as of the moment
+   * and the revision of media that the keys were read at: when that is not the current one any more, `Superseded` is thrown.
+   */
+  prepare(group: GroupStore, bucketName: string, keys: readonly string[], at?: MediaMoment): Promise<Signing>
+}
+
+export interface MediaMoment {
+  nowMs: number
+  mediaRevision: number
+}
+
+export interface Signing {
+  sign: SignMedia
+  /** From this moment on the same files have other addresses. */
+  untilMs: number
 }
 
 type SignKey = (key: string) => string
@@ -64,35 +79,45 @@ export function createCurrentFiles(deps: {
 }): CurrentFiles {
   const { signer, ttlSeconds, clock, maxKept = mostKept } = deps
   const kept = createBoundedMap<string, { moment: string; file: CurrentFile }>(maxKept)
-  return {
-    async prepare(group, bucketName, keys) {
-      if (keys.length === 0) return refuseUnprepared
-      const window = signingWindow(clock(), ttlSeconds)
-      const { groupId } = group
-      const moment = `${groupId} ${await readMediaRevision(group)} ${window.expiresSeconds}`
-      const files = new Map<string, CurrentFile | undefined>()
-      const missing: string[] = []
-      for (const key of keys) {
-        const known = kept.get(key)
-        if (known?.moment === moment) files.set(key, known.file)
-        else if (isKeyOfGroup(groupId, key)) missing.push(key)
-        else files.set(key, undefined) // a text may speak of any
+
+  async function prepare(...asked: Parameters<CurrentFiles['prepare']>): Promise<Signing> {
+    const [group, bucketName, keys, at] = asked
+    if (keys.length === 0) return { sign: refuseUnprepared, untilMs: Number.POSITIVE_INFINITY }
+    const window = signingWindow(at?.nowMs ?? clock(), ttlSeconds)
+    const { groupId } = group
+    const mediaRevision = at?.mediaRevision ?? (await readMediaRevision(group))
+    const moment = `${groupId} ${mediaRevision} ${window.expiresSeconds}`
+    const files = new Map<string, CurrentFile | undefined>()
+    const missing: string[] = []
+    for (const key of keys) {
+      const known = kept.get(key)
+      if (known?.moment === moment) files.set(key, known.file)
+      else if (isKeyOfGroup(groupId, key)) missing.push(key)
+      else files.set(key, undefined) // a text may speak of any
+    }
+    const found = missing.length > 0 ? await findMediaByKeys(group, missing) : []
+    if (missing.length > 0 && (await readMediaRevision(group)) !== mediaRevision) {
+      if (at) throw new Superseded()
+      return prepare(...asked)
+    }
+    const byKey = new Map(found.map((media) => [media.key, media.file]))
+    let turnEndsMs = performance.now() + turnMs
+    for (const key of missing) {
+      if (performance.now() > turnEndsMs) {
+        await nextTurn()
+        turnEndsMs = performance.now() + turnMs
       }
-      const found = missing.length > 0 ? await findMediaByKeys(group, missing) : []
-      const byKey = new Map(found.map((media) => [media.key, media.file]))
-      let turnEndsMs = performance.now() + turnMs
-      for (const key of missing) {
-        if (performance.now() > turnEndsMs) {
-          await nextTurn()
-          turnEndsMs = performance.now() + turnMs
-        }
-        const file = currentFileOf(key, byKey.get(key), (wanted) => signer.sign(bucketName, wanted, window), window)
-        kept.set(key, { moment, file })
-        files.set(key, file)
-      }
-      return (key) => (files.has(key) ? files.get(key) : refuseUnprepared(key))
-    },
+      const file = currentFileOf(key, byKey.get(key), (wanted) => signer.sign(bucketName, wanted, window), window)
+      kept.set(key, { moment, file })
+      files.set(key, file)
+    }
+    return {
+      sign: (key) => (files.has(key) ? files.get(key) : refuseUnprepared(key)),
+      untilMs: endOfWindowMs(window, ttlSeconds),
+    }
   }
+
+  return { prepare }
 }
 
 function refuseUnprepared(key: string): never {

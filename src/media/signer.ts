@@ -7,11 +7,17 @@ export interface SigningWindow {
   expiresSeconds: number
 }
 
+const lengthOfWindow = (ttlSeconds: number): number => Math.floor(ttlSeconds / 2)
+
 export function signingWindow(nowMs: number, ttlSeconds: number): SigningWindow {
-  const windowSeconds = Math.floor(ttlSeconds / 2)
+  const windowSeconds = lengthOfWindow(ttlSeconds)
   const startSeconds = Math.floor(nowMs / 1000 / windowSeconds) * windowSeconds
   return { startSeconds, expiresSeconds: startSeconds + ttlSeconds }
 }
+
+/** When the window ends in which files have these addresses, and the next one begins. */
+export const endOfWindowMs = ({ startSeconds }: SigningWindow, ttlSeconds: number): number =>
+  (startSeconds + lengthOfWindow(ttlSeconds)) * 1000
 
 /** Makes addresses of files that work for a limited time. */
 export interface MediaSigner {

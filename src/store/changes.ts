@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import { draftPublishMs } from '../content/model.ts'
 import { type AppError, conflict } from '../errors.ts'
+import { seenBy } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
 import type { ChangeRow, ContentTables } from './tables.ts'
@@ -187,7 +188,7 @@ export async function writeContent<Result>(
       ...authoring,
       noticedMs,
       db,
-      group: { groupId, database: { ...database, read: db } },
+      group: { groupId, database: seenBy(db, database) },
       record: ({ type, subjectId, containerId = null, version = null, note = '' }) =>
         void changes.push({
           type,

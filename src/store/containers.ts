@@ -6,13 +6,17 @@ import { conflict, invalid } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
+import { revisionColumns } from './revisions.ts'
+import { beginStatement, runStatement } from './statement.ts'
 import type { ContainerRow } from './tables.ts'
 
 const rowsPerDelete = 1000
 const containerColumns = ['id', 'kind', 'name', 'schema', 'settings', 'version'] as const
 
+type StoredContainer = Pick<Selectable<ContainerRow>, (typeof containerColumns)[number]>
+
 /** A stored schema was checked when it was written; a rule that is tightened later must not break what is there. */
-function toContainer(row: Pick<Selectable<ContainerRow>, (typeof containerColumns)[number]>): Container {
+function toContainer(row: StoredContainer): Container {
   const schema = new Map(Object.entries(JSON.parse(row.schema) as Record<string, Field>))
   return {
     id: row.id,
@@ -130,6 +134,43 @@ async function findContainer(
     .executeTakeFirst()
   return row && toContainer(row)
 }
+
+/** Where a delivered container is found. */
+export type ContainerPlace = { kind: 'collection'; id: string } | { kind: 'integration'; name: string }
+
+export interface ContainerAt {
+  container: Container | undefined
+  revision: number
+  /** When the next of its objects falls due; a draft's date is one that does not come. */
+  nextPublishMs: number
+}
+
+/** A container, the revision that it is of, and until when time alone changes nothing about its visible objects. */
+export async function readContainerAt(
+  { groupId, database }: GroupStore,
+  place: ContainerPlace,
+  nowMs: number,
+): Promise<ContainerAt> {
+  const draft = beginStatement(database)
+  const { table, bind } = draft
+  const columns = containerColumns.map((column) => `c.${column}`).join(', ')
+  const nextPublish = `select min(o.publish_ms) from ${table('objects')} as o where o.container_id = c.id and o.archived = 0 and o.publish_ms > ${bind(nowMs)}`
+  const isInPlace = place.kind === 'collection' ? `c.id = ${bind(place.id)}` : `c.name = ${bind(place.name)}`
+  const text = `select r.revision, ${columns}, (${nextPublish}) as next_publish_ms from (select ${revisionColumns(draft, groupId)}) as r left join ${table('containers')} as c on c.group_id = ${bind(groupId)} and c.kind = ${bind(place.kind)} and ${isInPlace}`
+  const [row] = await runStatement<FoundRow | AbsentRow>(database, text, draft)
+  return {
+    container: row && row.id !== null ? toContainer(row) : undefined,
+    revision: row?.revision ?? 0,
+    nextPublishMs: row?.next_publish_ms ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+interface AtRevision {
+  revision: number
+  next_publish_ms: number | null
+}
+type FoundRow = StoredContainer & AtRevision
+type AbsentRow = { id: null } & AtRevision
 
 export const findCollection = (group: GroupStore, id: string): Promise<Container | undefined> =>
   findContainer(group, { kind: 'collection', id })

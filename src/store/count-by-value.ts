@@ -1,23 +1,37 @@
-import { sql } from 'kysely'
 import type { ListQuery } from '../content/list-query.ts'
 import type { Container } from '../content/model.ts'
-import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { matchingIds } from './list-conditions.ts'
+import { heavyEntries } from './list-objects.ts'
+import { revisionColumn } from './revisions.ts'
+import { beginStatement, runStatement } from './statement.ts'
 
-/** How many of all matches have each value of a field, by the value's filter key. At most `limit` different values. */
+export interface ValueCounts {
+  counts: Map<string, number>
+  revision: number
+}
+
+/**
+ * How many of all matches have each value of a field, by the value's filter key. At most `limit` different values.
+ * `matches` says about how many there are.
+ */
 export async function countByValue(
   group: GroupStore,
   container: Container,
   query: ListQuery,
-  field: string,
-  limit: number,
-  nowMs: number,
-): Promise<Map<string, number>> {
-  const { rows } = await sql<{ filter_key: string; total: number }>`
-    with matches as materialized (${matchingIds({ group, container, query, show: 'visible', nowMs })})
-    select g.filter_key, count(*) as total
-    from matches join ${tableOf(group.database, 'object_fields')} as g on g.object_id = matches.object_id
-    where g.field = ${field} group by g.filter_key limit ${limit}`.execute(group.database.read)
-  return new Map(rows.map((row) => [row.filter_key, row.total]))
+  asked: { field: string; limit: number; matches: number; nowMs: number },
+): Promise<ValueCounts> {
+  const { field, limit, matches, nowMs } = asked
+  const draft = beginStatement(group.database)
+  const { table, bind } = draft
+  const matching = matchingIds(draft, { group, container, query, show: 'visible', nowMs })
+  const counted = `select g.filter_key, count(*) as total from matches join ${table('object_fields')} as g on g.object_id = matches.object_id where g.field = ${bind(field)} group by g.filter_key limit ${bind(limit)}`
+  // Before the values comes a row of the revision, which has none.
+  const text = `with matches as materialized (${matching}) select null as filter_key, r.revision as total from (select ${revisionColumn(draft, group.groupId, 'revision')}) as r union all select filter_key, total from (${counted}) as counted`
+  type Row = { filter_key: string | null; total: number }
+  const rows = await runStatement<Row>(group.database, text, draft, matches > heavyEntries)
+  const counts = rows.flatMap((row): [string, number][] =>
+    row.filter_key === null ? [] : [[row.filter_key, row.total]],
+  )
+  return { counts: new Map(counts), revision: rows.find((row) => row.filter_key === null)?.total ?? 0 }
 }

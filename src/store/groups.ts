@@ -206,10 +206,21 @@ export async function deleteGroupRow(store: Store, group: Group, authoring: Auth
 
 const rowsPerDelete = 1000
 
-/** A group that was deleted can come back by an import. */
-export async function reopenContent({ groupId, database }: GroupStore): Promise<void> {
+/** A group that was deleted can come back by an import. Its revisions go on: none ever stands for two contents. */
+export async function reopenContent({ groupId, database }: GroupStore, nowMs: number): Promise<void> {
   await database.write((db) =>
-    db.deleteFrom('group_revisions').where('group_id', '=', groupId).where('closed', '=', 1).execute(),
+    db
+      .updateTable('group_revisions')
+      .set((eb) => ({
+        revision: eb('revision', '+', 1),
+        media_revision: eb('media_revision', '+', 1),
+        last_seq: 0,
+        swept_ms: nowMs,
+        closed: 0,
+      }))
+      .where('group_id', '=', groupId)
+      .where('closed', '=', 1)
+      .execute(),
   )
 }
 

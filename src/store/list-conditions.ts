@@ -1,12 +1,9 @@
-import { type RawBuilder, sql } from 'kysely'
 import type { Filter, ListQuery } from '../content/list-query.ts'
 import { type Container, draftPublishMs, type ObjectStatus, type ReviewState } from '../content/model.ts'
-import { tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
+import { type Draft, isOneOf } from './statement.ts'
 
-/** What every listing asks of a row, as SQL. All names and values are bound; the text depends only on how many there are. */
-export type Sql = RawBuilder<unknown>
-
+/** What every listing asks of a row, as SQL. */
 export interface Listing {
   group: GroupStore
   container: Container
@@ -21,79 +18,79 @@ export interface EditorView {
   review?: ReviewState | undefined
 }
 
-export const all = (conditions: Sql[]): Sql => sql.join(conditions, sql` and `)
-const anyOf = (values: readonly string[]): Sql => sql`(${sql.join(values)})`
+export const all = (conditions: readonly string[]): string => conditions.join(' and ')
 
 /** spec §3, the whole of it: an unset publish date lies before every moment. */
-function visible(alias: string, nowMs: number): Sql {
-  return sql`${sql.ref(`${alias}.archived`)} = 0 and ${sql.ref(`${alias}.publish_ms`)} <= ${nowMs}`
+function visible({ bind }: Draft, alias: string, nowMs: number): string {
+  return `${alias}.archived = 0 and ${alias}.publish_ms <= ${bind(nowMs)}`
 }
 
 /** `statusOf` as SQL. */
-function hasStatus(alias: string, status: ObjectStatus, nowMs: number): Sql {
-  const archived = sql.ref(`${alias}.archived`)
-  const publishMs = sql.ref(`${alias}.publish_ms`)
-  if (status === 'archived') return sql`${archived} = 1`
-  if (status === 'published') return visible(alias, nowMs)
-  if (status === 'draft') return sql`${archived} = 0 and ${publishMs} = ${sql.lit(draftPublishMs)}`
-  return sql`${archived} = 0 and ${publishMs} > ${nowMs} and ${publishMs} < ${sql.lit(draftPublishMs)}`
+function hasStatus(draft: Draft, alias: string, status: ObjectStatus, nowMs: number): string {
+  const [archived, publishMs] = [`${alias}.archived`, `${alias}.publish_ms`]
+  if (status === 'archived') return `${archived} = 1`
+  if (status === 'published') return visible(draft, alias, nowMs)
+  if (status === 'draft') return `${archived} = 0 and ${publishMs} = ${draftPublishMs}`
+  return `${archived} = 0 and ${publishMs} > ${draft.bind(nowMs)} and ${publishMs} < ${draftPublishMs}`
 }
 
-function shown({ group, show, nowMs }: Listing, alias: string, id: Sql): Sql[] {
-  if (show === 'visible') return [visible(alias, nowMs)]
+function shown(draft: Draft, { show, nowMs }: Listing, alias: string, id: string): string[] {
+  if (show === 'visible') return [visible(draft, alias, nowMs)]
   const { status, review } = show
+  const reviewed = draft.table('objects')
   return [
-    ...(status ? [hasStatus(alias, status, nowMs)] : []),
+    ...(status ? [hasStatus(draft, alias, status, nowMs)] : []),
     ...(review
       ? [
-          sql`exists (select 1 from ${tableOf(group.database, 'objects')} as reviewed
-            where reviewed.id = ${id} and reviewed.review = ${review})`,
+          `exists (select 1 from ${reviewed} as reviewed where reviewed.id = ${id} and reviewed.review = ${draft.bind(review)})`,
         ]
       : []),
   ]
 }
 
 /** Whether one object has one of a filter's values: a look-up by primary key. */
-function hasValue({ group }: Listing, filter: Filter, objectId: Sql): Sql {
-  return sql`exists (select 1 from ${tableOf(group.database, 'object_fields')} as probe
-    where probe.object_id = ${objectId} and probe.field = ${filter.field} and probe.filter_key in ${anyOf(filter.keys)})`
+function hasValue(draft: Draft, { field, keys }: Filter, objectId: string, isWalk: boolean): string {
+  const { engine, table, bind } = draft
+  // PostgreSQL would rather look for all that have the value first; `offset 0` keeps it from that.
+  const inOrder = isWalk && engine === 'postgres' ? ' offset 0' : ''
+  return `exists (select 1 from ${table('object_fields')} as probe where probe.object_id = ${objectId} and probe.field = ${bind(field)} and ${isOneOf(draft, 'probe.filter_key', keys)}${inOrder})`
 }
 
-function hasWord({ group }: Listing, word: string): Sql {
-  const position = group.database.engine === 'sqlite' ? sql`instr` : sql`strpos`
-  return sql`${position}(o.search_text, ${word}) > 0`
+function hasWord({ engine, bind }: Draft, word: string): string {
+  return `${engine === 'sqlite' ? 'instr' : 'strpos'}(o.search_text, ${bind(word)}) > 0`
 }
 
 /** What the rows of a table must fulfil, which is `objects` or its index. Words are looked for in `objects`, as `o`. */
 export function rowConditions(
+  draft: Draft,
   listing: Listing,
   alias: string,
-  id: Sql,
-  filters: readonly Filter[] = listing.query.filters,
-): Sql[] {
+  id: string,
+  { filters = listing.query.filters, isWalk = false }: { filters?: readonly Filter[]; isWalk?: boolean } = {},
+): string[] {
   const { container, query } = listing
   return [
-    sql`${sql.ref(`${alias}.container_id`)} = ${container.id}`,
-    ...shown(listing, alias, id),
-    ...(query.ids ? [sql`${id} in ${anyOf(query.ids)}`] : []),
-    ...filters.map((filter) => hasValue(listing, filter, id)),
-    ...query.words.map((word) => hasWord(listing, word)),
+    `${alias}.container_id = ${draft.bind(container.id)}`,
+    ...shown(draft, listing, alias, id),
+    ...(query.ids ? [isOneOf(draft, id, query.ids)] : []),
+    ...filters.map((filter) => hasValue(draft, filter, id, isWalk)),
+    ...query.words.map((word) => hasWord(draft, word)),
   ]
 }
 
 /** The ids of all matches, as a query. The first filter's index leads where nothing but filters is asked. */
-export function matchingIds(listing: Listing): Sql {
-  const { group, query } = listing
-  const [first, ...others] = query.filters
+export function matchingIds(draft: Draft, listing: Listing): string {
+  const { query } = listing
+  const [first, ...filters] = query.filters
   if (!first || query.ids || query.words.length > 0) {
-    const conditions = rowConditions(listing, 'o', sql`o.id`)
-    return sql`select o.id as object_id from ${tableOf(group.database, 'objects')} as o where ${all(conditions)}`
+    const conditions = rowConditions(draft, listing, 'o', 'o.id')
+    return `select o.id as object_id from ${draft.table('objects')} as o where ${all(conditions)}`
   }
   const conditions = [
-    ...rowConditions(listing, 'f', sql`f.object_id`, others),
-    sql`f.field = ${first.field} and f.filter_key in ${anyOf(first.keys)}`,
+    ...rowConditions(draft, listing, 'f', 'f.object_id', { filters }),
+    `f.field = ${draft.bind(first.field)} and ${isOneOf(draft, 'f.filter_key', first.keys)}`,
   ]
   // One value is one row an object; several can meet twice in one list.
-  const distinct = first.keys.length > 1 ? sql`distinct ` : sql``
-  return sql`select ${distinct}f.object_id from ${tableOf(group.database, 'object_fields')} as f where ${all(conditions)}`
+  const distinct = first.keys.length > 1 ? 'distinct ' : ''
+  return `select ${distinct}f.object_id from ${draft.table('object_fields')} as f where ${all(conditions)}`
 }

@@ -10,7 +10,8 @@ import type { MigrationRow } from './tables.ts'
  */
 export interface Migration {
   name: string
-  up(db: Transaction<unknown>, engine: Engine): Promise<void>
+  /** `schemaName`, with PostgreSQL only, is for what has no other way to name it. */
+  up(db: Transaction<unknown>, engine: Engine, schemaName: string | undefined): Promise<void>
 }
 
 type Migrated = { migrations: MigrationRow }
@@ -81,7 +82,7 @@ async function takeStep<Tables extends Migrated>(
     refuseNewer(version, migrations)
     const next = migrations[version]
     if (!next) return false
-    await next.up(transaction as unknown as Transaction<unknown>, database.engine)
+    await next.up(transaction as unknown as Transaction<unknown>, database.engine, database.schemaName)
     await db
       .insertInto('migrations')
       .values({ version: version + 1, name: next.name, applied_ms: nowMs })

@@ -6,6 +6,8 @@ import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
 import { openPostgres, openPostgresPool } from './postgres.ts'
+import { createStatementNames } from './prepared-statements.ts'
+import { createAside } from './sqlite/aside.ts'
 import { openSqlite } from './sqlite.ts'
 import type { ContentTables, ControlTables } from './tables.ts'
 
@@ -16,13 +18,24 @@ export interface Store {
   content(name: string): Promise<Database<ContentTables>>
   /** Whether every database answers and has all that this version needs. Throws when one does not answer. */
   isReady(): Promise<boolean>
+  /** PostgreSQL only: what the connections are doing. */
+  poolUse(): PoolUse | undefined
   close(): Promise<void>
+}
+
+export interface PoolUse {
+  busy: number
+  idle: number
+  /** Pieces of work without a connection yet. */
+  waiting: number
 }
 
 export interface StoreOptions {
   dataDir: string
   /** `postgres://…`, or undefined for SQLite files in `dataDir`. */
   databaseUrl: string | undefined
+  /** PostgreSQL only: whether connections keep prepared statements. A pooler of old cannot. */
+  preparesStatements?: boolean | undefined
   clock: Clock
   onConnectionError(error: Error): void
   onQuery?: QueryListener | undefined
@@ -42,21 +55,32 @@ export const schemaOf = (name: string): string => schemaPrefix + name
 
 interface Opener {
   open<Tables>(name: string): Database<Tables>
+  poolUse(): PoolUse | undefined
   close(): Promise<void>
 }
 
 function sqliteOpener({ dataDir, ...listeners }: StoreOptions): Opener {
   mkdirSync(databasesFolder(dataDir), { recursive: true, mode: 0o700 })
+  const aside = createAside()
   return {
-    open: (name) => openSqlite(sqliteFileOf(dataDir, name), listeners),
-    close: async () => {},
+    open: (name) => openSqlite(sqliteFileOf(dataDir, name), { ...listeners, aside }),
+    poolUse: () => undefined,
+    close: () => aside.close(),
   }
 }
 
-async function postgresOpener(url: string, { onConnectionError, ...listeners }: StoreOptions): Promise<Opener> {
+async function postgresOpener(url: string, options: StoreOptions): Promise<Opener> {
+  const { onConnectionError, preparesStatements = true, ...listeners } = options
   const pool = await openPostgresPool(url, onConnectionError)
+  const nameOf = createStatementNames()
+  const prepared = { ...listeners, ...(preparesStatements && { nameOf }) }
   return {
-    open: (name) => openPostgres(pool, schemaOf(name), listeners),
+    open: (name) => openPostgres(pool, schemaOf(name), prepared),
+    poolUse: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   }
 }
@@ -112,6 +136,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return {
     control,
     content,
+    poolUse: opener.poolUse,
     close,
     async isReady() {
       // A newer schema will do: during a rollout the old servers go on serving.

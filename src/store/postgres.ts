@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
-import { type Database, type Listeners, logTo } from './database.ts'
+import { type Database, type Listeners, logTo, readBy } from './database.ts'
+import { preparingPool, type StatementNames } from './prepared-statements.ts'
 
 const connectTimeoutMs = 5000
 const statementTimeoutMs = 15_000
@@ -41,14 +42,32 @@ export async function openPostgresPool(url: string, onConnectionError: (error: E
   return pool
 }
 
-export function openPostgres<Tables>(pool: Pool, schemaName: string, listeners: Listeners = {}): Database<Tables> {
-  const { onQuery, onRevision = () => {} } = listeners
-  const dialect = new PostgresDialect({ pool })
+export interface PostgresOptions extends Listeners {
+  /** Which statements are prepared; none where the server's pooler cannot keep them. */
+  nameOf?: StatementNames
+}
+
+const readsValues =
+  (pool: Pool, nameOf: StatementNames, { onQuery }: Listeners): Database<unknown>['readValues'] =>
+  async (text, parameters) => {
+    const startMs = performance.now()
+    const name = nameOf(text)
+    const query = { text, values: [...parameters], rowMode: 'array' as const, ...(name !== undefined && { name }) }
+    const { rows } = await pool.query<unknown[]>(query)
+    onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
+    return rows
+  }
+
+export function openPostgres<Tables>(pool: Pool, schemaName: string, options: PostgresOptions = {}): Database<Tables> {
+  const { onQuery, onRevision = () => {}, nameOf = () => undefined } = options
+  const dialect = new PostgresDialect({ pool: preparingPool(pool, nameOf) })
   const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
   return {
     engine: 'postgres',
     schemaName,
     read: db,
+    readAside: readBy(db),
+    readValues: readsValues(pool, nameOf, options),
     snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     write: (work) => db.transaction().execute(work),
     onRevision,

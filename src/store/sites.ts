@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely'
 import { mediaUsesAnywhere } from '../content/media-uses.ts'
 import type { StoredSite } from '../content/model.ts'
 import { checkSite } from '../content/site-settings.ts'
@@ -5,6 +6,9 @@ import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
 import { refuseMissingMedia } from './media-uses.ts'
+import { type Revisions, revisionColumns } from './revisions.ts'
+import { beginStatement, runStatement } from './statement.ts'
+import type { SiteRow } from './tables.ts'
 
 export type NewSite = Pick<StoredSite, 'name' | 'domainName' | 'settings'> & {
   privateSettings?: StoredSite['privateSettings']
@@ -84,20 +88,44 @@ async function selectSites({ groupId, database }: GroupStore, id?: string): Prom
     .where((eb) => eb.and({ group_id: groupId, ...(id !== undefined && { id }) }))
     .orderBy('id')
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    domainName: row.domain_name,
-    settings: JSON.parse(row.settings),
-    privateSettings: JSON.parse(row.private_settings),
-    version: row.version,
-    createdMs: row.created_ms,
-    updatedMs: row.updated_ms,
-  }))
+  return rows.map(toSite)
 }
+
+type SelectedSite = Pick<Selectable<SiteRow>, (typeof siteColumns)[number]>
+
+const toSite = (row: SelectedSite): StoredSite => ({
+  id: row.id,
+  name: row.name,
+  domainName: row.domain_name,
+  settings: JSON.parse(row.settings),
+  privateSettings: JSON.parse(row.private_settings),
+  version: row.version,
+  createdMs: row.created_ms,
+  updatedMs: row.updated_ms,
+})
 
 export const listSites = (group: GroupStore): Promise<StoredSite[]> => selectSites(group)
 
 export async function findSite(group: GroupStore, id: string): Promise<StoredSite | undefined> {
   return (await selectSites(group, id))[0]
+}
+
+export interface SiteAt {
+  site: StoredSite | undefined
+  revision: number
+  mediaRevision: number
+}
+
+/** A site, and the revisions that it is of. */
+export async function readSiteAt({ groupId, database }: GroupStore, id: string): Promise<SiteAt> {
+  const draft = beginStatement(database)
+  const { table, bind } = draft
+  const columns = siteColumns.map((column) => `s.${column}`).join(', ')
+  const text = `select r.revision, r.media_revision, ${columns} from (select ${revisionColumns(draft, groupId)}) as r left join ${table('sites')} as s on s.group_id = ${bind(groupId)} and s.id = ${bind(id)}`
+  const [row] = await runStatement<(SelectedSite | { id: null }) & Revisions>(database, text, draft)
+  return {
+    site: row && row.id !== null ? toSite(row) : undefined,
+    revision: row?.revision ?? 0,
+    mediaRevision: row?.media_revision ?? 0,
+  }
 }

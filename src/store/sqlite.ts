@@ -1,131 +1,85 @@
-import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  Kysely,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely'
-import { createBoundedMap } from '../bounded-map.ts'
-import { type Database, type Listeners, logTo } from './database.ts'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { Kysely } from 'kysely'
+import { type Database, type Listeners, logTo, readBy } from './database.ts'
+import type { Aside } from './sqlite/aside.ts'
+import { createCheckpoints } from './sqlite/checkpoints.ts'
+import { createDialect, createPauses } from './sqlite/connection.ts'
+import { createDurability, openWal, type Wal } from './sqlite/durability.ts'
+import { createPreparer, openFile, openReader, sqliteIoError } from './sqlite/file.ts'
 
-/** How long a reader may wait, blocking, for another process to finish recovering the file. */
-const readTimeoutMs = 1000
-/** How long a writer waits, without blocking, for another process's transaction. */
-const writeTimeoutMs = 10_000
-const writeRetryMs = 5
-const maxCachedStatements = 300
-/** Longer texts are bulk inserts of some odd size, which do not come again. */
-const maxCachedCharacters = 20_000
-const sqliteBusy = 5
-/** How long a row of statements may keep everybody else waiting. */
-const turnEveryMs = 20
+/** Checkpoints are made aside. This is for when that does not keep up, or does not work. */
+const mostLogPages = 20_000
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
+/** What SQLite keeps of a database's file for readers, as it fills up: to ask the system for a page again takes longer. */
+const readerCacheKb = 16 * 1024
+
+export interface SqliteOptions extends Listeners {
+  /** A thread for what takes long. Without one, as in short commands, everything is done in ours. */
+  aside?: Aside | undefined
+  /** The log; a test may bring its own. */
+  wal?: Wal | undefined
 }
 
-/** One SQLite connection for Kysely. Statements are prepared once; `node:sqlite` is synchronous, so are they. */
-function createConnection(file: DatabaseSync): DatabaseConnection {
-  const statements = createBoundedMap<string, StatementSync>(maxCachedStatements)
-  let turnedMs = 0
-
-  /** A long row of statements would never let the process do anything else, so it pauses now and then. */
-  async function letOthersIn(): Promise<void> {
-    if (performance.now() - turnedMs < turnEveryMs) return
-    await nextTurn()
-    turnedMs = performance.now()
+const readsAside =
+  (aside: Aside, path: string, { onQuery }: Listeners) =>
+  async <Row>(text: string, parameters: readonly unknown[]): Promise<Row[]> => {
+    const startMs = performance.now()
+    const rows = await aside.read(path, text, parameters as readonly SQLInputValue[])
+    onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
+    return rows as Row[]
   }
 
-  function prepare(text: string): StatementSync {
-    const known = statements.get(text)
-    if (known) return known
-    const statement = file.prepare(text)
-    if (text.length <= maxCachedCharacters) statements.set(text, statement)
+/** Rows as arrays are made and read faster than as objects. */
+function readsValues(reader: DatabaseSync, { onQuery }: Listeners): Database<unknown>['readValues'] {
+  const prepare = createPreparer((text) => {
+    const statement = reader.prepare(text)
+    statement.setReturnArrays(true)
     return statement
-  }
-
-  return {
-    async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-      await letOthersIn()
-      const statement = prepare(sql)
-      const values = parameters as SQLInputValue[]
-      if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] }
-      const { changes } = statement.run(...values)
-      return { rows: [], numAffectedRows: BigInt(changes) }
-    },
-    // biome-ignore lint/correctness/useYield: the interface asks for a generator, and we never stream
-    async *streamQuery() {
-      throw new Error('Streaming is not used with SQLite.')
-    },
+  })
+  const pause = createPauses()
+  return async (text, parameters) => {
+    await pause()
+    const startMs = performance.now()
+    const rows: unknown = prepare(text).all(...(parameters as readonly SQLInputValue[]))
+    onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
+    return rows as unknown[][] // what the typings do not know of
   }
 }
 
-/** `begin immediate` takes the write lock at once, so a transaction never fails half-way because another was faster. */
-async function beginImmediate(file: DatabaseSync): Promise<void> {
-  const deadline = performance.now() + writeTimeoutMs
-  for (;;) {
-    try {
-      file.exec('begin immediate')
-      return
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error
-      await sleep(writeRetryMs)
-    }
-  }
-}
-
-function createDialect(file: DatabaseSync): Dialect {
-  const connection = createConnection(file)
-  const driver: Driver = {
-    init: async () => {},
-    acquireConnection: async () => connection,
-    beginTransaction: () => beginImmediate(file),
-    commitTransaction: async () => file.exec('commit'),
-    // When the disk is full SQLite has rolled back by itself; a second time would hide the cause.
-    rollbackTransaction: async () => {
-      if (file.isTransaction) file.exec('rollback')
-    },
-    releaseConnection: async () => {},
-    destroy: async () => {}, // who opened the file closes it
-  }
-  return {
-    createDriver: () => driver,
-    createAdapter: () => new SqliteAdapter(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  }
-}
-
-function openFile(path: string): DatabaseSync {
-  return new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
-}
-
-function openReader(path: string): DatabaseSync {
-  const reader = openFile(path)
-  reader.exec('pragma query_only = on')
-  return reader
-}
-
-export function openSqlite<Tables>(path: string, { onQuery, onRevision = () => {} }: Listeners = {}): Database<Tables> {
-  closeSync(openSync(path, 'a', 0o600)) // for its owner only; SQLite gives the files beside it the same mode
+export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): Database<Tables> {
+  const { onQuery, onRevision = () => {}, aside, wal = openWal(path) } = options
+  // For its owner only; SQLite gives the files beside it the same mode. A file that is there is left alone: closing it
+  // would end the locks of others in this process.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const writer = openFile(path)
-  // The journal mode is stored in the file; `synchronous = full` makes every acknowledged commit survive a power cut.
-  writer.exec('pragma journal_mode = wal; pragma synchronous = full')
+  // The journal mode is stored in the file. With `normal` a commit is written but not synced: we do that, outside of this
+  // thread, before anybody is told (docs/adr/0008).
+  writer.exec('pragma journal_mode = wal; pragma synchronous = normal')
   const reader = openReader(path)
+  reader.exec(`pragma cache_size = -${readerCacheKb}`)
   writer.exec('pragma busy_timeout = 0') // from here on `beginImmediate` waits, without blocking the process
   const query = (file: DatabaseSync) => new Kysely<Tables>({ dialect: createDialect(file), log: logTo(onQuery) })
   const written = query(writer)
+  const read = query(reader)
+  const dataVersion = reader.prepare('pragma data_version') // another one after each commit of another connection
+  const durability = createDurability(wal, () => dataVersion.get()?.data_version)
+
+  async function checkpoint(thread: Aside): Promise<void> {
+    await thread.checkpoint(path).catch((error: Error & { errcode?: unknown }) => {
+      // Whatever else it is, there will be another checkpoint.
+      if ((Number(error.errcode) & 0xff) === sqliteIoError) durability.fail(error)
+    })
+  }
+
+  if (aside) writer.exec(`pragma wal_autocheckpoint = ${mostLogPages}`)
+  const checkpointWhenDue = aside ? createCheckpoints(writer, () => checkpoint(aside)) : () => {}
   return {
     engine: 'sqlite',
     schemaName: undefined,
-    read: query(reader),
+    read,
+    readAside: aside ? readsAside(aside, path, options) : readBy(read),
+    readValues: readsValues(reader, options),
     async snapshot(work) {
       const file = openReader(path) // of its own: what others read meanwhile is not held back to this moment
       try {
@@ -135,11 +89,20 @@ export function openSqlite<Tables>(path: string, { onQuery, onRevision = () => {
         file.close() // ends the transaction too
       }
     },
-    write: (work) => written.transaction().execute(work), // Kysely lets one in at a time
+    async write(work) {
+      durability.refuseAfterFailure()
+      const result = await written.transaction().execute(work) // Kysely lets one in at a time
+      checkpointWhenDue()
+      await durability.reached()
+      return result
+    },
     onRevision,
     async close() {
+      await durability.reached().catch(() => {}) // whoever waits for it has been told
+      await aside?.forget(path).catch(() => {})
       writer.close()
       reader.close()
+      await wal.close()
     },
   }
 }

@@ -184,6 +184,17 @@ export interface ObjectFieldRow {
   publish_ms: number
 }
 
+/**
+ * How many objects of a container are neither archived nor drafts, whatever their publish date; by a value that they are
+ * filtered by, or in all where both are empty. Only triggers of the database write here, and nothing has a total of 0.
+ */
+export interface TotalRow {
+  container_id: string
+  field: string
+  filter_key: string
+  total: number
+}
+
 export interface PreviewTokenRow {
   id: string
   group_id: string
@@ -280,6 +291,7 @@ export interface ContentTables {
   containers: ContainerRow
   objects: ObjectRow
   object_fields: ObjectFieldRow
+  totals: TotalRow
   preview_tokens: PreviewTokenRow
   group_revisions: GroupRevisionRow
   object_versions: ObjectVersionRow

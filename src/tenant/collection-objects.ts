@@ -1,8 +1,8 @@
 import Type from 'typebox'
-import type { CollectionList } from '../../client/src/wire.ts'
-import { deliverCollectionObject } from '../content/delivery.ts'
+import { collectionItemsJson, takenApart, takeOut } from '../content/delivery-text.ts'
 import { parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
+import type { Container } from '../content/model.ts'
 import { notFound } from '../errors.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
@@ -14,9 +14,8 @@ import {
   skipParameter,
   sortParameter,
 } from '../http/parameters.ts'
-import { findCollection, readByContainer } from '../store/containers.ts'
-import { listVisibleObjects } from '../store/list-objects.ts'
-import { readRevision } from '../store/revisions.ts'
+import { listVisible } from '../store/list-visible.ts'
+import { readAtOneRevision } from '../store/revisions.ts'
 
 /** spec §4.2 */
 export const collectionObjects = defineContentEndpoint({
@@ -32,19 +31,16 @@ export const collectionObjects = defineContentEndpoint({
   }),
   answer: collectionListAnswer,
   failures: ['NotFound'],
-  async read({ group, signing, query, nowMs }) {
-    const revision = await readRevision(group)
-    const list = await readByContainer(
-      group,
-      () => findCollection(group, query.collectionId),
-      async (collection) => {
-        const listQuery = parseListQuery(collection.schema, query)
-        const { objects, totalCount } = await listVisibleObjects(group, collection, listQuery, nowMs)
-        const sign = await signing(mediaKeysOfAll(collection.schema, objects))
-        return { items: objects.map((object) => deliverCollectionObject(collection, object, sign)), totalCount }
-      },
-    )
-    if (!list) throw notFound('There is no collection with this collectionId.')
-    return { json: JSON.stringify(list satisfies CollectionList), revision, untilMs: nowMs }
-  },
+  read: ({ query, nowMs, signing, ...call }) =>
+    readAtOneRevision(call.group, call.memory, async (group, memory) => {
+      const place = { kind: 'collection', id: query.collectionId } as const
+      const readQuery = ({ schema }: Container) => parseListQuery(schema, query)
+      const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
+      if (!container) throw notFound('There is no collection with this collectionId.')
+      const objects = takeOut(container.schema, group.groupId, list.objects)
+      const keys = mediaKeysOfAll(container.schema, takenApart(objects))
+      const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
+      const json = `{"items":${collectionItemsJson(container, objects, sign)},"totalCount":${totalCount}}`
+      return { json, revision, untilMs: Math.min(list.untilMs, untilMs) }
+    }),
 })

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { type AdmissionDeps, admitTenants } from '../http/admission.ts'
+import { type AdmissionDeps, admitTenants, type ManageAdmissionDeps } from '../http/admission.ts'
 import type { Endpoint, EndpointDeps } from '../http/endpoint.ts'
+import { timeForAdministrators } from '../http/timing.ts'
 import { collectionObjects } from './collection-objects.ts'
 import { createCheckoutSession } from './create-checkout-session.ts'
 import { definedCollectionObject } from './defined-collection-object.ts'
@@ -22,9 +23,13 @@ const routes: readonly [method: 'GET' | 'POST', url: string, endpoint: Endpoint]
   ['POST', '/tenant/sendOrderPlacedEmail', sendOrderPlacedEmail],
 ]
 
-export function registerTenantRoutes(app: FastifyInstance, deps: EndpointDeps & AdmissionDeps): void {
+export function registerTenantRoutes(
+  app: FastifyInstance,
+  deps: EndpointDeps & AdmissionDeps & ManageAdmissionDeps,
+): void {
   app.register(async (scope) => {
     admitTenants(scope, deps)
+    timeForAdministrators(scope, deps)
     for (const [method, url, endpoint] of routes) scope.route({ method, url, ...endpoint(deps) })
   })
 }

@@ -1,17 +1,18 @@
 import Type from 'typebox'
-import type { IntegrationList } from '../../client/src/wire.ts'
 import { deliverIntegrationObject } from '../content/delivery.ts'
-import { groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
-import { parseListQuery } from '../content/list-query.ts'
+import { integrationItemsJson, takenApart, takeOut, toDeliverable } from '../content/delivery-text.ts'
+import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
+import { type ListParameters, type ListQuery, parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
+import type { Container } from '../content/model.ts'
+import type { Schema } from '../content/schema.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
-import { findIntegration, readByContainer } from '../store/containers.ts'
 import { countByValue } from '../store/count-by-value.ts'
-import { listVisibleObjects } from '../store/list-objects.ts'
+import { listVisible } from '../store/list-visible.ts'
 import { accountFilter } from '../store/objects.ts'
-import { readRevision } from '../store/revisions.ts'
+import { readAtOneRevision, Superseded } from '../store/revisions.ts'
 
 const groupByParameter = Type.Optional(
   Type.Object(
@@ -22,6 +23,20 @@ const groupByParameter = Type.Optional(
     },
   ),
 )
+
+/** What is asked of the products besides what all listings can be asked. */
+interface ProductParameters extends ListParameters {
+  accountHandle?: string | undefined
+  groupBy?: GroupByParameters | undefined
+}
+
+function parseProductQuery(schema: Schema, parameters: ProductParameters): ListQuery {
+  const listQuery = parseListQuery(schema, parameters)
+  const { filter } = parseGroupBy(schema, parameters.groupBy)
+  if (filter) listQuery.filters.push(filter)
+  if (parameters.accountHandle !== undefined) listQuery.filters.push(accountFilter(parameters.accountHandle))
+  return listQuery
+}
 
 /** spec §4.3 */
 export const integrationObjects = defineContentEndpoint({
@@ -41,24 +56,26 @@ export const integrationObjects = defineContentEndpoint({
   }),
   answer: integrationListAnswer,
   failures: [],
-  async read({ group, signing, query, nowMs }) {
-    const revision = await readRevision(group)
-    const list = await readByContainer(
-      group,
-      () => findIntegration(group, query.type),
-      async (integration): Promise<IntegrationList> => {
-        const listQuery = parseListQuery(integration.schema, query)
-        const groupBy = parseGroupBy(integration.schema, query.groupBy)
-        if (groupBy.filter) listQuery.filters.push(groupBy.filter)
-        if (query.accountHandle !== undefined) listQuery.filters.push(accountFilter(query.accountHandle))
-        const { objects, totalCount } = await listVisibleObjects(group, integration, listQuery, nowMs)
-        const sign = await signing(mediaKeysOfAll(integration.schema, objects))
-        const items = objects.map((object) => deliverIntegrationObject(integration, object, sign))
-        if (groupBy.field === undefined) return { items, totalCount }
-        const counts = await countByValue(group, integration, listQuery, groupBy.field, maxGroups + 1, nowMs)
-        return { items, totalCount, groups: groupItems(integration.schema, groupBy.field, counts, items) }
-      },
-    )
-    return { json: JSON.stringify(list ?? { items: [], totalCount: 0 }), revision, untilMs: nowMs }
-  },
+  read: ({ query, nowMs, signing, ...call }) =>
+    readAtOneRevision(call.group, call.memory, async (group, memory) => {
+      const place = { kind: 'integration', name: query.type } as const
+      const readQuery = ({ schema }: Container) => parseProductQuery(schema, query)
+      const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
+      if (!container) return { json: '{"items":[],"totalCount":0}', revision, untilMs: list.untilMs }
+      const { schema } = container
+      const objects = takeOut(schema, group.groupId, list.objects)
+      const { field } = parseGroupBy(schema, query.groupBy)
+      // Groups show every item as it is taken apart, also one that the page passes on as it is.
+      const keys = mediaKeysOfAll(schema, field === undefined ? takenApart(objects) : objects.map(toDeliverable))
+      const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
+      const page = `"items":${integrationItemsJson(container, objects, sign)},"totalCount":${totalCount}`
+      const content = { revision, untilMs: Math.min(list.untilMs, untilMs) }
+      if (field === undefined) return { json: `{${page}}`, ...content }
+      const asked = { field, limit: maxGroups + 1, matches: totalCount, nowMs }
+      const counted = await countByValue(group, container, readQuery(container), asked)
+      if (counted.revision !== revision) throw new Superseded()
+      const items = objects.map((object) => deliverIntegrationObject(container, toDeliverable(object), sign))
+      const groups = groupItems(schema, field, counted.counts, items)
+      return { json: `{${page},"groups":${JSON.stringify(groups)}}`, ...content }
+    }),
 })

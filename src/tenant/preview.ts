@@ -29,7 +29,7 @@ export const preview = defineEndpoint({
       async (container) => {
         const found = await findObject(group, objectId) // as of this schema
         if (!found) return undefined
-        const sign = await signing(mediaKeysIn(container.schema, found.object.value))
+        const { sign } = await signing(mediaKeysIn(container.schema, found.object.value))
         const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
         return deliver(container, found.object, sign)
       },

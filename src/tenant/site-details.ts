@@ -5,8 +5,8 @@ import { notFound } from '../errors.ts'
 import { siteDetailsAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import { idParameter } from '../http/parameters.ts'
-import { readRevision } from '../store/revisions.ts'
-import { findSite } from '../store/sites.ts'
+import { readAtOneRevision } from '../store/revisions.ts'
+import { readSiteAt } from '../store/sites.ts'
 
 /** spec §4.1 */
 export const siteDetails = defineContentEndpoint({
@@ -15,12 +15,12 @@ export const siteDetails = defineContentEndpoint({
   query: Type.Object({ siteId: idParameter('The id of the site.', '66f0c0ffee0123456789abd0') }),
   answer: siteDetailsAnswer,
   failures: ['NotFound'],
-  async read({ tenant, group, signing, query, nowMs }) {
-    const revision = await readRevision(group)
-    const site = await findSite(group, query.siteId)
-    if (!site) throw notFound('There is no site with this siteId.')
-    const keys = mediaUsesAnywhere(site.settings).map(({ key }) => key)
-    const details = deliverSite(site, tenant.tier, await signing(keys))
-    return { json: JSON.stringify(details), revision, untilMs: nowMs }
-  },
+  read: ({ tenant, query, signing, ...call }) =>
+    readAtOneRevision(call.group, call.memory, async (group) => {
+      const { site, revision, mediaRevision } = await readSiteAt(group, query.siteId)
+      if (!site) throw notFound('There is no site with this siteId.')
+      const keys = mediaUsesAnywhere(site.settings).map(({ key }) => key)
+      const { sign, untilMs } = await signing(keys, { group, mediaRevision })
+      return { json: JSON.stringify(deliverSite(site, tenant.tier, sign)), revision, untilMs }
+    }),
 })

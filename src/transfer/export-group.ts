@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { conflict } from '../errors.ts'
 import type { MediaStorage } from '../media/storage.ts'
 import { countObjects, listContainers } from '../store/containers.ts'
+import { seenBy } from '../store/database.ts'
 import { eachExportedOrder, eachExportedRow } from '../store/export-rows.ts'
 import { type Group, type GroupStore, openContentOf } from '../store/groups.ts'
 import { eachItem } from '../store/media.ts'
@@ -107,7 +108,7 @@ export async function exportGroup(deps: ExportDeps, group: Group, folder: string
     try {
       await lines.write(headLine(group, deps.nowMs))
       await database.snapshot(async (read) => {
-        const content = { groupId, database: { ...database, read } }
+        const content = { groupId, database: seenBy(read, database) }
         await writeContent(lines, content, deps.onProgress)
         await writeLibrary(lines, content)
         await writeOrders(lines, content)

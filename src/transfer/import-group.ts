@@ -111,7 +111,7 @@ async function makeGroup(
     await deleteContent(content, authoring.nowMs, (done) =>
       onProgress({ stage: 'Removing what is left of another import', done, total: 0 }),
     )
-  await reopenContent(content)
+  await reopenContent(content, authoring.nowMs)
   let done = 0
   for await (const step of readSteps(checked)) {
     onProgress({ stage: 'Writing', done, total: checked.counts.objects })

@@ -116,6 +116,12 @@ describe('the doctor looks at the settings', () => {
     ],
     [{ PORT: '4000', MANAGE_PORT: '4000' }, 'wrong', /PORT and MANAGE_PORT are both 4000/, 'MANAGE_PORT=4001'],
     [{ MANAGE_HOST: '127.0.0.1' }, 'attention', /MANAGE_HOST has no effect/, 'MANAGE_PORT=4001'],
+    [
+      { METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' },
+      'attention',
+      /whoever reaches that port can read how busy the service is/,
+      'METRICS_TOKEN=$(openssl rand -hex 32)',
+    ],
   ]
   for (const [env, level, what, command] of advised) {
     it(`has advice on ${JSON.stringify(env)}`, async () => {

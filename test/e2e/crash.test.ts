@@ -6,7 +6,7 @@ import { after, it } from 'node:test'
 import { parseListQuery } from '../../src/content/list-query.ts'
 import { findCollection } from '../../src/store/containers.ts'
 import { openGroup } from '../../src/store/groups.ts'
-import { listVisibleObjects } from '../../src/store/list-objects.ts'
+import { listObjectsInState } from '../../src/store/list-objects.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createHarness, onBothEngines } from '../helpers/harness.ts'
 
@@ -50,7 +50,8 @@ onBothEngines('kill -9 in the middle of writing', (engine) => {
     const stored: number[] = []
     for (let skip = 0; ; skip += 100) {
       const query = parseListQuery(found.schema, { sort: 'n:asc', skip, limit: 100 })
-      const { objects, totalCount } = await listVisibleObjects(groupStore, found, query, created.clock.now)
+      const view = { status: 'published' } as const
+      const { objects, totalCount } = await listObjectsInState(groupStore, found, query, view, created.clock.now)
       stored.push(...objects.map(({ value }) => value.n as number))
       if (skip + 100 >= totalCount) {
         assert.equal(stored.length, totalCount, 'every object is in the index it is listed by')

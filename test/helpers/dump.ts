@@ -19,6 +19,7 @@ const contentTables: Record<keyof ContentTables, true> = {
   containers: true,
   objects: true,
   object_fields: true,
+  totals: true,
   preview_tokens: true,
   group_revisions: true,
   object_versions: true,

@@ -6,6 +6,7 @@ import type { GroupStore } from '../../src/store/groups.ts'
 import { fieldRowsOf, toStoredObject } from '../../src/store/objects.ts'
 import type { TestEngine } from './harness.ts'
 import { type ManagedGroup, type Managing, type Method, managing } from './manage.ts'
+import { assertTotalsAreRight } from './totals.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
 export type Data = any
@@ -62,7 +63,8 @@ export function assertRefused(answer: LightMyRequestResponse, status: number, me
 }
 
 const tables = [
-  'sites', 'containers', 'objects', 'object_fields', 'object_versions', 'preview_tokens', 'group_revisions', 'changes',
+  'sites', 'containers', 'objects', 'object_fields', 'totals', 'object_versions', 'preview_tokens', 'group_revisions',
+  'changes',
 ] as const // biome-ignore format: one line reads better
 
 /** Every row of a content database, so that a test can say: nothing at all was changed. */
@@ -95,6 +97,7 @@ export async function assertIndexIsRight(group: GroupStore): Promise<void> {
     .where('object_id', 'in', (eb) => eb.selectFrom('objects').select('id').where('group_id', '=', group.groupId))
     .execute()
   assert.deepEqual(inOrder(stored), inOrder(wanted))
+  await assertTotalsAreRight(group)
 }
 
 /** The group's changes are numbered 1, 2, 3 … up to the last one. */

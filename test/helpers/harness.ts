@@ -147,7 +147,10 @@ export async function createHarness(
     service,
     app,
     clock,
-    log: () => lines.join(''),
+    log() {
+      logger.flush()
+      return lines.join('')
+    },
     newGroup,
     async close() {
       await service.close()

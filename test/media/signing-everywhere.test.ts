@@ -269,7 +269,7 @@ describe('addresses that were made', () => {
     const made = async (...names: string[]): Promise<number> => {
       const before = count
       const keys = names.map((name) => `${group.groupId}/${name}.png`)
-      const sign = await files.prepare(group.store, group.group.bucketName, keys)
+      const { sign } = await files.prepare(group.store, group.group.bucketName, keys)
       for (const key of keys) assert.ok(sign(key)?.source.includes(key))
       assert.throws(() => sign(`${group.groupId}/other.png`), /was not made ready/)
       return count - before

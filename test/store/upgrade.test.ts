@@ -9,7 +9,7 @@ import { findCollection } from '../../src/store/containers.ts'
 import type { Database } from '../../src/store/database.ts'
 import { listEvents } from '../../src/store/events.ts'
 import { openGroup } from '../../src/store/groups.ts'
-import { listVisibleObjects } from '../../src/store/list-objects.ts'
+import { listObjectsInState } from '../../src/store/list-objects.ts'
 import { type Migration, migrate } from '../../src/store/migrate.ts'
 import { contentMigrations } from '../../src/store/migrations/content.ts'
 import { controlMigrations } from '../../src/store/migrations/control.ts'
@@ -108,7 +108,7 @@ onBothEngines('a database of version 0.1', (engine) => {
     assert.ok(collection)
     const listed = async () => {
       const query = parseListQuery(collection.schema, { filters: {}, sort: 'title:asc' })
-      return (await listVisibleObjects(group, collection, query, Date.now())).objects
+      return (await listObjectsInState(group, collection, query, { status: 'published' }, Date.now())).objects
     }
     const [object] = await listed()
     assert.ok(object)

@@ -124,6 +124,24 @@ describe('the authorizer', () => {
     assert.equal(state.asked, 2)
   })
 
+  it('tells at once what was looked up within the last second, and nothing else', async () => {
+    const { state, authorize } = setUp()
+    const key = makeApiKey()
+    assert.equal(authorize.peek(key), undefined)
+    await authorize(key)
+    assert.equal(authorize.peek(key), tenant)
+    state.now = 999
+    assert.equal(authorize.peek(key), tenant)
+    state.now = 1000
+    assert.equal(authorize.peek(key), undefined)
+    state.now = -1
+    assert.equal(authorize.peek(key), undefined, 'nor when the clock is set back')
+    state.answer = undefined
+    await authorize(key)
+    assert.equal(authorize.peek(key), undefined, 'nor of a key that is not valid')
+    assert.equal(state.asked, 2)
+  })
+
   it('costs no look-up for a key with a wrong checksum or shape', async () => {
     const { state, authorize } = setUp()
     const key = makeApiKey()

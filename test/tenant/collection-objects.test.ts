@@ -436,7 +436,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     const etag = String(first.headers.etag)
     assert.match(etag, /^"[\w-]{27}"$/)
     assert.equal(first.headers['cache-control'], 'private, no-cache')
-    assert.equal(first.headers.vary, 'Authorization')
+    assert.equal(first.headers.vary, 'Authorization, Accept-Encoding')
     const url = `/tenant/collectionObjects?collectionId=${first.json().data.items[0].collectionObj.refID}`
     for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const answer = await group.get(url, { 'if-none-match': tag })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createSite } from '../helpers/authoring.ts'
+import { createSite, write } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
-import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { harness, onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 
 async function withSite(engine: TestEngine, more: (media: (name: string) => object) => object = () => ({})) {
   const { newGroup, clock } = await harness(engine)
@@ -30,13 +30,14 @@ async function withSite(engine: TestEngine, more: (media: (name: string) => obje
 /** Settings that can no longer be written, but may have been stored by an older version. */
 async function withStoredSettings(engine: TestEngine, settings: object) {
   const { group, site } = await withSite(engine)
-  await group.store.database.write((db) =>
-    db
+  await write(group.store, testStartMs, async ({ db, touch }) => {
+    await db
       .updateTable('sites')
       .set({ settings: JSON.stringify(settings) })
       .where('id', '=', site.id)
-      .execute(),
-  )
+      .execute()
+    touch()
+  })
   return { site, answer: await group.get(`/tenant/siteDetails?siteId=${site.id}`) }
 }
 

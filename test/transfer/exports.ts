@@ -77,6 +77,13 @@ export async function dumpOf(store: Store, database = 'main'): Promise<string> {
       .orderBy('field')
       .orderBy('filter_key')
       .execute(),
+    totals: await content
+      .selectFrom('totals')
+      .selectAll()
+      .orderBy('container_id')
+      .orderBy('field')
+      .orderBy('filter_key')
+      .execute(),
     revisions: await content.selectFrom('group_revisions').selectAll().orderBy('group_id').execute(),
     changes: await content.selectFrom('changes').selectAll().orderBy('group_id').orderBy('seq').execute(),
     files: await content.selectFrom('media_files').selectAll().orderBy('id').execute(),

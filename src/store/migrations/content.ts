@@ -5,6 +5,7 @@ import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
 import { addCommerce } from './content-commerce.ts'
 import { addMail } from './content-mail.ts'
+import { addTotals } from './content-totals.ts'
 
 interface ObjectsOfThen {
   objects: {
@@ -374,5 +375,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'outbox, suppressed addresses, mail servers of groups, tallies and notices of submissions',
     up: addMail,
+  },
+  {
+    name: 'totals, which the database keeps',
+    up: addTotals,
   },
 ]

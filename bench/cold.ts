@@ -1,0 +1,87 @@
+import type { Engine } from '../src/store/database.ts'
+import type { Requests } from './ask.ts'
+import { type Contender, describeContest, reportContest, runContest, type Scenario } from './contest.ts'
+import type { Place } from './fill.ts'
+import { takeAnswer } from './hot.ts'
+import { inCount } from './markdown.ts'
+import { engineNames, type Finding, type Setup } from './part.ts'
+import { filteredAndSorted, headersOf, neverAlike, sitePath } from './questions.ts'
+import { cacheOff, type Server, startPlain, startSluice } from './servers.ts'
+
+const differentPages = 2000
+/** More than a process remembers the order of. */
+const differentListings = 15_000
+
+interface Question {
+  name: string
+  hasPictures: boolean
+  requests(place: Place): Requests
+}
+
+const questions: Question[] = [
+  {
+    name: 'page of 20, filtered and sorted, with total',
+    hasPictures: false,
+    requests: (place) => filteredAndSorted(place, differentPages),
+  },
+  {
+    name: 'the same, but no two filtered and sorted alike',
+    hasPictures: false,
+    requests: (place) => neverAlike(place, differentListings),
+  },
+  {
+    name: 'filtered and sorted, with a picture in each item',
+    hasPictures: true,
+    requests: (place) => filteredAndSorted(place, differentPages),
+  },
+  {
+    name: 'siteDetails',
+    hasPictures: false,
+    requests: (place) => ({ paths: [sitePath(place)], headers: headersOf(place) }),
+  },
+]
+
+/** Answers that are made from the database every time, against servers that send one such answer from a buffer. */
+export async function benchCold(setup: Setup): Promise<Finding> {
+  const { engines, stock, items } = setup
+  await using started = new AsyncDisposableStack()
+  const places = new Map<string, { place: Place; sluice: Server }>()
+  const keyOf = (engine: Engine, hasPictures: boolean): string => `${engine} ${hasPictures}`
+  for (const engine of engines) {
+    for (const hasPictures of [false, true]) {
+      const place = await stock.have(engine, { items, hasPictures })
+      const sluice = started.use(await startSluice({ ...place.env, ...cacheOff }))
+      places.set(keyOf(engine, hasPictures), { place, sluice })
+    }
+  }
+  const asked = questions.map(({ name, hasPictures, requests }) => {
+    const sluices = engines.flatMap((engine): Contender[] => {
+      const found = places.get(keyOf(engine, hasPictures))
+      if (!found) return []
+      const { sluice, place } = found
+      return [{ name: `Sluice, ${engineNames[engine]}`, origin: sluice.origin, requests: requests(place) }]
+    })
+    const [model] = sluices
+    if (!model) throw new Error('There is no engine to measure.')
+    return { name, model, sluices }
+  })
+  const answers = await Promise.all(asked.map(({ model }) => takeAnswer(model, model.requests)))
+  const bare = started.use(await startPlain('bare', answers))
+  const fastify = started.use(await startPlain('fastify', answers))
+  const scenarios = asked.map(({ name, model: { requests }, sluices }, at): Scenario => {
+    const plain = (who: string, origin = ''): Contender => ({ name: who, origin, requests })
+    return {
+      name,
+      contenders: [plain('node:http', bare.origins[at]), plain('Fastify', fastify.origins[at]), ...sluices],
+    }
+  })
+  const outcomes = await runContest(scenarios, setup)
+  return {
+    about: `Answers that Sluice makes from the database (\`ANSWER_CACHE_MB=0\`) with ${inCount(items)} items of 2 KB, asked for ${inCount(differentPages)} different pages:
+one of 12 categories, one of four fields to sort by in both directions, up to 20 pages deep. Besides answers a process also remembers schemas, totals, signatures
+and the order of listings while nobody writes, and it does so here, too. Where no two questions are alike there are ${inCount(differentListings)} first pages of several categories
+at once: more than it remembers the order of. \`node:http\` and Fastify send one of these answers from a buffer. PostgreSQL runs on the same machine, and shares its cores.
+${describeContest(setup)}`,
+    tables: reportContest(outcomes),
+  }
+}

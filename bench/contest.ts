@@ -1,0 +1,84 @@
+import type { Requests } from './ask.ts'
+import { connections, type LoadResult } from './load.ts'
+import { inCount, inKilobytes, inMs, inRatio, table } from './markdown.ts'
+import type { Setup } from './part.ts'
+import { median, range, shuffled } from './statistics.ts'
+
+export interface Contender {
+  name: string
+  origin: string
+  requests: Requests
+}
+
+/** Servers that are to answer the same question. The first one is that by which the others are measured. */
+export interface Scenario {
+  name: string
+  contenders: readonly Contender[]
+}
+
+interface Standing extends Contender {
+  results: LoadResult[]
+}
+
+interface Outcome {
+  name: string
+  standings: Standing[]
+}
+
+/** Every contender of every scenario once in each round, so that whatever the machine does meanwhile meets them all. */
+export async function runContest(
+  scenarios: readonly Scenario[],
+  { load, rounds, seconds, tell }: Pick<Setup, 'load' | 'rounds' | 'seconds' | 'tell'>,
+): Promise<Outcome[]> {
+  const outcomes = scenarios.map(({ name, contenders }) => ({
+    name,
+    standings: contenders.map((contender): Standing => ({ ...contender, results: [] })),
+  }))
+  for (const { name, standings } of outcomes) {
+    for (const { name: who, origin, requests } of standings) {
+      tell(`warming up: ${name}, ${who}`)
+      await load.run(origin, requests, seconds)
+    }
+  }
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const { name, standings } of outcomes) {
+      for (const { name: who, origin, requests, results } of shuffled(standings)) {
+        const result = await load.run(origin, requests, seconds)
+        results.push(result)
+        tell(`round ${round} of ${rounds}: ${name}, ${who}: ${inCount(result.perSecond)} requests/s`)
+      }
+    }
+  }
+  return outcomes
+}
+
+const ratesOf = ({ results }: Standing): number[] => results.map(({ perSecond }) => perSecond)
+
+/** Ratios are taken within a round, of what was measured seconds apart. */
+export function reportContest(outcomes: readonly Outcome[]): string {
+  const rows = outcomes.flatMap(({ name, standings }) => {
+    const [first] = standings
+    const yardstick = first ? ratesOf(first) : []
+    return standings.map((standing, position) => {
+      const rates = ratesOf(standing)
+      const ratios = rates.map((rate, round) => rate / (yardstick[round] ?? Number.NaN))
+      return [
+        position === 0 ? name : '',
+        standing.name,
+        inKilobytes(median(standing.results.map(({ bytesPerAnswer }) => bytesPerAnswer))),
+        range(rates, inCount),
+        position === 0
+          ? '1'
+          : `**${inRatio(median(ratios))}** (${inRatio(Math.min(...ratios))} to ${inRatio(Math.max(...ratios))})`,
+        inMs(median(standing.results.map(({ p50Ms }) => p50Ms))),
+        inMs(median(standing.results.map(({ p99Ms }) => p99Ms))),
+      ]
+    })
+  })
+  const head = ['asked for', 'server', 'answer', 'requests/s', 'ratio', 'half within', '99 % within']
+  return table(head, rows)
+}
+
+export const describeContest = ({ load, rounds, seconds }: Pick<Setup, 'load' | 'rounds' | 'seconds'>): string =>
+  `Load by ${load.name} over ${connections} connections, ${rounds} rounds of ${seconds} s for each server, in which all took turns.
+Figures are the median of the rounds, and in brackets the least and the greatest. Ratios are taken within a round.`

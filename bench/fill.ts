@@ -1,0 +1,113 @@
+import type { Container } from '../src/content/model.ts'
+import { parseSchema } from '../src/content/schema.ts'
+import { makeId } from '../src/ids.ts'
+import { insertContainer } from '../src/store/containers.ts'
+import { type Group, type GroupStore, openContentOf } from '../src/store/groups.ts'
+import { insertMedia } from '../src/store/media.ts'
+import { insertFile } from '../src/store/media-files.ts'
+import { insertObjects, type NewObject } from '../src/store/objects.ts'
+import { openStore } from '../src/store/open.ts'
+import { createApiKey, createContainer, createGroup, createSite, write } from '../test/helpers/authoring.ts'
+import { makePosts, postSchema, reviewSchema, siteInput } from './content.ts'
+import { makePicture } from './media-page.ts'
+
+/** The settings that lead to a place. */
+export interface PlaceEnv {
+  DATA_DIR: string
+  DATABASE_URL: string
+}
+
+/** What to ask one group for. */
+export interface FilledGroup {
+  groupId: string
+  database: string
+  apiKey: string
+  /** The posts. */
+  collectionId: string
+  items: number
+  /** A collection that takes what visitors send in. */
+  reviewsId: string
+  siteId: string
+}
+
+/** A service with content: one group with all of it, and another one with little. */
+export interface Place extends FilledGroup {
+  env: PlaceEnv
+  neighbour: FilledGroup
+}
+
+/** In one transaction: large ones are quick, and small ones show progress. */
+const itemsPerTransaction = 2000
+const neighbourItems = 200
+
+async function addPictures(content: GroupStore, posts: NewObject[], nowMs: number): Promise<NewObject[]> {
+  const { groupId } = content
+  const pictures = posts.map(() => makePicture(groupId, nowMs, `${makeId()}.jpg`))
+  await write(content, nowMs, async (writer) => {
+    for (const picture of pictures) {
+      await insertFile(writer, picture.file)
+      await insertMedia(writer, picture)
+    }
+  })
+  return posts.map((post, position) => {
+    const { name, key, type } = pictures[position] ?? {}
+    return { ...post, value: { ...post.value, cover: { name, key, type } } }
+  })
+}
+
+async function addPosts(
+  content: GroupStore,
+  collection: Container,
+  { items, hasPictures = false }: { items: number; hasPictures?: boolean },
+  onProgress: (done: number) => void,
+): Promise<void> {
+  for (let done = 0; done < items; done += itemsPerTransaction) {
+    onProgress(done)
+    const nowMs = Date.now()
+    const posts = makePosts(done, Math.min(itemsPerTransaction, items - done))
+    const complete = hasPictures ? await addPictures(content, posts, nowMs) : posts
+    await write(content, nowMs, (writer) => insertObjects(writer, collection, complete))
+  }
+}
+
+/** The real index, counters and record of changes come with it: nothing is written but by the store's own functions. */
+export async function fillPlace(
+  env: PlaceEnv,
+  holding: { items: number; hasPictures?: boolean },
+  onProgress: (done: number) => void,
+): Promise<Place> {
+  const store = await openStore({
+    dataDir: env.DATA_DIR,
+    databaseUrl: env.DATABASE_URL || undefined,
+    clock: Date.now,
+    onConnectionError: (error) => {
+      throw error
+    },
+  })
+  async function fillGroup(group: Group, much: typeof holding): Promise<FilledGroup> {
+    const nowMs = Date.now()
+    const { key: apiKey } = await createApiKey(store, group.id, 'bench', nowMs)
+    const content = await openContentOf(store, group)
+    const schema = much.hasPictures ? { ...postSchema, cover: { type: 'image' } } : postSchema
+    const collection = await createContainer(content, { kind: 'collection', name: 'Posts', schema }, nowMs)
+    const reviews = await write(content, nowMs, (writer) =>
+      insertContainer(writer, {
+        kind: 'collection',
+        name: 'Reviews',
+        schema: parseSchema(reviewSchema),
+        settings: { accepts: ['createReview'] },
+      }),
+    )
+    const site = await createSite(content, siteInput, nowMs)
+    await addPosts(content, collection, much, onProgress)
+    const ids = { groupId: group.id, collectionId: collection.id, reviewsId: reviews.id, siteId: site.id }
+    return { ...ids, database: group.database, apiKey, items: much.items }
+  }
+  const makeGroup = (name: string) => createGroup(store, { name, tier: 'proplus' }, Date.now())
+  try {
+    const neighbour = await fillGroup(await makeGroup('Neighbour'), { items: Math.min(neighbourItems, holding.items) })
+    return { ...(await fillGroup(await makeGroup('Bench'), holding)), neighbour, env }
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { drawChart, type Point } from './chart.ts'
+import { hotQuestions } from './hot.ts'
+import { inCount, inMegabytes, table } from './markdown.ts'
+import type { Finding, Setup } from './part.ts'
+import { anything } from './questions.ts'
+import { type Memory, readMemory } from './read-memory.ts'
+import { startSluice } from './servers.ts'
+import { slope } from './statistics.ts'
+
+const megabyte = 1024 ** 2
+const minuteMs = 60_000
+const differentQuestions = 20_000
+const samplesInAll = 150
+/** The cache is full and everything is compiled by then; the slope is that of the rest. */
+const warmShare = 0.2
+
+/** The first start makes the demo; the second one finds it. */
+async function measureDemo({ settleSeconds }: Setup): Promise<{ first: Memory; second: Memory }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
+  async function measureStart(): Promise<Memory> {
+    await using sluice = await startSluice({ DATA_DIR: dataDir, DATABASE_URL: '' }, { args: ['--demo'] })
+    while (!existsSync(join(dataDir, 'demo.json'))) await wait(50)
+    await wait(settleSeconds * 1000)
+    return readMemory(sluice.pid)
+  }
+  try {
+    return { first: await measureStart(), second: await measureStart() }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function measureHotLoad({ stock, items, load, rounds, seconds, tell }: Setup): Promise<Memory> {
+  const place = await stock.have('sqlite', { items })
+  await using sluice = await startSluice({ ...place.env })
+  const questions = Object.entries(await hotQuestions(sluice, place))
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [name, requests] of questions) {
+      await load.run(sluice.origin, requests, seconds)
+      tell(`hot load, round ${round} of ${rounds}: ${name}: ${inMegabytes(readMemory(sluice.pid).nowBytes)}`)
+    }
+  }
+  return readMemory(sluice.pid)
+}
+
+/** Megabytes by minute. */
+async function watch({ stock, items, load, minutes, tell }: Setup): Promise<{ points: Point[]; asked: number }> {
+  const place = await stock.have('sqlite', { items })
+  await using sluice = await startSluice({ ...place.env })
+  const points: Point[] = []
+  const startMs = performance.now()
+  const sample = (): void => {
+    const memory = readMemory(sluice.pid)
+    points.push({ x: (performance.now() - startMs) / minuteMs, y: memory.nowBytes / megabyte })
+    tell(`${points.at(-1)?.x.toFixed(1)} of ${minutes} minutes of random queries: ${inMegabytes(memory.nowBytes)}`)
+  }
+  const sampling = setInterval(sample, (minutes * minuteMs) / samplesInAll)
+  try {
+    const seconds = minutes * 60
+    const { perSecond } = await load.run(sluice.origin, anything(place, differentQuestions), seconds)
+    return { points, asked: perSecond * seconds }
+  } finally {
+    clearInterval(sampling)
+  }
+}
+
+/** How much memory the process takes, and whether that grows. */
+export async function benchMemory(setup: Setup): Promise<Finding> {
+  const demo = await measureDemo(setup)
+  const hot = await measureHotLoad(setup)
+  const { points, asked } = await watch(setup)
+  const warm = points.slice(Math.floor(points.length * warmShare))
+  const perMinute = slope(warm)
+  const greatest = Math.max(...points.map(({ y }) => y)) * megabyte
+  const row = (when: string, { nowBytes, mostBytes }: Memory) => [when, inMegabytes(nowBytes), inMegabytes(mostBytes)]
+  const last = (points.at(-1)?.y ?? Number.NaN) * megabyte
+  const rows = [
+    row('after the first start, which makes the demo', demo.first),
+    row('after a start that finds the demo', demo.second),
+    row('after the hot load', hot),
+    row(`after ${setup.minutes} minutes of random queries`, { nowBytes: last, mostBytes: greatest }),
+  ]
+  return {
+    about: `Resident memory of the process, as Linux counts it. The hot load is that of \`npm run bench -- hot\`, without the other servers. Random queries
+are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (pages of 10 to 100 items, filters, sorts, searches), which is far more than the cache of answers holds.`,
+    tables: `${table(['', 'resident', 'at the most'], rows)}
+
+After the first fifth of the time memory changed by ${perMinute.toFixed(2)} MB a minute.`,
+    charts: {
+      'performance-memory.svg': drawChart({
+        title: 'Memory under random queries with a full cache',
+        x: { label: 'minutes', isLog: false, write: String },
+        y: { label: 'resident megabytes', isLog: false, write: String },
+        panels: [{ title: '', lines: [{ name: 'Sluice, SQLite', points }] }],
+      }),
+    },
+  }
+}

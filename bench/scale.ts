@@ -1,0 +1,212 @@
+import type { Engine } from '../src/store/database.ts'
+import { openGroup } from '../src/store/groups.ts'
+import { openStore } from '../src/store/open.ts'
+import { write } from '../test/helpers/authoring.ts'
+import { type Client, createClient } from './ask.ts'
+import { drawChart, type Line } from './chart.ts'
+import { categories } from './content.ts'
+import type { Place } from './fill.ts'
+import { inCount, inMs, inRatio, table } from './markdown.ts'
+import { engineNames, type Finding, type Setup } from './part.ts'
+import { headersOf, listPath } from './questions.ts'
+import { type Drawing, drawing } from './random.ts'
+import { cacheOff, startSluice } from './servers.ts'
+import { median, shuffled } from './statistics.ts'
+
+interface Kind {
+  name: string
+  path(place: Place, draw: Drawing): string
+}
+
+const page = { limit: 20 }
+const oneFilter = ({ from }: Drawing) => ({ 'filters[category]': from(categories) })
+const oneSort = ({ from }: Drawing) => ({ sort: from(['price:asc', 'price:desc', 'date:desc', 'title:asc']) })
+
+const pageKinds: Kind[] = [
+  { name: 'plain', path: (place) => listPath(place, page) },
+  { name: 'filtered', path: (place, draw) => listPath(place, { ...page, ...oneFilter(draw) }) },
+  { name: 'sorted', path: (place, draw) => listPath(place, { ...page, ...oneSort(draw) }) },
+  {
+    name: 'filtered and sorted',
+    path: (place, draw) => listPath(place, { ...page, ...oneFilter(draw), ...oneSort(draw) }),
+  },
+  {
+    name: 'sorted, skip 1,000',
+    path: (place, draw) => listPath(place, { ...page, skip: Math.min(1000, place.items / 2), ...oneSort(draw) }),
+  },
+]
+
+/** Asked for with one item. */
+const totalKinds: Kind[] = [
+  { name: 'of all', path: (place) => listPath(place, { limit: 1 }) },
+  { name: 'of one filter', path: (place, draw) => listPath(place, { limit: 1, ...oneFilter(draw) }) },
+  {
+    name: 'of three filters',
+    path: (place, draw) =>
+      listPath(place, {
+        limit: 1,
+        ...oneFilter(draw),
+        'filters[rating]': 1 + draw.below(5),
+        'filters[tags]': draw.from(['autumn', 'beginners', 'classic']),
+      }),
+  },
+  {
+    name: 'of a search',
+    path: (place, draw) => listPath(place, { limit: 1, search: `loaf ${draw.below(place.items)}` }),
+  },
+]
+
+const hotKind: Kind = { name: 'plain, at hand', path: (place) => listPath(place, page) }
+/** A question that takes long is asked less often. */
+const mostMsPerKind = 20_000
+const fewestSamples = 3
+const mostWarmUps = 50
+
+/** Milliseconds by the name of what was asked; infinite where it was given up. */
+type Latencies = Map<string, number>
+
+async function measure(
+  kinds: readonly Kind[],
+  {
+    client,
+    origin,
+    place,
+    samples,
+    before,
+  }: {
+    client: Client
+    origin: string
+    place: Place
+    samples: number
+    /** Done before each question, and not measured. */
+    before(): Promise<void>
+  },
+): Promise<Latencies> {
+  const draw = drawing('scale')
+  const measured = new Map(kinds.map(({ name }) => [name, [] as number[]]))
+  for (let sample = 0; sample < samples; sample += 1) {
+    for (const { name, path } of shuffled(kinds)) {
+      const known = measured.get(name) ?? []
+      const spentMs = known.reduce((sum, ms) => sum + ms, 0)
+      if (known.length >= fewestSamples && spentMs > mostMsPerKind) continue
+      await before()
+      const { status, ms, body } = await client.ask(origin, { path: path(place, draw), headers: headersOf(place) })
+      if (status !== 200 && status !== 503) throw new Error(`"${name}" was answered with ${status}: ${body}`)
+      known.push(status === 200 ? ms : Number.POSITIVE_INFINITY)
+    }
+  }
+  return new Map([...measured].map(([name, ms]) => [name, median(ms)]))
+}
+
+/** Counts up the revision as any write does, without changing anything. */
+async function openToucher({ env, groupId, database }: Place) {
+  const onConnectionError = (error: Error): void => console.error(error)
+  const databaseUrl = env.DATABASE_URL || undefined
+  const store = await openStore({ dataDir: env.DATA_DIR, databaseUrl, clock: Date.now, onConnectionError })
+  const group = await openGroup(store, { database, groupID: groupId })
+  return {
+    touch: () => write(group, Date.now(), async (writer) => writer.touch()),
+    [Symbol.asyncDispose]: () => store.close(),
+  }
+}
+
+interface Growth {
+  items: number
+  /** After a write each: nothing is remembered. */
+  pages: Latencies
+  totals: Latencies
+  /** While nobody writes. */
+  pagesAgain: Latencies
+}
+
+async function measureSize(place: Place, samples: number): Promise<Growth> {
+  using client = createClient()
+  await using cold = await startSluice({ ...place.env, ...cacheOff })
+  await using hot = await startSluice({ ...place.env })
+  await using toucher = await openToucher(place)
+  const quiet = { client, origin: cold.origin, place, samples, before: async () => {} }
+  const atHand = { ...quiet, origin: hot.origin }
+  await measure(pageKinds, { ...quiet, samples: Math.min(samples, mostWarmUps) })
+  await measure([hotKind], { ...atHand, samples: Math.min(samples, mostWarmUps) })
+  const again = await measure(pageKinds, quiet)
+  const hotAgain = await measure([hotKind], atHand)
+  const written = { ...quiet, before: toucher.touch }
+  return {
+    items: place.items,
+    pages: await measure(pageKinds, written),
+    totals: await measure(totalKinds, written),
+    pagesAgain: new Map([...again, ...hotAgain]),
+  }
+}
+
+const writeMs = (ms: number): string => (Number.isFinite(ms) ? inMs(ms) : 'given up (503)')
+const writeSize = (items: number): string =>
+  items >= 1_000_000 ? `${items / 1_000_000} M` : items >= 1000 ? `${items / 1000} k` : String(items)
+
+/** Growth is from ten thousand on, where everything fits into every cache, or from the least that was measured. */
+const baseItems = 10_000
+
+function tableOf(title: string, growths: readonly Growth[], pick: (growth: Growth) => Latencies): string {
+  const base = growths.find(({ items }) => items === baseItems) ?? growths[0]
+  const last = growths.at(-1)
+  if (!base || !last) return ''
+  const head = [
+    title,
+    ...growths.map(({ items }) => inCount(items)),
+    `${writeSize(last.items)} / ${writeSize(base.items)}`,
+  ]
+  const rows = [...pick(last).keys()].map((name) => {
+    const of = (growth: Growth): number => pick(growth).get(name) ?? Number.NaN
+    return [name, ...growths.map((growth) => writeMs(of(growth))), `**${inRatio(of(last) / of(base))}**`]
+  })
+  return table(head, rows)
+}
+
+function linesOf(growths: readonly Growth[], pick: (growth: Growth) => Latencies): Line[] {
+  const names = [...(growths[0] ? pick(growths[0]) : new Map<string, number>()).keys()]
+  return names.map((name) => ({
+    name,
+    points: growths
+      .map((growth) => ({ x: growth.items, y: pick(growth).get(name) ?? Number.NaN }))
+      .filter(({ y }) => Number.isFinite(y)),
+  }))
+}
+
+const drawGrowth = (engine: Engine, growths: readonly Growth[]): string =>
+  drawChart({
+    title: `Latency against size: ${engineNames[engine]}`,
+    x: { label: 'items in the collection', isLog: true, write: writeSize },
+    y: { label: 'milliseconds', isLog: true, write: String },
+    panels: [
+      { title: 'a page of 20, after a write', lines: linesOf(growths, ({ pages }) => pages) },
+      { title: 'a total, after a write', lines: linesOf(growths, ({ totals }) => totals) },
+    ],
+  })
+
+/** How latency changes while one collection grows. */
+export async function benchScale({ engines, sizes, samples, stock, tell }: Setup): Promise<Finding> {
+  const tables: string[] = []
+  const charts: Record<string, string> = {}
+  for (const engine of engines) {
+    const growths: Growth[] = []
+    for (const items of sizes) {
+      const place = await stock.have(engine, { items })
+      tell(`measuring ${engine} with ${inCount(items)} items`)
+      growths.push(await measureSize(place, samples))
+    }
+    const pages = tableOf('a page of 20, after a write', growths, (growth) => growth.pages)
+    const again = tableOf('a page of 20, while nobody writes', growths, (growth) => growth.pagesAgain)
+    const totals = tableOf('a total, after a write', growths, (growth) => growth.totals)
+    tables.push(`### ${engineNames[engine]}\n\n${pages}\n\n${totals}\n\n${again}`)
+    charts[`performance-scale-${engine}.svg`] = drawGrowth(engine, growths)
+  }
+  return {
+    about: `One collection that grows, asked over one connection, one request after the other: the median of up to ${samples} requests for each kind,
+in random order, with the cache of answers off (\`ANSWER_CACHE_MB=0\`) but for the last row. After a write means that something is written
+to the group before each request, so that nothing is remembered of it: such a request also reads the collection's schema and its total. For totals
+one item is asked for, so the figure holds the cost of a page of one. While nobody writes, a process remembers schemas, totals and the order of
+listings. What takes long is asked less often, until ${mostMsPerKind / 1000} s are spent on it.`,
+    tables: tables.join('\n\n'),
+    charts,
+  }
+}

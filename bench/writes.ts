@@ -1,0 +1,176 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Answer, type Client, createClient, type Question } from './ask.ts'
+import { makeReview } from './content.ts'
+import type { FilledGroup, Place } from './fill.ts'
+import { connections } from './load.ts'
+import { inCount, inMs, table } from './markdown.ts'
+import { engineNames, type Finding, type Setup } from './part.ts'
+import { filteredAndSorted, headersOf, listPath } from './questions.ts'
+import { cacheOff, startSluice } from './servers.ts'
+import { quantile } from './statistics.ts'
+
+const submissionsPerSecond = 200
+const readsPerSecond = 100
+const mostConnections = 256
+const differentPages = 2000
+
+/** How long answers took, and how many were not given: 503, as a server says that has more to do than it can. */
+interface Latencies {
+  ms: number[]
+  refused: number
+}
+
+/** Sends at a steady pace, whether answers come or not. Undefined stands for one that was refused. */
+async function sendSteadily(
+  perSecond: number,
+  seconds: number,
+  send: (number: number) => Promise<number | undefined>,
+): Promise<Latencies> {
+  const startMs = performance.now()
+  const sent: Promise<number | undefined>[] = []
+  while (sent.length < perSecond * seconds) {
+    const due = Math.min(perSecond * seconds, ((performance.now() - startMs) / 1000) * perSecond)
+    while (sent.length < due) {
+      const answered = send(sent.length)
+      answered.catch(() => {}) // who waits for all of them hears of it
+      sent.push(answered)
+    }
+    await wait(1)
+  }
+  const ms = (await Promise.all(sent)).filter((answered) => answered !== undefined)
+  return { ms, refused: sent.length - ms.length }
+}
+
+interface Reader {
+  name: string
+  path(number: number): string
+  headers: Record<string, string>
+}
+
+function pageReader(name: string, group: FilledGroup): Reader {
+  const path = listPath(group, { limit: 20 })
+  return { name, path: () => path, headers: headersOf(group) }
+}
+
+function coldReader(place: Place): Reader {
+  const { paths, headers } = filteredAndSorted(place, differentPages)
+  return {
+    name: 'made from the database, filtered and sorted',
+    path: (number) => paths[number % paths.length] ?? '/',
+    headers,
+  }
+}
+
+/** Who reads from a place and writes to it. */
+function createVisitors(client: Client, place: Place) {
+  let stored = 0
+  let asked = 0
+  async function ask(origin: string, question: Question, expected: number): Promise<Answer | undefined> {
+    const answer = await client.ask(origin, question)
+    if (answer.status === expected) return answer
+    if (answer.status === 503) return undefined
+    throw new Error(`${question.path} was answered with ${answer.status}: ${answer.body}`)
+  }
+  async function submit(origin: string): Promise<number | undefined> {
+    asked += 1
+    const content = { collectionId: place.reviewsId, type: 'createReview', objectValue: makeReview(asked) }
+    const question = { path: '/tenant/definedCollectionObject', headers: headersOf(place), content }
+    const answer = await ask(origin, question, 201)
+    if (answer) stored += 1
+    return answer?.ms
+  }
+  return {
+    read: (origin: string, { path, headers }: Reader, seconds: number) =>
+      sendSteadily(readsPerSecond, seconds, async (number) => {
+        const answer = await ask(origin, { path: path(number), headers }, 200)
+        return answer?.ms
+      }),
+    submitSteadily: (origin: string, seconds: number) =>
+      sendSteadily(submissionsPerSecond, seconds, () => submit(origin)),
+    /** As many as are acknowledged, for each second. */
+    async submitAtMost(origin: string, seconds: number): Promise<number> {
+      const [startMs, before] = [performance.now(), stored]
+      const goOn = async (): Promise<void> => {
+        while (performance.now() - startMs < seconds * 1000) await submit(origin)
+      }
+      await Promise.all(Array.from({ length: connections }, goOn))
+      return (stored - before) / ((performance.now() - startMs) / 1000)
+    },
+    /** Nothing that was acknowledged may be missing. What was refused may be there all the same. */
+    async checkStored(origin: string): Promise<void> {
+      const path = listPath({ collectionId: place.reviewsId }, { limit: 1 })
+      const answer = await ask(origin, { path, headers: headersOf(place) }, 200)
+      const { totalCount } = JSON.parse(String(answer?.body)).data as { totalCount: number }
+      if (totalCount < stored || totalCount > asked)
+        throw new Error(`Of ${asked} submissions ${stored} were acknowledged, and ${totalCount} are there.`)
+    },
+  }
+}
+
+function figures({ ms, refused }: Latencies): string[] {
+  const worst = inMs(Math.max(...ms))
+  return [inMs(quantile(ms, 0.5)), inMs(quantile(ms, 0.99)), refused === 0 ? worst : `${worst}, ${refused} refused`]
+}
+
+interface Measured {
+  /** What is read, alone and among submissions. */
+  rows: string[][]
+  submissions: string[]
+  mostPerSecond: number
+}
+
+async function measurePlace(place: Place, seconds: number, tell: (text: string) => void): Promise<Measured> {
+  using client = createClient(mostConnections)
+  const visitors = createVisitors(client, place)
+  await using caching = await startSluice({ ...place.env })
+  await using forgetful = await startSluice({ ...place.env, ...cacheOff })
+  const readers: { origin: string; reader: Reader }[] = [
+    { origin: caching.origin, reader: pageReader('at hand, of another group', place.neighbour) },
+    { origin: caching.origin, reader: pageReader('at hand, of the group that is written to', place) },
+    { origin: forgetful.origin, reader: coldReader(place) },
+  ]
+  const rows: string[][] = []
+  const submissions: Latencies = { ms: [], refused: 0 }
+  for (const { origin, reader } of readers) {
+    tell(`reading ${reader.name}`)
+    await visitors.read(origin, reader, Math.min(1, seconds)) // warms up
+    const alone = await visitors.read(origin, reader, seconds)
+    const [among, submitted] = await Promise.all([
+      visitors.read(origin, reader, seconds),
+      visitors.submitSteadily(origin, seconds),
+    ])
+    submissions.ms.push(...submitted.ms)
+    submissions.refused += submitted.refused
+    rows.push([reader.name, ...figures(alone), ...figures(among)])
+  }
+  tell('submitting as often as possible')
+  const mostPerSecond = await visitors.submitAtMost(caching.origin, seconds)
+  await visitors.checkStored(caching.origin)
+  return { rows, submissions: figures(submissions), mostPerSecond }
+}
+
+/** What submissions do to who reads. */
+export async function benchWrites({ engines, items, rounds, seconds, stock, tell }: Setup): Promise<Finding> {
+  const tables: string[] = []
+  const duration = rounds * seconds
+  for (const engine of engines) {
+    await using place = await stock.makeAnew(engine, { items })
+    const { rows, submissions, mostPerSecond } = await measurePlace(place, duration, tell)
+    const head = ['a page of 20', ...['alone', 'among submissions'].flatMap((when) => [`${when}: p50`, 'p99', 'most'])]
+    const own = table(['submissions', 'p50', 'p99', 'most'], [[`${submissionsPerSecond} a second`, ...submissions]])
+    tables.push(`### ${engineNames[engine]}
+
+${table(head, rows)}
+
+${own}
+
+Over ${connections} connections, as many as possible: ${inCount(mostPerSecond)} submissions a second, each on the disk before it was acknowledged.`)
+  }
+  return {
+    about: `Latency of ${readsPerSecond} reads a second from ${inCount(items)} items of 2 KB, for ${duration} s alone and as long while ${submissionsPerSecond} submissions a second
+(\`POST /tenant/definedCollectionObject\`) are posted to the same process. A submission gives its group a new revision, so an answer of that group is at hand only until the next one;
+those of other groups stay. Requests are sent at their time, whether earlier ones were answered or not. Client, server and database share the
+machine, and its disk does the syncing: the greatest figures are as much its own as ours.`,
+    tables: tables.join('\n\n'),
+  }
+}

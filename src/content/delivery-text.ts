@@ -1,0 +1,176 @@
+import {
+  type DeliverableObject,
+  deliverCollectionObject,
+  deliverIntegrationObject,
+  type SignMedia,
+} from './delivery.ts'
+import { type Container, type StoredObject, unsetPublishMs } from './model.ts'
+import { toIso } from './moments.ts'
+import { type Field, isMedia, leafOf, type Schema } from './schema.ts'
+
+/**
+ * A page as JSON, without taking apart what is delivered as it is stored: the stored text of such a value is put into the
+ * answer as it stands. The bytes are those that `deliverCollectionObject` and `deliverIntegrationObject` give.
+ */
+
+/** An object that everybody may see, as it is read: with the JSON of its value. */
+export interface VisibleObject
+  extends Pick<StoredObject, 'id' | 'publishMs' | 'createdMs' | 'updatedMs' | 'externalId' | 'accountHandle'> {
+  valueText: string
+}
+
+/** The same on its way out: with its value where that had to be taken apart. */
+export interface OutgoingObject {
+  object: VisibleObject
+  value: Record<string, unknown> | undefined
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+
+/** The place behind a string that begins at `start`; -1 where it does not end. */
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (json.charCodeAt(before) === backslash) before--
+    if ((end - before) % 2 === 1) return end + 1
+  }
+  return -1
+}
+
+/** The place behind a value that begins at `start`; -1 where it does not end. */
+function endOfValue(json: string, start: number): number {
+  if (json.charCodeAt(start) === quote) return endOfString(json, start)
+  let depth = 0
+  for (let at = start; at < json.length; at++) {
+    const character = json.charCodeAt(at)
+    if (character === quote) at = endOfString(json, at) - 1
+    else if (character === openBracket) depth++
+    else if (character === closeBracket) depth--
+    else if (depth === 0 && (character === comma || character === closeBrace)) return at
+    if (at < start) return -1
+  }
+  return -1
+}
+
+/** What is known of the fields of a schema that are delivered as they are stored. */
+interface PlainFields {
+  names: ReadonlySet<string>
+  /** How the fields of the last object were written, in their order: `"title":`. The next one mostly has the same. */
+  expected: string[]
+}
+
+const plainFields = new WeakMap<Schema, PlainFields>()
+
+/** The fields of which a value is delivered as it is, unless a text of it refers to a file or it is a variant map. */
+function plainFieldsOf(schema: Schema): PlainFields {
+  let fields = plainFields.get(schema)
+  if (!fields) {
+    const isPlain = (field: Field): boolean => !field.private && !isMedia(leafOf(field))
+    const names = new Set([...schema].filter(([, field]) => isPlain(field)).map(([name]) => name))
+    fields = { names, expected: [] }
+    plainFields.set(schema, fields)
+  }
+  return fields
+}
+
+/** Where the value of a plain field begins whose name begins at `start`; -1 where another one is named. */
+function startOfValue(json: string, start: number, { names, expected }: PlainFields, position: number): number {
+  const guess = expected[position]
+  if (guess !== undefined && json.startsWith(guess, start)) return start + guess.length
+  const end = json.indexOf('":', start)
+  if (end === -1 || json.charCodeAt(start) !== quote) return -1
+  const name = json.slice(start + 1, end)
+  if (!names.has(name)) return -1
+  expected[position] = `"${name}":`
+  return end + 2
+}
+
+/** Whether an object's JSON has plain fields and nothing else, and no field has an object. It is looked at, not parsed. */
+function hasPlainFields(json: string, fields: PlainFields): boolean {
+  if (json === '{}') return true
+  let at = 0 // at the brace or the comma before a name
+  let position = 0
+  do {
+    const start = startOfValue(json, at + 1, fields, position++)
+    if (start === -1 || json.charCodeAt(start) === openBrace) return false
+    at = endOfValue(json, start)
+    if (at === -1) return false
+  } while (json.charCodeAt(at) === comma)
+  return at === json.length - 1
+}
+
+/**
+ * Whether a text may refer to a file of the group, see `replaceMediaInHtml`. Its key begins with the group's id, which
+ * stands there as it is or has a character that is written by its number: as an entity or behind a per cent sign, which
+ * itself can be an entity. There are no other ways to write a digit or one of the letters a to f.
+ */
+function mayReferToFile(json: string, groupId: string): boolean {
+  return (
+    json.includes(groupId) ||
+    (json.includes('&') && (json.includes('&#') || json.includes('&percnt;'))) ||
+    (json.includes('%') && (json.includes('%3') || json.includes('%6')))
+  )
+}
+
+/** Takes objects apart where something of them is not delivered as it is stored. */
+export function takeOut(schema: Schema, groupId: string, objects: readonly VisibleObject[]): OutgoingObject[] {
+  const fields = plainFieldsOf(schema)
+  return objects.map((object) => {
+    const { valueText } = object
+    const isPlain = hasPlainFields(valueText, fields) && !mayReferToFile(valueText, groupId)
+    return { object, value: isPlain ? undefined : JSON.parse(valueText) }
+  })
+}
+
+/** What there is to look for files in. */
+export const takenApart = (outgoing: readonly OutgoingObject[]): { value: Record<string, unknown> }[] =>
+  outgoing.flatMap(({ value }) => (value ? [{ value }] : []))
+
+/** The object as `deliverCollectionObject` and `deliverIntegrationObject` take it. */
+export function toDeliverable({ object: { valueText, ...object }, value }: OutgoingObject): DeliverableObject {
+  return { ...object, value: value ?? JSON.parse(valueText), archived: false }
+}
+
+function valueJson({ id, valueText }: VisibleObject): string {
+  const fields = valueText === '{}' ? '' : `${valueText.slice(1, -1)},`
+  return `{"_id":"${id}",${fields}"mediaFields":{}}`
+}
+
+function stateJson({ publishMs, createdMs, updatedMs }: VisibleObject): string {
+  const publishDate = publishMs === unsetPublishMs ? 'null' : `"${toIso(publishMs)}"`
+  return `"publishDate":${publishDate},"archived":false,"createdAt":"${toIso(createdMs)}","updatedAt":"${toIso(updatedMs)}"`
+}
+
+export function collectionItemsJson(
+  collection: Container,
+  outgoing: readonly OutgoingObject[],
+  sign: SignMedia,
+): string {
+  const collectionObj = JSON.stringify({ name: collection.name, refID: collection.id })
+  const items = outgoing.map(({ object, value }) =>
+    value
+      ? JSON.stringify(deliverCollectionObject(collection, toDeliverable({ object, value }), sign))
+      : `{"_id":"${object.id}","objectValue":${valueJson(object)},"collectionObj":${collectionObj},${stateJson(object)}}`,
+  )
+  return `[${items.join(',')}]`
+}
+
+export function integrationItemsJson(
+  integration: Container,
+  outgoing: readonly OutgoingObject[],
+  sign: SignMedia,
+): string {
+  const type = JSON.stringify(integration.name)
+  const items = outgoing.map(({ object, value }) => {
+    if (value) return JSON.stringify(deliverIntegrationObject(integration, toDeliverable({ object, value }), sign))
+    const [externalId, account] = [JSON.stringify(object.externalId ?? object.id), JSON.stringify(object.accountHandle)]
+    return `{"_id":"${object.id}","id":${externalId},"type":${type},"platform":${type},"accountHandle":${account},"objectValue":${valueJson(object)},${stateJson(object)}}`
+  })
+  return `[${items.join(',')}]`
+}

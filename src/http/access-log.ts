@@ -1,0 +1,62 @@
+import { hideSecrets, type ServiceLogger } from '../logging.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Tier } from '../tiers.ts'
+
+/** What is noted of a request when it has been answered: the route, never the URL, whose query string may hold a token. */
+export interface AnsweredRequest {
+  id: string
+  method: string
+  route: string
+  status: number
+  ms: number
+  address: string
+  /** Of requests that were admitted. */
+  tenant: { groupID: string; tier: Tier } | undefined
+  userId: string | undefined
+  /** Nobody wants to read about it, as of the questions whether we are alive. */
+  isQuiet: boolean
+}
+
+export type AccessLog = (request: AnsweredRequest) => void
+
+const writeTime = (nowMs: number): string => `{"level":"info","time":"${new Date(nowMs).toISOString()}","requestId":"`
+
+const writePlace = ({ method, route, status }: AnsweredRequest): string =>
+  `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"ms":`
+
+function writeCaller({ address, tenant, userId }: AnsweredRequest): string {
+  const group = tenant ? `,"group":"${tenant.groupID}"` : ''
+  const user = userId === undefined ? '' : `,"user":"${userId}"`
+  return `,"address":${JSON.stringify(hideSecrets(address))}${group}${user},"msg":"request"}\n` // a proxy may pass on anything
+}
+
+const hasSamePlace = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
+  one.route === other.route && one.status === other.status && one.method === other.method
+
+const hasSameCaller = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
+  one.address === other.address && one.tenant?.groupID === other.tenant?.groupID && one.userId === other.userId
+
+/**
+ * Counts every request and writes one line for it, put together by hand of parts that are often the same as last time: to
+ * leave it to the logger would take longer than all else that is done for an answer at hand.
+ */
+export function createAccessLog({ logger, metrics }: { logger: ServiceLogger; metrics: Metrics }): AccessLog {
+  const isLogging = logger.isLevelEnabled('info')
+  let last: AnsweredRequest | undefined
+  let lastMs = 0
+  let time = ''
+  let place = ''
+  let caller = ''
+  return (request) => {
+    const { id, route, status, ms, tenant, isQuiet } = request
+    metrics.request(route, status, ms, tenant?.tier)
+    if (isQuiet || !isLogging) return
+    const nowMs = Date.now()
+    if (nowMs !== lastMs) time = writeTime(nowMs)
+    if (!last || !hasSamePlace(request, last)) place = writePlace(request)
+    if (!last || !hasSameCaller(request, last)) caller = writeCaller(request)
+    last = request
+    lastMs = nowMs
+    logger.writeSoon(time + id + place + Math.round(ms * 10) / 10 + caller)
+  }
+}

@@ -1,0 +1,35 @@
+import { BlockList, isIP } from 'node:net'
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
+
+/** The same address has two spellings where IPv6 carries IPv4. */
+const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
+
+function listOf(proxies: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/')
+    if (bits === undefined) list.addAddress(unmapped(address), familyOf(unmapped(address)))
+    else list.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return list
+}
+
+/**
+ * Who calls, as the framework's `request.ip` tells it: behind our own proxies, whoever the last of them has seen. Undefined
+ * where `X-Forwarded-For` is not a plain list of addresses.
+ */
+export function createAddressReader(
+  proxies: readonly string[],
+): (peer: string, forwardedFor: string | undefined) => string | undefined {
+  const trusted = listOf(proxies)
+  const isTrusted = (address: string): boolean => trusted.check(unmapped(address), familyOf(unmapped(address)))
+  return (peer, forwardedFor) => {
+    if (forwardedFor === undefined || proxies.length === 0) return peer
+    const listed = forwardedFor.split(',').map((address) => address.trim())
+    if (!listed.every((address) => isIP(address) !== 0)) return undefined
+    let caller = peer
+    while (isTrusted(caller) && listed.length > 0) caller = listed.pop() ?? caller
+    return caller
+  }
+}

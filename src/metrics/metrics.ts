@@ -1,0 +1,105 @@
+import type { Server } from 'node:http'
+import { promisify } from 'node:util'
+import type { Clock } from '../clock.ts'
+import type { Store } from '../store/open.ts'
+import { watchDatabases } from './database-watch.ts'
+import { watchEventLoop } from './event-loop.ts'
+import { families } from './families.ts'
+import { readBuild, readProcess } from './process-readings.ts'
+import { createRequestCounts, type RequestCounts } from './request-counts.ts'
+import { type Reading, renderText, single } from './text-format.ts'
+
+/** What the answer cache counts of itself. */
+export interface CacheCounts {
+  hits: number
+  misses: number
+  joined: number
+  evictions: number
+  bytes: number
+  entries: number
+}
+
+export interface MetricsDeps {
+  store: Store
+  clock: Clock
+  cacheCounts: CacheCounts
+  /** Whether anybody can ask for the text. */
+  isServed: boolean
+}
+
+/** What the service tells of itself to who watches over it. */
+export interface Metrics extends Pick<RequestCounts, 'addRoute' | 'request'> {
+  /** A server whose connections are counted. */
+  addServer(server: Server): void
+  /** All of it at this moment, in Prometheus' text format. */
+  text(): Promise<string>
+  close(): void
+}
+
+function readCache({ hits, misses, joined, evictions, bytes, entries }: CacheCounts): Reading[] {
+  return [
+    single(families.cacheHits, hits),
+    single(families.cacheMisses, misses),
+    single(families.cacheJoined, joined),
+    single(families.cacheEvictions, evictions),
+    single(families.cacheBytes, bytes),
+    single(families.cacheEntries, entries),
+  ]
+}
+
+function readPool(store: Store): Reading[] {
+  const pool = store.poolUse()
+  if (!pool) return []
+  return [
+    {
+      family: families.databaseConnections,
+      samples: [
+        { labels: ['busy'], value: pool.busy },
+        { labels: ['idle'], value: pool.idle },
+      ],
+    },
+    single(families.databaseWaiting, pool.waiting),
+  ]
+}
+
+async function countConnections(servers: readonly Server[]): Promise<number> {
+  const counts = await Promise.all(servers.map((server) => promisify(server.getConnections.bind(server))()))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** Requests are counted in any case, because that costs next to nothing; the rest is looked up when somebody asks. */
+export function createMetrics({ store, clock, cacheCounts, isServed }: MetricsDeps): Metrics {
+  const requests = createRequestCounts()
+  const eventLoop = isServed ? watchEventLoop() : undefined
+  const databases = watchDatabases(store, clock)
+  const servers: Server[] = []
+  let underWay: Promise<string> | undefined
+
+  async function read(): Promise<string> {
+    const ofDatabases = await databases.read()
+    return renderText([
+      readBuild(store.control.engine),
+      ...requests.read(),
+      single(families.openConnections, await countConnections(servers)),
+      ...readCache(cacheCounts),
+      ...(eventLoop?.read() ?? []),
+      ...ofDatabases,
+      ...readPool(store),
+      ...readProcess(),
+    ])
+  }
+
+  return {
+    addRoute: requests.addRoute,
+    request: requests.request,
+    addServer: (server) => void servers.push(server),
+    /** Who asks while somebody is being told gets the same text. */
+    text() {
+      underWay ??= read().finally(() => {
+        underWay = undefined
+      })
+      return underWay
+    },
+    close: () => eventLoop?.stop(),
+  }
+}

@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { LimitDeps } from '../http/admission.ts'
+import { hashSecret, isSameSecret } from '../secrets.ts'
+import type { Metrics } from './metrics.ts'
+import { textType } from './text-format.ts'
+
+const path = '/metrics'
+/** Scrapers are few, and ask quickly. */
+const mostConnections = 50
+const requestLimitMs = 10_000
+const silenceLimitMs = 30_000
+
+/** On a port of its own, on the port of the delivery API for who has the token, or nowhere. */
+export function placeOfMetrics({ metricsPort, metricsToken }: Config): 'own port' | 'delivery port' | undefined {
+  if (metricsPort !== undefined) return 'own port'
+  return metricsToken === undefined ? undefined : 'delivery port'
+}
+
+const isAskedFor = (url = ''): boolean => url.split('?', 1)[0] === path
+
+/** By their hashes, which are of one length: the time it takes tells nothing of the token. */
+function hasToken(header: string | undefined, token: string): boolean {
+  const given = /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
+  return isSameSecret(hashSecret(given), hashSecret(token))
+}
+
+export interface ScrapeDeps extends LimitDeps {
+  metrics: Metrics
+  config: Config
+}
+
+export interface MetricsServerDeps extends ScrapeDeps {
+  logger: Logger
+}
+
+/** There is no such route: who has not the token meets what answers for all paths that do not exist. */
+export function answerScrapes(app: FastifyInstance, { metrics, config: { metricsToken: token } }: ScrapeDeps): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { is404, method, url, headers } = request
+    if (!is404 || method !== 'GET' || !isAskedFor(url)) return done()
+    if (token === undefined || !hasToken(headers.authorization, token)) return done()
+    metrics.text().then((text) => reply.header('Cache-Control', 'no-store').type(textType).send(text), done)
+  })
+}
+
+/** Who tries tokens is slowed down, as everywhere. */
+function refusalOf({ config, takeToken }: ScrapeDeps, request: IncomingMessage): number | undefined {
+  const { metricsToken: token, rateLimits } = config
+  if (token === undefined || hasToken(request.headers.authorization, token)) return undefined
+  return takeToken(`address ${request.socket.remoteAddress}`, rateLimits.anonymous).allowed ? 401 : 429
+}
+
+async function answer(deps: ScrapeDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const end = (status: number, headers: Record<string, string> = {}): void =>
+    void response.writeHead(status, { 'Cache-Control': 'no-store', ...headers }).end()
+  if (!isAskedFor(request.url)) return end(404)
+  if (request.method !== 'GET' && request.method !== 'HEAD') return end(405, { Allow: 'GET, HEAD' })
+  const refusal = refusalOf(deps, request)
+  if (refusal !== undefined) return end(refusal, { 'WWW-Authenticate': 'Bearer' })
+  const text = await deps.metrics.text()
+  response.writeHead(200, { 'Content-Type': textType, 'Cache-Control': 'no-store' }).end(text)
+}
+
+/** The server of `METRICS_PORT`, which does nothing else. */
+export interface MetricsServer {
+  /** Answers the address of `/metrics`. */
+  listen(): Promise<string>
+  close(): Promise<void>
+}
+
+export function createMetricsServer(deps: MetricsServerDeps): MetricsServer {
+  const { config, logger } = deps
+  const limits = { headersTimeout: requestLimitMs, requestTimeout: requestLimitMs }
+  const server = createServer(limits, (request, response) => {
+    answer(deps, request, response).catch((error) => {
+      logger.error({ err: error }, 'metrics could not be told')
+      response.writeHead(500).end()
+    })
+  })
+  server.maxConnections = mostConnections
+  server.setTimeout(silenceLimitMs)
+  return {
+    async listen() {
+      server.listen({ host: config.metricsHost, port: config.metricsPort })
+      await once(server, 'listening') // or throws why it cannot
+      const { address, family, port } = server.address() as AddressInfo // of a port, so it is no text
+      return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}${path}`
+    },
+    async close() {
+      if (!server.listening) return
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import type { Family } from './families.ts'
+
+/** The media type of Prometheus' text format. */
+export const textType = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** One value of a family. */
+export interface Sample {
+  /** In the order of the family's labels; `le` of a histogram's bucket comes last. */
+  labels?: readonly string[]
+  /** Which part of a histogram or summary it is. */
+  part?: 'bucket' | 'sum' | 'count'
+  value: number
+}
+
+/** A family at one moment. */
+export interface Reading {
+  family: Family
+  samples: readonly Sample[]
+}
+
+export const single = (family: Family, value: number): Reading => ({ family, samples: [{ value }] })
+
+const escapes: Record<string, string> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' }
+const escapeLabel = (text: string): string => text.replace(/[\\"\n]/g, (character) => escapes[character] ?? '')
+const escapeHelp = (text: string): string => text.replace(/[\\\n]/g, (character) => escapes[character] ?? '')
+
+const numberText = (value: number): string =>
+  value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
+
+function sampleLine({ name, labels: labelNames }: Family, { labels = [], part, value }: Sample): string {
+  const names = part === 'bucket' ? [...labelNames, 'le'] : labelNames
+  const pairs = labels.map((text, index) => `${names[index]}="${escapeLabel(text)}"`)
+  const place = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+  return `${name}${part === undefined ? '' : `_${part}`}${place} ${numberText(value)}\n`
+}
+
+/** Families without a value, such as those of the other database engine, are left out. */
+export function renderText(readings: readonly Reading[]): string {
+  let text = ''
+  for (const { family, samples } of readings) {
+    if (samples.length === 0) continue
+    text += `# HELP ${family.name} ${escapeHelp(family.about)}\n# TYPE ${family.name} ${family.type}\n`
+    for (const sample of samples) text += sampleLine(family, sample)
+  }
+  return text
+}

@@ -1,0 +1,236 @@
+import type { VisibleObject } from '../content/delivery-text.ts'
+import type { ListQuery } from '../content/list-query.ts'
+import type { Container } from '../content/model.ts'
+import { type ContainerPlace, readContainerAt } from './containers.ts'
+import type { ContentMemory, KnownContainer, Span } from './content-memory.ts'
+import type { GroupStore } from './groups.ts'
+import type { Listing } from './list-conditions.ts'
+import { type Counts, countMatches, pageOf, readInOrder } from './list-objects.ts'
+import { chooseWay, selectIds } from './list-plans.ts'
+import { type Revisions, revisionColumns, Superseded } from './revisions.ts'
+import { beginStatement, isOneOf, runStatement } from './statement.ts'
+import type { ObjectRow } from './tables.ts'
+
+/** How many ids of a listing are remembered, the most that can be had at the cost of so many entries of an index. */
+const orderDepths = [2000, 500, 100]
+const mostOrderEntries = 5000
+
+/** A page of what everybody may see, all of it as of one revision. */
+export interface VisibleList {
+  /** Undefined where there is none in this place. */
+  container: Container | undefined
+  objects: VisibleObject[]
+  totalCount: number
+  revision: number
+  mediaRevision: number
+  /** From this moment on the same revision may give another list. */
+  untilMs: number
+}
+
+const deliveredColumns = [
+  'id', 'value', 'publish_ms', 'created_ms', 'updated_ms', 'external_id', 'account_handle',
+] as const // biome-ignore format: one line reads better
+
+/** The values of these columns; those of products only may be left out. */
+type DeliveredValues = [
+  id: string,
+  value: string,
+  publishMs: number,
+  createdMs: number,
+  updatedMs: number,
+  externalId?: string | null,
+  accountHandle?: string,
+]
+
+function toVisible(values: DeliveredValues): VisibleObject {
+  return {
+    id: values[0],
+    valueText: values[1],
+    publishMs: values[2],
+    createdMs: values[3],
+    updatedMs: values[4],
+    externalId: values[5] ?? null,
+    accountHandle: values[6] ?? '',
+  }
+}
+
+/** Of what a listing is read: all parts of it are to be of the revision that its container was read at. */
+interface Source {
+  group: GroupStore
+  memory: ContentMemory
+  revision: number
+  span: Span
+}
+
+interface Reading extends Source {
+  listing: Listing
+}
+
+function checkRevision({ group, memory, revision }: Source, found: number): void {
+  if (found === revision) return
+  memory.observe(group.groupId, found)
+  throw new Superseded()
+}
+
+async function readRevisions({ groupId, database }: GroupStore): Promise<Revisions> {
+  const draft = beginStatement(database)
+  const [row] = await runStatement<Revisions>(database, `select ${revisionColumns(draft, groupId)}`, draft)
+  return row ?? { revision: 0, media_revision: 0 }
+}
+
+/** Only the schema as it is now can refuse a query, not the one that is remembered. */
+async function readQuery(source: Source, read: () => ListQuery): Promise<ListQuery> {
+  try {
+    return read()
+  } catch (error) {
+    checkRevision(source, (await readRevisions(source.group)).revision)
+    throw error
+  }
+}
+
+async function knowContainer(
+  group: GroupStore,
+  memory: ContentMemory,
+  place: ContainerPlace,
+  nowMs: number,
+): Promise<KnownContainer | { container: undefined; revision: number }> {
+  const { groupId } = group
+  const key = placeKey(place)
+  const known = memory.containers.recall(groupId, memory.revisionOf(groupId), key, nowMs)
+  if (known) return known
+  const { container, revision, nextPublishMs } = await readContainerAt(group, place, nowMs)
+  if (!container) return { container, revision }
+  const found = { container, revision, nextPublishMs }
+  memory.containers.keep(groupId, revision, key, found, { fromMs: nowMs, untilMs: nextPublishMs })
+  return found
+}
+
+const placeKey = (place: ContainerPlace): string =>
+  place.kind === 'collection' ? `collection ${place.id}` : `integration ${place.name}`
+
+const everythingOf = (query: ListQuery): ListQuery => ({ ...query, ids: undefined, filters: [], words: [] })
+const isEverything = ({ ids, filters, words }: ListQuery): boolean => !ids && filters.length === 0 && words.length === 0
+
+function matchKey({ container, query: { ids, filters, words } }: Listing): string {
+  return `${container.id} ${JSON.stringify([ids, filters, words])}`
+}
+
+async function totalOf(reading: Reading): Promise<number> {
+  const { memory, listing, revision, span } = reading
+  const { groupId } = listing.group
+  const key = matchKey(listing)
+  const known = memory.totals.recall(groupId, revision, key, listing.nowMs)
+  if (known !== undefined) return known
+  const counted = await countMatches(listing, () => totalOfAll(reading))
+  checkRevision(reading, counted.revision)
+  memory.totals.keep(groupId, revision, key, counted.total, span)
+  return counted.total
+}
+
+function totalOfAll(reading: Reading): Promise<number> {
+  const { listing } = reading
+  return totalOf({ ...reading, listing: { ...listing, query: everythingOf(listing.query) } })
+}
+
+interface Page {
+  objects: VisibleObject[]
+  /** Of each statement that it took. */
+  revisions: Revisions[]
+  /** What can be remembered of the order once the page is known to be of the right revision. */
+  order?: string[]
+}
+
+/** The objects with these ids, in this order. Before them comes a row of the revisions. */
+async function readByIds({ group, container }: Listing, ids: readonly string[]): Promise<Page> {
+  const { groupId, database } = group
+  const draft = beginStatement(database)
+  const isProduct = container.kind === 'integration'
+  const columns = isProduct ? deliveredColumns : deliveredColumns.slice(0, -2)
+  // Each column has a name of its own: inside a transaction the values are taken from objects.
+  const others = isProduct ? ", null as external_id, '' as account_handle" : ''
+  const text = `select null as id, null as value, ${revisionColumns(draft, groupId)}, 0 as updated_ms${others} union all select ${columns.join(', ')} from ${draft.table('objects')} where group_id = ${draft.bind(groupId)} and ${isOneOf(draft, 'id', ids)}`
+  const rows = await database.readValues(text, draft.parameters)
+  const objects = new Map<string, VisibleObject>()
+  const revisions: Revisions[] = []
+  for (const row of rows) {
+    const values = row as DeliveredValues | [id: null, value: null, revision: number, mediaRevision: number]
+    if (values[0] === null) revisions.push({ revision: values[2], media_revision: values[3] })
+    else objects.set(values[0], toVisible(values as DeliveredValues))
+  }
+  return { objects: ids.flatMap((id) => objects.get(id) ?? []), revisions }
+}
+
+type PageRow = Pick<ObjectRow, (typeof deliveredColumns)[number]> & Revisions
+
+async function readAtOnce(listing: Listing, counts: Counts): Promise<Page> {
+  const rows = await readInOrder<PageRow>(listing, counts, listing.query, pageOf(listing, deliveredColumns))
+  const objects = rows.map((row) => toVisible(deliveredColumns.map((name) => row[name]) as DeliveredValues))
+  return { objects, revisions: rows }
+}
+
+/** As many ids as are worth to be remembered, or undefined where it would take too long to find them. */
+async function readOrder(listing: Listing, counts: Counts, wanted: number): Promise<string[] | undefined> {
+  const isWorthIt = (depth: number): boolean =>
+    chooseWay(listing, { ...counts, wanted: Math.min(depth, counts.matches) }).cost <= mostOrderEntries
+  const limit = orderDepths.find((depth) => depth >= wanted && isWorthIt(depth))
+  if (limit === undefined) return undefined
+  const rows = await readInOrder<{ page_id: string }>(listing, counts, { limit, skip: 0 }, selectIds)
+  return rows.map((row) => row.page_id)
+}
+
+const orderKey = (listing: Listing): string => `${matchKey(listing)} ${JSON.stringify(listing.query.sort)}`
+
+/**
+ * Who asks for a listing a second time leafs through it: then its order is read apart from its objects and remembered, so
+ * that each further page is a look-up of its objects and nothing else.
+ */
+async function readPage(reading: Reading, matches: number): Promise<Page> {
+  const { memory, listing, revision } = reading
+  const { group, query, nowMs } = listing
+  const end = Math.min(query.skip + query.limit, matches)
+  const known = memory.orders.recall(group.groupId, revision, orderKey(listing), nowMs)
+  if (known && known.ids.length >= end) return readByIds(listing, known.ids.slice(query.skip, end))
+
+  const counts = { matches, all: isEverything(query) ? matches : await totalOfAll(reading) }
+  const order = known && (await readOrder(listing, counts, end))
+  if (order) return { ...(await readByIds(listing, order.slice(query.skip, end))), order }
+  const page = await readAtOnce(listing, counts)
+  return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => id) : (known?.ids ?? []) }
+}
+
+/**
+ * The visible objects of a container that match, one page of them, and how many there are in all. `queryOf` reads by the
+ * container's schema what is asked for. With everything remembered it is one statement, which also says of which revision
+ * it is. Throws `Superseded` when that is another one than that of what is remembered: see `readAtOneRevision`.
+ */
+export async function listVisible(
+  group: GroupStore,
+  memory: ContentMemory,
+  place: ContainerPlace,
+  queryOf: (container: Container) => ListQuery,
+  nowMs: number,
+): Promise<VisibleList> {
+  const known = await knowContainer(group, memory, place, nowMs)
+  const { container, revision } = known
+  if (!container)
+    return { container, objects: [], totalCount: 0, revision, mediaRevision: 0, untilMs: Number.POSITIVE_INFINITY }
+  const untilMs = known.nextPublishMs
+  const source: Source = { group, memory, revision, span: { fromMs: nowMs, untilMs } }
+  const query = await readQuery(source, () => queryOf(container))
+  const asked: Reading = { ...source, listing: { group, container, query, show: 'visible', nowMs } }
+  const totalCount = await totalOf(asked)
+  const nothing: Page = { objects: [], revisions: [] }
+  const { objects, order, ...page } = query.skip < totalCount ? await readPage(asked, totalCount) : nothing
+  const revisions = page.revisions.length > 0 ? page.revisions : [await readRevisions(group)]
+  for (const found of revisions) checkRevision(source, found.revision)
+  // It has not changed since the container was read: so the order is of this revision, too.
+  if (order) memory.orders.keep(group.groupId, revision, orderKey(asked.listing), { ids: order }, source.span)
+  return {
+    container,
+    objects,
+    totalCount,
+    revision,
+    mediaRevision: revisions[0]?.media_revision ?? 0,
+    untilMs,
+  }
+}

@@ -1,0 +1,103 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { createPreparer, sqliteBusy } from './file.ts'
+
+/** How long a writer waits, without blocking, for another process's transaction. */
+const writeTimeoutMs = 10_000
+const writeRetryMs = 5
+/** How long a row of statements may keep everybody else waiting. */
+const turnEveryMs = 5
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
+}
+
+interface Prepared {
+  statement: StatementSync
+  hasRows: boolean
+}
+
+/** A long row of statements would never let the process do anything else, so it pauses now and then. */
+export function createPauses(): () => Promise<void> | undefined {
+  /** When the first statement ran in this turn of the event loop. */
+  let turnStartMs: number | undefined
+  return () => {
+    if (turnStartMs !== undefined) return performance.now() - turnStartMs >= turnEveryMs ? nextTurn() : undefined
+    turnStartMs = performance.now()
+    setImmediate(() => {
+      turnStartMs = undefined
+    })
+    return undefined
+  }
+}
+
+/** One SQLite connection for Kysely. `node:sqlite` is synchronous, so are its statements. */
+function createConnection(file: DatabaseSync): DatabaseConnection {
+  const prepare = createPreparer((text): Prepared => {
+    const statement = file.prepare(text)
+    return { statement, hasRows: statement.columns().length > 0 }
+  })
+  const pause = createPauses()
+
+  return {
+    async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      await pause()
+      const { statement, hasRows } = prepare(sql)
+      const values = parameters as SQLInputValue[]
+      if (hasRows) return { rows: statement.all(...values) as Row[] }
+      const { changes } = statement.run(...values)
+      return { rows: [], numAffectedRows: BigInt(changes) }
+    },
+    // biome-ignore lint/correctness/useYield: the interface asks for a generator, and we never stream
+    async *streamQuery() {
+      throw new Error('Streaming is not used with SQLite.')
+    },
+  }
+}
+
+/** `begin immediate` takes the write lock at once, so a transaction never fails half-way because another was faster. */
+async function beginImmediate(file: DatabaseSync): Promise<void> {
+  await nextTurn() // writers that queue up would otherwise follow each other before anybody can read
+  const deadline = performance.now() + writeTimeoutMs
+  for (;;) {
+    try {
+      file.exec('begin immediate')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error
+      await sleep(writeRetryMs)
+    }
+  }
+}
+
+export function createDialect(file: DatabaseSync): Dialect {
+  const connection = createConnection(file)
+  const driver: Driver = {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: () => beginImmediate(file),
+    commitTransaction: async () => file.exec('commit'),
+    // When the disk is full SQLite has rolled back by itself; a second time would hide the cause.
+    rollbackTransaction: async () => {
+      if (file.isTransaction) file.exec('rollback')
+    },
+    releaseConnection: async () => {},
+    destroy: async () => {}, // who opened the file closes it
+  }
+  return {
+    createDriver: () => driver,
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { createClient } from '../bench/ask.ts'
+import { drawChart } from '../bench/chart.ts'
+import { benchCold } from '../bench/cold.ts'
+import { makePost, makePosts } from '../bench/content.ts'
+import { benchHot, takeAnswer } from '../bench/hot.ts'
+import { findWrk, ownLoad } from '../bench/load.ts'
+import { benchMemory } from '../bench/memory.ts'
+import type { Finding, Setup } from '../bench/part.ts'
+import { headersOf, listPath } from '../bench/questions.ts'
+import { benchScale } from '../bench/scale.ts'
+import { startPlain, startSluice } from '../bench/servers.ts'
+import { benchStart } from '../bench/start.ts'
+import { slope } from '../bench/statistics.ts'
+import { openStock } from '../bench/stock.ts'
+import { writeFinding } from '../bench/write-finding.ts'
+import { benchWrites } from '../bench/writes.ts'
+
+/** Each part of the bench, as small as it can be: what it measures is worth nothing here, but that it works is. */
+const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const items = 40
+
+function createSetup(): Setup {
+  const postgresUrl = process.env.TEST_POSTGRES_URL
+  assert.ok(postgresUrl, 'TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
+  const tell = (): void => {}
+  return {
+    load: ownLoad,
+    stock: openStock({ folder, postgresUrl, tell }),
+    engines: ['sqlite', 'postgres'],
+    rounds: 1,
+    seconds: 0.2,
+    items,
+    sizes: [items],
+    samples: 2,
+    startItems: items,
+    minutes: 0.02,
+    settleSeconds: 0,
+    tell,
+  }
+}
+
+/** The cells of each row that a part has measured. */
+function rowsOf({ tables }: Finding): string[][] {
+  const lines = tables.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
+  return lines.map((line) => line.slice(2, -2).split(' | '))
+}
+
+function assertMeasured(finding: Finding): void {
+  assert.ok(rowsOf(finding).length > 1)
+  assert.doesNotMatch(`${finding.about}${finding.tables}`, /NaN|Infinity|undefined|null/)
+}
+
+describe('npm run bench', () => {
+  const setup = createSetup()
+  after(() => setup.stock[Symbol.asyncDispose]())
+
+  it('lets plain servers answer with the very bytes of Sluice', async () => {
+    const place = await setup.stock.have('sqlite', { items })
+    await using sluice = await startSluice({ ...place.env })
+    using client = createClient()
+    const path = listPath(place, { limit: 20 })
+    const taken = await takeAnswer(sluice, { paths: [path], headers: headersOf(place) })
+    assert.equal(JSON.parse(taken.body.toString()).data.totalCount, items)
+    for (const kind of ['bare', 'fastify'] as const) {
+      await using plain = await startPlain(kind, [taken, { status: 304, headers: {}, body: Buffer.alloc(0) }])
+      const [page, unchanged] = await Promise.all(plain.origins.map((origin) => client.ask(origin, { path })))
+      assert.deepEqual(page?.body, taken.body)
+      assert.equal(page?.headers['content-type'], 'application/json; charset=utf-8')
+      assert.deepEqual([unchanged?.status, unchanged?.body.length], [304, 0])
+    }
+  })
+
+  it('measures answers that are at hand beside node:http and Fastify', async () => {
+    const finding = await benchHot(setup)
+    assertMeasured(finding)
+    const servers = rowsOf(finding).map(([, server]) => server)
+    assert.equal(servers.filter((server) => server === 'Sluice').length, 5)
+    assert.equal(servers.filter((server) => server === 'node:http').length, 5)
+  })
+
+  it('measures answers from both databases', async () => {
+    const finding = await benchCold(setup)
+    assertMeasured(finding)
+    for (const engine of ['SQLite', 'PostgreSQL'])
+      assert.equal(rowsOf(finding).filter(([, server]) => server === `Sluice, ${engine}`).length, 4)
+  })
+
+  it('draws how latency grows with content', async () => {
+    const finding = await benchScale({ ...setup, engines: ['sqlite'] })
+    assertMeasured(finding)
+    const chart = finding.charts?.['performance-scale-sqlite.svg'] ?? ''
+    for (const name of ['filtered and sorted', 'of one filter']) {
+      assert.ok(rowsOf(finding).some(([first]) => first === name))
+      assert.ok(chart.includes(`>${name}<`), name)
+    }
+  })
+
+  it('measures a start up to the first right answer', async () => {
+    const finding = await benchStart(setup)
+    assertMeasured(finding)
+    assert.deepEqual(rowsOf(finding).map(([engine]) => engine).slice(1), ['SQLite', 'PostgreSQL']) // biome-ignore format: one line
+  })
+
+  it('measures reads among submissions, and finds every submission that was acknowledged', async () => {
+    const finding = await benchWrites({ ...setup, engines: ['postgres'] })
+    assertMeasured(finding)
+    assert.match(finding.tables, /submissions a second, each on the disk/)
+  })
+
+  it('watches memory', async () => {
+    const finding = await benchMemory(setup)
+    assertMeasured(finding)
+    assert.match(finding.charts?.['performance-memory.svg'] ?? '', /<polyline points="\d/)
+  })
+
+  it('fills a place once, and uses it again', async () => {
+    const first = await setup.stock.have('sqlite', { items })
+    assert.deepEqual(await setup.stock.have('sqlite', { items }), first)
+  })
+
+  it('says which parts there are when asked for another one', () => {
+    const run = join(import.meta.dirname, '../bench/run.ts')
+    const { status, stderr } = spawnSync(process.execPath, [run, 'everything'], { encoding: 'utf8' })
+    assert.equal(status, 1)
+    assert.match(stderr, /There is no part "everything"[\s\S]*Parts: hot, cold, scale/)
+  })
+
+  it('asks by wrk as it asks by itself', { skip: findWrk() ? false : 'wrk is not installed' }, async () => {
+    const body = Buffer.from('{"success":true}')
+    await using plain = await startPlain('bare', [{ status: 200, headers: {}, body }, { status: 503, headers: {}, body }]) // biome-ignore format: two answers
+    const [good = '', bad = ''] = plain.origins
+    const requests = { paths: ['/a?b=c', '/d'], headers: { authorization: 'key' } }
+    for (const load of [findWrk() ?? ownLoad, ownLoad]) {
+      const { perSecond, bytesPerAnswer } = await load.run(good, requests, 1)
+      assert.ok(perSecond > 1 && bytesPerAnswer >= body.length, load.name)
+      await assert.rejects(load.run(bad, requests, 1), /failed|503/)
+    }
+  })
+})
+
+describe('the content of the bench', () => {
+  it('is the same every time, 2 KB for each post, and has hidden posts between the visible ones', () => {
+    const posts = makePosts(0, 200)
+    assert.deepEqual(makePosts(0, 200), posts)
+    for (const { value } of posts) assert.equal(Buffer.byteLength(JSON.stringify(value)), 2048)
+    const hidden = posts.filter(({ archived, publishMs = 0 }) => archived || publishMs > Date.UTC(2080, 0))
+    assert.equal(posts.length - hidden.length, 200)
+    assert.equal(hidden.length, 4)
+    assert.notEqual(makePost(1).title, makePost(2).title)
+  })
+})
+
+describe('what the bench has found', () => {
+  it('is written down with the machine, its charts, and where a page says so', () => {
+    const places = { results: join(folder, 'results'), charts: join(folder, 'charts'), page: join(folder, 'page.md') }
+    writeFileSync(places.page, 'Before.\n<!-- bench hot -->\nold\n<!-- /bench hot -->\nAfter.\n')
+    const text = writeFinding(
+      'hot',
+      { about: 'How.', tables: '| a |', charts: { 'a.svg': '<svg><title>A</title></svg>' } },
+      places,
+    )
+    assert.equal(readFileSync(join(places.results, 'hot.md'), 'utf8'), text)
+    assert.match(text, /Node \d+.*SQLite \d.*PostgreSQL \d[\s\S]*How\.\n\n\| a \|/)
+    assert.deepEqual(readdirSync(places.charts), ['a.svg'])
+    const page = readFileSync(places.page, 'utf8')
+    assert.match(page, /^Before\.\n<!-- bench hot -->\n\| a \|\n\n!\[A\]\(charts\/a\.svg\)\n\n.*\(results\/hot\.md\)/)
+    assert.match(page, /\n<!-- \/bench hot -->\nAfter\.\n$/)
+  })
+
+  it('is drawn on logarithmic axes', () => {
+    const axis = { label: 'size', isLog: true, write: String }
+    const points = [1, 10, 100].map((value) => ({ x: value, y: value }))
+    const svg = drawChart({
+      title: 'A & B',
+      x: axis,
+      y: axis,
+      panels: [{ title: '', lines: [{ name: 'a<b', points }] }],
+    })
+    const [, corners = ''] = /<polyline points="([^"]+)"/.exec(svg) ?? []
+    const [first, second, third] = corners.split(' ').map((corner) => corner.split(',').map(Number))
+    assert.ok(first && second && third)
+    for (const at of [0, 1]) assert.equal((second[at] ?? 0) * 2, (first[at] ?? 0) + (third[at] ?? 0))
+    assert.match(svg, /A &amp; B[\s\S]*a&lt;b/)
+  })
+
+  it('knows by how much something grows', () => {
+    assert.equal(slope([{ x: 0, y: 1 }, { x: 1, y: 3 }, { x: 2, y: 5 }]), 2) // biome-ignore format: three points
+  })
+})

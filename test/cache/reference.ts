@@ -1,0 +1,82 @@
+import { buildApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import type { ServedTenant } from '../../src/http/admission.ts'
+import { createLogger } from '../../src/logging.ts'
+import { createCurrentFiles } from '../../src/media/current-files.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createService, type Service } from '../../src/service.ts'
+import { createContentMemory } from '../../src/store/content-memory.ts'
+import type { Tier } from '../../src/tiers.ts'
+import type { TestClock } from '../helpers/harness.ts'
+import { sharedSettings } from './instances.ts'
+
+/** The answer to a plain GET by somebody who is let in. */
+export interface TrueAnswer {
+  status: number
+  body: string
+  etag: string | undefined
+  cacheControl: string
+}
+
+/** What is right at this moment: a service in the test's own process that remembers nothing and believes nobody's key. */
+export interface Reference {
+  service: Service
+  read(path: string, groupId: string, tier: Tier): Promise<TrueAnswer>
+  close(): Promise<void>
+}
+
+export async function openReference(env: Record<string, string>, clock: TestClock): Promise<Reference> {
+  const config = readConfig({ ...sharedSettings, ...env, ANSWER_CACHE_MB: '0' })
+  const logger = createLogger(config)
+  const now = () => clock.now
+  const service = await createService(config, { clock: now, logger })
+  const { store, media, payments, mail, answers } = service
+  /** In the place of a key stand the group and its tier, whether anybody would let them in now or not. */
+  async function authorize(text: string): Promise<ServedTenant> {
+    const [groupID = '', tier] = text.split(' ') as [string, Tier]
+    return { database: 'main', bucketName: 'media', groupID, tier, frozen: false, keyId: '', scope: tier }
+  }
+  const metrics = createMetrics({ store, clock: now, cacheCounts: answers.counts, isServed: false })
+  const app = buildApp(
+    {
+      config,
+      logger,
+      store,
+      memory: createContentMemory(0),
+      media,
+      payments,
+      mail,
+      answers,
+      currentFiles: createCurrentFiles({
+        signer: media.signer,
+        ttlSeconds: config.signedUrlTtlSeconds,
+        clock: now,
+        maxKept: 0,
+      }),
+      authorize: Object.assign(authorize, { peek: () => undefined }),
+      authorizeManager: async () => undefined,
+      takeToken: () => ({ allowed: true, remaining: 1, resetSeconds: 0, retryAfterSeconds: 0 }),
+      metrics,
+      clock: now,
+    },
+    'delivery',
+  )
+  return {
+    service,
+    async read(path, groupId, tier) {
+      const answer = await app.inject({ url: path, headers: { authorization: `${groupId} ${tier}` } })
+      const { etag, 'cache-control': cacheControl } = answer.headers
+      return {
+        status: answer.statusCode,
+        body: answer.body,
+        etag: etag === undefined ? undefined : String(etag),
+        cacheControl: String(cacheControl),
+      }
+    },
+    async close() {
+      await app.close()
+      metrics.close()
+      await service.close()
+    },
+  }
+}

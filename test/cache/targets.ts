@@ -1,0 +1,65 @@
+/** Something to ask for. It can be written in several ways. */
+export interface Target {
+  path: string
+  parameters: readonly (readonly [name: string, value: string])[]
+}
+
+/** What targets are made of. */
+export interface Places {
+  collectionId: string
+  reviewsId: string
+  heldId: string
+  siteId: string
+  /** Of the other group. */
+  foreignId: string
+}
+
+const objects = '/tenant/collectionObjects'
+const products = '/tenant/integrationObjects'
+const stripe = ['type', 'stripe'] as const
+const byType = ['groupBy[key]', 'productType'] as const
+
+export const targetCount = 17
+
+/** The first few are those that are asked for most. Those of products are the same in both groups, letter by letter. */
+export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }: Places): Target[] {
+  const collection = ['collectionId', collectionId] as const
+  const list = (...parameters: Target['parameters']): Target => ({
+    path: objects,
+    parameters: [collection, ...parameters],
+  })
+  const shop = (...parameters: Target['parameters']): Target => ({
+    path: products,
+    parameters: [stripe, ...parameters],
+  })
+  return [
+    list(),
+    { path: '/tenant/siteDetails', parameters: [['siteId', siteId]] },
+    shop(),
+    list(['limit', '2'], ['sort', 'rating:desc']),
+    list(['limit', '2'], ['skip', '1']),
+    list(['filters[title]', 'a'], ['filters[title]', 'Ärger']),
+    list(['filters[rating]', '5'], ['sort', 'title:asc']),
+    list(['filters[tags]', 'x']),
+    list(['search', 'bread']),
+    list(['sort', 'updatedAt:desc'], ['limit', '3']),
+    { path: objects, parameters: [['collectionId', reviewsId]] },
+    { path: objects, parameters: [['collectionId', heldId], ['filters[rating]', '5']] },
+    shop(byType),
+    shop(byType, ['groupBy[value]', 'Bread']),
+    shop(['search', 'cake']),
+    { path: objects, parameters: [['collectionId', foreignId]] },
+    list(['limit', '0']),
+  ] // biome-ignore format: a table
+}
+
+const plain = (text: string): string => encodeURIComponent(text).replaceAll('%5B', '[').replaceAll('%5D', ']')
+
+/** One meaning, many ways to write it: another order, a parameter that nobody knows, brackets and colons encoded. */
+export function spell({ path, parameters }: Target, spelling: number): string {
+  const encode = spelling === 3 ? encodeURIComponent : plain
+  const written = parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`)
+  if (spelling === 1) written.reverse()
+  if (spelling === 2) written.splice(1, 0, 'code=x')
+  return `${path}?${written.join('&')}`
+}

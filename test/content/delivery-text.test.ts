@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { deliverCollectionObject, deliverIntegrationObject, type SignMedia } from '../../src/content/delivery.ts'
+import {
+  collectionItemsJson,
+  integrationItemsJson,
+  takeOut,
+  toDeliverable,
+  type VisibleObject,
+} from '../../src/content/delivery-text.ts'
+import { isKeyOfGroup } from '../../src/content/media-keys.ts'
+import { type Container, unsetPublishMs } from '../../src/content/model.ts'
+import type { Field, Schema } from '../../src/content/schema.ts'
+
+const groupId = '66f0c0ffee0123456789abcd'
+const ownKey = `${groupId}/2026/03/a.png`
+const sign: SignMedia = (key) =>
+  isKeyOfGroup(groupId, key) ? { source: `https://cdn.example/${key}?a=1&b=2`, expiresAt: 'later' } : undefined
+
+const names = ['title', 'body', 'n', 'tags', 'size', 'picture', 'pictures', 'secret', 'key', 'a-b', 'A_1']
+const leaves: Field[] = [{ type: 'text' }, { type: 'longText' }, { type: 'integer' }, { type: 'enum', values: ['x'] }]
+const image: Field = { type: 'image' }
+const field: fc.Arbitrary<Field> = fc
+  .oneof(
+    fc.constantFrom(...leaves),
+    fc.constant(image),
+    fc.constantFrom<Field>(
+      { type: 'list', of: { type: 'text' } },
+      { type: 'list', of: { type: 'image' } },
+      { type: 'variant', of: { type: 'text' } },
+      { type: 'variant', of: { type: 'image' } },
+      { type: 'variant', of: { type: 'list', of: { type: 'longText' } } },
+    ),
+  )
+  .chain((made) => fc.constantFrom(made, made, made, { ...made, private: true }))
+const schemas: fc.Arbitrary<Schema> = fc
+  .uniqueArray(fc.tuple(fc.constantFrom(...names), field), { selector: ([name]) => name, maxLength: 6 })
+  .map((entries) => new Map(entries))
+
+const encodedId = `${groupId.slice(0, 3)}%${groupId.charCodeAt(3).toString(16)}${groupId.slice(4)}`
+const texts = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 30 }),
+  fc.constantFrom(
+    '',
+    '"',
+    '\\',
+    '\\"',
+    '{"secret":"x"}',
+    '","secret":"x',
+    ']},{',
+    '\u2028\u0001\n',
+    'Müller 😀',
+    `<img src="media:${ownKey}">`,
+    `<img src="media:${encodedId}/b.png">`,
+    `<IMG SRC='MEDIA:&#54;${ownKey.slice(1)}'>`,
+    `<a href="media:&percnt;36${ownKey.slice(1)}#page=2">`,
+    `<img src="media:${'0'.repeat(24)}/foreign.png">`,
+    '<img src="media:&#x36;6">',
+    '100 %, 5 & 6, %30, &amp;',
+  ),
+)
+const media = fc.constantFrom(
+  { name: 'a', key: ownKey, type: 'image' },
+  { name: 'b', key: `${groupId}/b.png`, type: 'file' },
+)
+const scalars = fc.oneof(texts, fc.constantFrom(0, -0, 1.5, 1e21, -3, true, false, null))
+const variantNames = fc.constantFrom('Small', '10', '2', 'a"b', 'secret')
+const values = fc.oneof(
+  { weight: 4, arbitrary: scalars },
+  { weight: 1, arbitrary: media },
+  { weight: 2, arbitrary: fc.array(fc.oneof(scalars, media), { maxLength: 3 }) },
+  { weight: 1, arbitrary: fc.dictionary(variantNames, fc.oneof(texts, media), { maxKeys: 3 }) },
+)
+/** Also names that the schema does not have, has as private, or that the service writes itself. */
+const hostileNames = ['_id', 'mediaFields', 'gone', 'ti"tle', 'ti\\tle', 'title:', '', 'title","secret', '10']
+const objectValues = fc
+  .uniqueArray(fc.tuple(fc.constantFrom(...names, ...names, ...hostileNames), values), {
+    selector: ([name]) => name,
+    maxLength: 6,
+  })
+  .map((entries) => Object.fromEntries(entries))
+const moments = fc.oneof(fc.constantFrom(unsetPublishMs, 0, 1, -1), fc.integer({ min: -6e13, max: 2.5e14 }))
+const visible: fc.Arbitrary<VisibleObject> = fc.record({
+  id: fc.constantFrom('66f0c0ffee0123456789abce', '0'.repeat(24)),
+  valueText: objectValues.map((value) => JSON.stringify(value)),
+  publishMs: moments,
+  createdMs: fc.integer({ min: 0, max: 4e12 }),
+  updatedMs: fc.integer({ min: 0, max: 4e12 }),
+  externalId: fc.constantFrom(null, 'prod_1', '"\\'),
+  accountHandle: fc.constantFrom('', 'a"b'),
+})
+const containerOf = (kind: Container['kind'], schema: Schema): Container => ({
+  id: '66f0c0ffee0123456789abcf',
+  kind,
+  name: 'Team "A" \\ é',
+  schema,
+  settings: {},
+  version: 1,
+})
+
+/** What is delivered of objects one by one, or the error. */
+function attempt(deliver: () => string): string {
+  try {
+    return deliver()
+  } catch (error) {
+    return String(error)
+  }
+}
+
+function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number } {
+  const outgoing = takeOut(schema, groupId, objects)
+  const parsed = objects.map((object) => toDeliverable({ object, value: JSON.parse(object.valueText) }))
+  const collection = containerOf('collection', schema)
+  assert.equal(
+    attempt(() => collectionItemsJson(collection, outgoing, sign)),
+    attempt(() => JSON.stringify(parsed.map((object) => deliverCollectionObject(collection, object, sign)))),
+  )
+  const integration = containerOf('integration', schema)
+  assert.equal(
+    attempt(() => integrationItemsJson(integration, outgoing, sign)),
+    attempt(() => JSON.stringify(parsed.map((object) => deliverIntegrationObject(integration, object, sign)))),
+  )
+  return { plain: outgoing.filter(({ value }) => value === undefined).length }
+}
+
+describe('a page as JSON', () => {
+  it('has the same bytes whether stored values are passed through or taken apart', (context) => {
+    const seen = { plain: 0, objects: 0 }
+    fc.assert(
+      fc.property(schemas, fc.array(visible, { maxLength: 3 }), (schema, objects) => {
+        seen.plain += assertSame(schema, objects).plain
+        seen.objects += objects.length
+      }),
+      { numRuns: 3000 },
+    )
+    context.diagnostic(JSON.stringify(seen))
+    assert.ok(seen.plain > seen.objects / 20 && seen.plain < seen.objects, 'both ways must have been met')
+  })
+
+  const object = (value: object): VisibleObject => ({
+    id: '66f0c0ffee0123456789abce',
+    valueText: JSON.stringify(value),
+    publishMs: 0,
+    createdMs: 0,
+    updatedMs: 0,
+    externalId: null,
+    accountHandle: '',
+  })
+  const schema: Schema = new Map<string, Field>([
+    ['title', { type: 'text' }],
+    ['tags', { type: 'list', of: { type: 'text' } }],
+    ['size', { type: 'variant', of: { type: 'text' } }],
+    ['email', { type: 'text', private: true }],
+    ['picture', { type: 'image' }],
+  ])
+  const isPassedThrough = (value: object): boolean => {
+    const [outgoing] = takeOut(schema, groupId, [object(value)])
+    return outgoing?.value === undefined
+  }
+
+  it('passes through what is delivered as it is stored', () => {
+    for (const value of [
+      {},
+      { title: 'a "quoted" \\ text, {braces} [and] commas: "email":' },
+      { tags: ['a', ']', '"'], title: 'x', size: 'one' },
+      { title: null, tags: [] },
+      { title: `media:${'0'.repeat(24)}/a.png, 5 % & more` },
+    ])
+      assert.ok(isPassedThrough(value), JSON.stringify(value))
+  })
+
+  it('takes apart what holds a private field, a file, an unknown field, a variant map or a reference to a file', () => {
+    for (const value of [
+      { title: 'x', email: 'a@b.c' },
+      { picture: { name: 'a', key: ownKey, type: 'image' } },
+      { picture: null },
+      { title: 'x', gone: 1 },
+      { _id: 'x' },
+      { mediaFields: {} },
+      { size: { Small: 'x' } },
+      { title: `<img src="media:${ownKey}">` },
+      { title: '<img src="media:&#54;6f0">' },
+      { title: '<img src="media:%36">' },
+      { title: '<img src="media:&percnt;36">' },
+    ])
+      assert.ok(!isPassedThrough(value), JSON.stringify(value))
+  })
+
+  it('does not pass through text that is no JSON of an object', () => {
+    for (const valueText of ['', '{', '{"title', '{"title":', '{"title":"', '{"title":"x"', '{"title":[}', '[]', '1'])
+      assert.throws(() => {
+        const [outgoing] = takeOut(schema, groupId, [{ ...object({}), valueText }])
+        if (outgoing?.value !== undefined) throw new Error('it was parsed')
+      }, `${valueText} was passed through`)
+  })
+})

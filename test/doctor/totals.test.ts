@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { sql } from 'kysely'
+import { type Database, tableOf } from '../../src/store/database.ts'
+import type { ContentTables } from '../../src/store/tables.ts'
+import { authoring } from '../helpers/authoring.ts'
+import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { assertTotalsAreRight } from '../helpers/totals.ts'
+import { assertOnly, assertSound, findingsOf, patient } from './patient.ts'
+
+const repairAs = authoring(0).author
+
+async function shop(engine: TestEngine) {
+  const created = await patient(engine)
+  const group = await created.newGroup({ name: 'Shop' })
+  const posts = await group.collection('Posts', { title: { type: 'text' }, rank: { type: 'integer' } })
+  await group.add(posts, { value: { title: 'Rye', rank: 1 } }, { value: { title: 'Oat', rank: 1 } })
+  return { ...created, group, posts, database: group.store.database }
+}
+
+/** Ways in which something other than Sluice may spoil what is counted. */
+const spoilings: [what: string, fields: string[], spoil: (database: Database<ContentTables>) => Promise<unknown>][] = [
+  ['is too high', ['by title'], ({ write }) => write((db) => db.updateTable('totals').set({ total: 7 }).where('filter_key', '=', '=Rye').execute())],
+  ['of all objects is missing', ['all objects'], ({ write }) => write((db) => db.deleteFrom('totals').where('field', '=', '').execute())],
+  ['is one of a value that is not there', ['by rank'], ({ write }) => write((db) => db.updateTable('totals').set({ filter_key: '=2' }).where('field', '=', 'rank').execute())],
+  ['is one of a field that is not there', ['by size'], ({ write }) => write((db) => db.insertInto('totals').columns(['container_id', 'field', 'filter_key', 'total']).expression((eb) => eb.selectFrom('containers').select(['id', sql.lit('size').as('field'), sql.lit('=1').as('filter_key'), sql.lit(1).as('total')])).execute())],
+  ['and all the others are gone', ['all objects', 'by rank', 'by title'], ({ write }) => write((db) => db.deleteFrom('totals').execute())],
+] // biome-ignore format: a table
+
+onBothEngines('the doctor looks at the totals', (engine) => {
+  for (const [what, fields, spoil] of spoilings) {
+    it(`finds that one ${what}, and counts anew`, async () => {
+      const { examine, database, group } = await shop(engine)
+      assertSound(await examine())
+      await spoil(database)
+      const expected = { check: 'Totals', level: 'wrong', what: /not what there is/ } as const
+      const { examples } = assertOnly(await examine(), expected)
+      assert.deepEqual(examples?.map((example) => example.replace('Shop, Posts: ', '')).toSorted(), fields)
+      const repaired = assertOnly(await examine({ repairAs }), { ...expected, level: 'attention' })
+      assert.match(repaired.what, new RegExp(`^${fields.length} totals? (was|were) .* counted anew`))
+      assertSound(await examine())
+      await assertTotalsAreRight(group.store)
+    })
+  }
+
+  it('counts anew in a transaction of the group, which is recorded and counts up the revision', async () => {
+    const { examine, database, posts } = await shop(engine)
+    const revision = () => database.read.selectFrom('group_revisions').select('revision').executeTakeFirstOrThrow()
+    const before = await revision()
+    await database.write((db) => db.updateTable('totals').set({ total: 9 }).where('field', '=', '').execute())
+    await examine({ repairAs })
+    const newest = await database.read.selectFrom('changes').selectAll().orderBy('seq', 'desc').executeTakeFirst()
+    assert.deepEqual(
+      [newest?.type, newest?.verb, newest?.subject_id, newest?.note],
+      ['collection.updated', 'doctor.repair', posts.id, 'objects counted anew'],
+    )
+    assert.equal((await revision()).revision, before.revision + 1)
+  })
+
+  it('finds that the database has stopped counting, makes it count again, and puts right what it missed', async () => {
+    const { examine, database, group, posts } = await shop(engine)
+    const dropped =
+      engine === 'sqlite'
+        ? sql`drop trigger objects_added`
+        : sql`drop trigger count_objects_on_insert on ${tableOf(database, 'objects')}`
+    await database.write((db) => dropped.execute(db))
+    await group.add(posts, { value: { title: 'Spelt' } })
+    const sick = findingsOf(await examine())
+    assert.deepEqual(
+      sick.map(({ check, level }) => [check, level]),
+      [
+        ['Totals', 'wrong'],
+        ['Totals', 'wrong'],
+      ],
+    )
+    assert.match(sick[0]?.what ?? '', /lacks 1 trigger by which it counts objects: its totals are not kept/)
+    await examine({ repairAs })
+    assertSound(await examine())
+    await group.add(posts, { value: { title: 'Barley' } })
+    await assertTotalsAreRight(group.store)
+  })
+})

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import type { Filter } from '../../src/content/list-query.ts'
+import { draftPublishMs } from '../../src/content/model.ts'
+import { listContainers } from '../../src/store/containers.ts'
+import { readBy } from '../../src/store/database.ts'
+import type { GroupStore } from '../../src/store/groups.ts'
+import { type StoredTotal, storedTotal } from '../../src/store/totals.ts'
+
+/** No client filters by these. */
+const uncountedFields = ['@media', '@email']
+
+/** The totals that the objects and their index give, counted one by one. */
+async function countOneByOne({ database }: GroupStore, containerIds: ReadonlySet<string>): Promise<string[]> {
+  const totals = new Map<string, number>()
+  const count = (...key: string[]) => {
+    const text = JSON.stringify(key)
+    totals.set(text, (totals.get(text) ?? 0) + 1)
+  }
+  const isLive = (row: { container_id: string; archived: number; publish_ms: number }) =>
+    containerIds.has(row.container_id) && row.archived === 0 && row.publish_ms !== draftPublishMs
+  const objects = await database.read.selectFrom('objects').selectAll().execute()
+  for (const row of objects.filter(isLive)) count(row.container_id, '', '')
+  const fields = await database.read.selectFrom('object_fields').selectAll().execute()
+  for (const row of fields.filter((field) => isLive(field) && !uncountedFields.includes(field.field)))
+    count(row.container_id, row.field, row.filter_key)
+  return [...totals].map(([key, total]) => `${key} ${total}`).toSorted()
+}
+
+/** The totals that the database keeps of a group's containers are exactly those of what they hold. */
+export async function assertTotalsAreRight(group: GroupStore): Promise<void> {
+  const containerIds = new Set((await listContainers(group)).map(({ id }) => id))
+  const rows = await group.database.read.selectFrom('totals').selectAll().execute()
+  const kept = rows
+    .filter((row) => containerIds.has(row.container_id))
+    .map((row) => `${JSON.stringify([row.container_id, row.field, row.filter_key])} ${row.total}`)
+  assert.deepEqual(kept.toSorted(), await countOneByOne(group, containerIds))
+}
+
+export async function readStoredTotal(
+  group: GroupStore,
+  ...asked: [containerId: string, filter: Filter | undefined, nowMs: number]
+): Promise<StoredTotal> {
+  const { text, parameters } = storedTotal(group, ...asked)
+  const rows = await readBy(group.database.read)<StoredTotal>(text, parameters)
+  assert.equal(rows.length, 1)
+  return rows[0] as StoredTotal
+}

@@ -1,0 +1,423 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { after, before, describe, it } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { createApiKey, createSite, setFrozen } from '../helpers/authoring.ts'
+import { createHarness, type Harness, onBothEngines, type TestEngine, type TestGroup } from '../helpers/harness.ts'
+
+const answerTimeoutMs = 10_000
+
+interface Answer {
+  status: number
+  /** Names in lower case, as they came. */
+  headers: [name: string, value: string][]
+  header(name: string): string | undefined
+  body: Buffer
+}
+
+function parseAnswer(bytes: Buffer): Answer {
+  const end = bytes.indexOf('\r\n\r\n')
+  assert.ok(end > 0, `no HTTP answer: ${JSON.stringify(bytes.subarray(0, 200).toString())}`)
+  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString().split('\r\n')
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(': ')
+    return [line.slice(0, colon), line.slice(colon + 2)]
+  })
+  return {
+    status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]),
+    headers,
+    header: (name) => headers.find(([other]) => other.toLowerCase() === name)?.[1],
+    body: bytes.subarray(end + 4),
+  }
+}
+
+interface Running extends Harness {
+  port: number
+  /** How many requests took the long way. */
+  long(): number
+  send(method: string, path: string, ...headers: string[]): Promise<Answer>
+  sendRaw(text: string): Promise<Answer>
+}
+
+async function start(engine: TestEngine, env: Record<string, string> = {}): Promise<Running> {
+  let long = 0
+  const harness = await createHarness(engine, {
+    env,
+    prepare: (app) => {
+      app.addHook('onSend', async () => {
+        long += 1
+      })
+    },
+  })
+  const port = Number(new URL((await harness.service.listen()).baseUrl).port)
+  const sendRaw = async (text: string): Promise<Answer> => {
+    const socket = connect(port, '127.0.0.1')
+    socket.setTimeout(answerTimeoutMs, () => socket.destroy(new Error('the server neither answered nor closed')))
+    socket.write(text)
+    return parseAnswer(await buffer(socket))
+  }
+  return {
+    ...harness,
+    port,
+    long: () => long,
+    sendRaw,
+    send: (method, path, ...headers) =>
+      sendRaw([`${method} ${path} HTTP/1.1`, 'Host: a.example', 'Connection: close', ...headers, '', ''].join('\r\n')),
+  }
+}
+
+/** A group with something behind each content endpoint, and the paths to it. */
+async function fill(running: Running): Promise<{ group: TestGroup; paths: string[] }> {
+  const group = await running.newGroup()
+  const posts = await group.collection('Posts', { title: { type: 'text' }, body: { type: 'text' } })
+  const items = Array.from({ length: 5 }, (_, number) => ({
+    value: { title: `Post ${number}`, body: 'Ü '.repeat(500) },
+  }))
+  await group.add(posts, ...items)
+  const { id: siteId } = await createSite(
+    group.store,
+    { name: 'Site', domainName: 'a.example', settings: {} },
+    running.clock.now,
+  )
+  return {
+    group,
+    paths: [
+      `/tenant/collectionObjects?collectionId=${posts.id}`,
+      `/tenant/collectionObjects?limit=2&collectionId=${posts.id}&sort=title:desc&unknown=1`,
+      '/tenant/integrationObjects?type=stripe',
+      `/tenant/siteDetails?siteId=${siteId}`,
+    ],
+  }
+}
+
+/** All of an answer but what differs from request to request. */
+function comparable({ status, headers, body }: Answer) {
+  const kept = headers
+    .map(([name, value]): [string, string] => {
+      if (name === 'x-request-id') return [name, value.replace(/[0-9a-f]/g, '0')]
+      return [name, name === 'ratelimit' ? value.replace(/r=\d+/, 'r=…') : name.toLowerCase() === 'date' ? '…' : value]
+    })
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+  return { status, headers: kept, body: body.toString('base64') }
+}
+
+/** A request with this header is left alone by the hot lane, and means the same. */
+const theLongWay = 'Content-Length: 0'
+
+onBothEngines('the hot lane', (engine) => {
+  let running: Running
+  let group: TestGroup
+  let paths: string[]
+  before(async () => {
+    running = await start(engine)
+    ;({ group, paths } = await fill(running))
+  })
+  after(() => running.close())
+
+  const authorized = () => `Authorization: ${group.key}`
+
+  /** The answer of the hot lane, once it has one. */
+  async function askHot(method: string, path: string, ...headers: string[]): Promise<Answer> {
+    for (let round = 0; round < 5; round += 1) {
+      const seen = running.long()
+      const answer = await running.send(method, path, authorized(), ...headers)
+      if (running.long() === seen) return answer
+    }
+    return assert.fail(`${method} ${path} ${headers} never took the hot lane`)
+  }
+
+  async function askLong(method: string, path: string, ...headers: string[]): Promise<Answer> {
+    const seen = running.long()
+    const answer = await running.send(method, path, authorized(), ...headers, theLongWay)
+    assert.equal(running.long(), seen + 1)
+    return answer
+  }
+
+  it('gives the same answers as the long way: status, headers and bytes', async () => {
+    for (const path of paths) {
+      const etag = (await askLong('GET', path)).header('etag') ?? ''
+      const wishes = [
+        [],
+        ['Accept-Encoding: gzip, deflate, br'],
+        ['Accept-Encoding: gzip;q=1.0, identity;q=0.5'],
+        ['Accept-Encoding: identity'],
+        [`If-None-Match: ${etag}`],
+        [`If-None-Match: W/${etag}`, 'Accept-Encoding: br'],
+        [`If-None-Match: "other", ${etag.replace(/"$/, '-br"')}`],
+        ['If-None-Match: *'],
+        ['If-None-Match: "other"'],
+        ['Accept: text/html', 'Range: bytes=0-5', 'If-Modified-Since: Sun, 01 Mar 2026 12:00:00 GMT', 'Cookie: a=b'],
+      ]
+      for (const method of ['GET', 'HEAD']) {
+        for (const wish of wishes) {
+          const hot = await askHot(method, path, ...wish)
+          const long = await askLong(method, path, ...wish)
+          assert.deepEqual(comparable(hot), comparable(long), `${method} ${path} ${wish}`)
+          assert.equal(hot.status, wish.some((line) => /None-Match: .*(\*|"[\w-]{27})/.test(line)) ? 304 : 200)
+          if (method === 'HEAD') assert.equal(hot.body.length, 0)
+        }
+      }
+    }
+  })
+
+  it('sends what is compressed under a tag of its own, and takes each tag for the same content', async () => {
+    const [path = ''] = paths
+    const plain = await askHot('GET', path)
+    const tag = plain.header('etag') ?? ''
+    for (const [encoding, unpack, end] of [
+      ['gzip', gunzipSync, '-gz"'],
+      ['br', brotliDecompressSync, '-br"'],
+    ] as const) {
+      const answer = await askHot('GET', path, `Accept-Encoding: ${encoding}`)
+      assert.equal(answer.header('content-encoding'), encoding)
+      assert.equal(answer.header('content-length'), String(answer.body.length))
+      assert.equal(answer.header('etag'), tag.replace(/"$/, end))
+      assert.equal(answer.header('vary'), 'Authorization, Accept-Encoding')
+      assert.deepEqual(unpack(answer.body), plain.body)
+      const again = await askHot('GET', path, `If-None-Match: ${answer.header('etag')}`)
+      assert.deepEqual([again.status, again.header('etag')], [304, answer.header('etag')])
+    }
+  })
+
+  it('says on a 304 what a cache needs, and nothing about content that is not there', async () => {
+    const [path = ''] = paths
+    const etag = (await askHot('GET', path)).header('etag') ?? ''
+    const answer = await askHot('GET', path, `If-None-Match: ${etag}`)
+    assert.deepEqual(answer.headers.map(([name]) => name.toLowerCase()).sort(), [
+      'cache-control',
+      'connection',
+      'date',
+      'etag',
+      'ratelimit',
+      'ratelimit-policy',
+      'vary',
+      'x-request-id',
+    ])
+  })
+
+  it('leaves alone what is not plain', async () => {
+    const [path = ''] = paths
+    await askHot('GET', path)
+    const lines = ['Host: a.example', 'Connection: close', authorized()]
+    const get = (...more: string[]) => [`GET ${path} HTTP/1.1`, ...lines, ...more]
+    const unusual: Record<string, string[]> = {
+      'another method': [`DELETE ${path} HTTP/1.1`, ...lines],
+      'HTTP/1.0': [`GET ${path} HTTP/1.0`, ...lines],
+      'no host': [`GET ${path} HTTP/1.1`, 'Connection: close', authorized()],
+      'two hosts': get('Host: b.example'),
+      'no key': [`GET ${path} HTTP/1.1`, 'Host: a.example', 'Connection: close'],
+      'two keys': get(authorized()),
+      'a key with Bearer': [...get().slice(0, -1), `Authorization: Bearer ${group.key}`],
+      'an unknown key': [...get().slice(0, -1), `Authorization: ${group.key.slice(0, -1)}`],
+      'two tags': get('If-None-Match: "a"', 'If-None-Match: "b"'),
+      'two wishes': get('Accept-Encoding: br', 'Accept-Encoding: gzip'),
+      'an expectation': get('Expect: something'),
+      'a body': get('Content-Length: 0'),
+      'another URL': [`GET ${path}&x=1 HTTP/1.1`, ...lines],
+    }
+    for (const [what, request] of Object.entries(unusual)) {
+      const seen = running.long()
+      await running.sendRaw(`${request.join('\r\n')}\r\n\r\n`)
+      assert.equal(running.long(), seen + 1, what)
+    }
+    const seen = running.long()
+    await running.send('get'.toUpperCase(), path, authorized())
+    assert.equal(running.long(), seen, 'and takes what is')
+  })
+
+  it('takes several ways to write a question, once each was asked', async () => {
+    const [path = ''] = paths
+    for (const spelling of [
+      path,
+      `${path}&limit=100`,
+      `${path}&siteId=x`,
+      path.replace('collectionId', 'collection%49d'),
+    ])
+      assert.equal((await askHot('GET', spelling)).status, 200)
+  })
+
+  it('knows a key for a second and asks again', async () => {
+    const [path = ''] = paths
+    await askHot('GET', path)
+    running.clock.now += 999
+    const seen = running.long()
+    await running.send('GET', path, authorized())
+    assert.equal(running.long(), seen)
+    running.clock.now += 1
+    await running.send('GET', path, authorized())
+    assert.equal(running.long(), seen + 1)
+    await running.send('GET', path, authorized())
+    assert.equal(running.long(), seen + 1)
+  })
+
+  it('gives each key its own group’s answer to the same URL', async () => {
+    const other = await running.newGroup()
+    const products = await other.integration('stripe', { name: { type: 'text' } })
+    await other.add(products, { value: { name: 'Theirs' } })
+    const second = await createApiKey(running.service.store, group.group.id, 'second', running.clock.now)
+    const url = '/tenant/integrationObjects?type=stripe'
+    const ask = async (key: string) => {
+      const answer = await running.send('GET', url, `Authorization: ${key}`)
+      return JSON.parse(answer.body.toString()).data.totalCount
+    }
+    for (let round = 0; round < 3; round += 1)
+      assert.deepEqual([await ask(group.key), await ask(other.key), await ask(second.key)], [0, 1, 0])
+  })
+
+  it('shows a write to the very next request', async () => {
+    const { group: writer } = await fill(running)
+    const posts = await writer.collection('Live', { title: { type: 'text' } })
+    const url = `/tenant/collectionObjects?collectionId=${posts.id}`
+    const count = async () => {
+      const answer = await running.send('GET', url, `Authorization: ${writer.key}`)
+      return JSON.parse(answer.body.toString()).data.totalCount
+    }
+    for (let number = 1; number <= 5; number += 1) {
+      await writer.add(posts, { value: { title: 'x' } })
+      assert.deepEqual([await count(), await count(), await count()], [number, number, number])
+    }
+  })
+
+  it('shows a scheduled item at its millisecond', async () => {
+    const writer = await running.newGroup()
+    const posts = await writer.collection('Later', { title: { type: 'text' } })
+    const dueMs = running.clock.now + 500
+    await writer.add(posts, { value: { title: 'now' } }, { value: { title: 'later' }, publishMs: dueMs })
+    const count = async () => {
+      const url = `/tenant/collectionObjects?collectionId=${posts.id}`
+      const answer = await running.send('GET', url, `Authorization: ${writer.key}`)
+      return JSON.parse(answer.body.toString()).data.totalCount
+    }
+    assert.deepEqual([await count(), await count()], [1, 1])
+    running.clock.now = dueMs - 1
+    assert.equal(await count(), 1)
+    running.clock.now = dueMs
+    assert.deepEqual([await count(), await count()], [2, 2])
+    running.clock.now = dueMs - 1
+    assert.equal(await count(), 1, 'and the clock set back')
+  })
+
+  it('writes the same line into the log', async () => {
+    const [path = ''] = paths
+    const answers = [await askHot('GET', path), await askLong('GET', path)]
+    const lineOf = (answer: Answer) => {
+      const id = answer.header('x-request-id') ?? 'none'
+      const line = running
+        .log()
+        .split('\n')
+        .find((text) => text.includes(id))
+      assert.ok(line)
+      assert.match(line, /"ms":\d+(\.\d)?,/)
+      assert.match(line, /"time":"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/)
+      const { time: _time, ms: _ms, requestId: _id, ...rest } = JSON.parse(line)
+      return { order: Object.keys(JSON.parse(line)), rest }
+    }
+    // The long way writes its line after the answer has gone.
+    const deadline = Date.now() + answerTimeoutMs
+    while (!running.log().includes(answers[1]?.header('x-request-id') ?? 'none') && Date.now() < deadline)
+      await new Promise((resolve) => setImmediate(resolve))
+    const [hot, long] = answers.map(lineOf)
+    assert.deepEqual(hot, long)
+    assert.deepEqual(hot?.rest, {
+      level: 'info',
+      method: 'GET',
+      route: '/tenant/collectionObjects',
+      status: 200,
+      address: '127.0.0.1',
+      group: group.group.id,
+      msg: 'request',
+    })
+  })
+
+  it('is closed to a frozen group within a second', async () => {
+    const { group: cold, paths: coldPaths } = await fill(running)
+    const ask = () => running.send('GET', coldPaths[0] ?? '', `Authorization: ${cold.key}`)
+    for (let round = 0; round < 2; round += 1) assert.equal((await ask()).status, 200)
+    await setFrozen(running.service.store, cold.group.id, true)
+    running.clock.now += 1000
+    for (let round = 0; round < 3; round += 1)
+      assert.equal(JSON.parse((await ask()).body.toString()).code, 'GroupFrozen')
+  })
+})
+
+describe('the hot lane and the limits', () => {
+  it('charge a request once, whichever way it takes, and refuse in the same words', async () => {
+    const limits = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=1/6`).join()
+    const running = await start('sqlite', { RATE_LIMITS: limits })
+    after(() => running.close())
+    const { group, paths } = await fill(running)
+    const [path = ''] = paths
+    const left: (string | undefined)[] = []
+    for (let round = 0; round < 8; round += 1) {
+      const answer = await running.send('GET', path, `Authorization: ${group.key}`)
+      assert.equal(answer.status, round < 6 ? 200 : 429)
+      left.push(/r=(\d+)/.exec(answer.header('ratelimit') ?? '')?.[1])
+      if (round >= 6) assert.equal(answer.header('retry-after'), '1')
+    }
+    assert.deepEqual(left, ['5', '4', '3', '2', '1', '0', '0', '0'])
+    assert.equal(running.long(), 3, 'the first one and the two that were refused')
+  })
+
+  it('log the address that a trusted proxy tells', async () => {
+    const running = await start('sqlite', { TRUST_PROXY: '127.0.0.1' })
+    after(() => running.close())
+    const { group, paths } = await fill(running)
+    const ask = (forwarded: string) =>
+      running.send('GET', paths[0] ?? '', `Authorization: ${group.key}`, `X-Forwarded-For: ${forwarded}`)
+    await ask('198.51.100.1')
+    const seen = running.long()
+    for (const [forwarded, address] of [
+      ['203.0.113.9, 198.51.100.2', '198.51.100.2'],
+      ['2001:db8::7', '2001:db8::7'],
+      ['198.51.100.3, 127.0.0.1', '198.51.100.3'],
+    ] as const) {
+      const answer = await ask(forwarded)
+      const line = running
+        .log()
+        .split('\n')
+        .find((text) => text.includes(answer.header('x-request-id') ?? 'none'))
+      assert.equal(JSON.parse(line ?? '{}').address, address)
+    }
+    assert.equal(running.long(), seen, 'all of them were hot')
+    await ask('unknown, 198.51.100.4')
+    assert.equal(running.long(), seen + 1, 'what is no address is left to the long way')
+  })
+})
+
+describe('the hot lane at the end', () => {
+  it('is closed when the service stops: what still comes is answered, and asked to close its connection', async () => {
+    const running = await start('sqlite')
+    const { group, paths } = await fill(running)
+    const [path = ''] = paths
+    for (let round = 0; round < 2; round += 1) await running.send('GET', path, `Authorization: ${group.key}`)
+    const socket = connect(running.port, '127.0.0.1')
+    await once(socket, 'connect')
+    const request = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${group.key}\r\n`
+    const first = once(socket, 'data')
+    socket.write(`${request}\r\n${request}`) // one and a half
+    await first
+    const closed = running.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    socket.write('\r\n')
+    const text = (await buffer(socket)).toString('latin1')
+    await closed
+    assert.match(text, /HTTP\/1\.1 200 OK\r\n(.+\r\n)*connection: close\r\n/i)
+  })
+})
+
+describe('a service without memory for answers', () => {
+  it('gives the same answers, all of them on the long way', async () => {
+    const [cached, uncached] = [await start('sqlite'), await start('sqlite', { ANSWER_CACHE_MB: '0' })]
+    after(() => Promise.all([cached.close(), uncached.close()]))
+    for (const running of [cached, uncached]) {
+      const group = await running.newGroup()
+      const ask = () => running.send('GET', '/tenant/integrationObjects?type=stripe', `Authorization: ${group.key}`)
+      const answers = [await ask(), await ask(), await ask()].map(comparable)
+      assert.deepEqual(answers[0], answers[1])
+      assert.deepEqual(answers[0], answers[2])
+      assert.equal(running.long(), running === cached ? 1 : 3)
+    }
+  })
+})

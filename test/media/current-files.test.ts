@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { createCurrentFiles } from '../../src/media/current-files.ts'
+import { readMediaRevision } from '../../src/store/media.ts'
+import { Superseded } from '../../src/store/revisions.ts'
+import { createItem, write } from '../helpers/authoring.ts'
+import { harness, onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
+
+async function library(engine: TestEngine) {
+  const { newGroup } = await harness(engine)
+  const { group, store } = await newGroup()
+  const key = `${group.id}/a.png`
+  await createItem(store, key, testStartMs)
+  const signer = { sign: (bucket: string, wanted: string) => `https://${bucket}/${wanted}`, keyOf: () => undefined }
+  const { prepare } = createCurrentFiles({ signer, ttlSeconds: 60, clock: () => testStartMs })
+  return {
+    store,
+    key,
+    prepare: (...at: [{ nowMs: number; mediaRevision: number }?]) => prepare(store, 'b', [key], ...at),
+    all: prepare,
+  }
+}
+
+onBothEngines('current files', (engine) => {
+  it('say from when on they have other addresses: the next window, or never where there is none', async () => {
+    const { store, prepare, all } = await library(engine)
+    const mediaRevision = await readMediaRevision(store)
+    const untilAt = async (nowMs: number) => (await prepare({ nowMs, mediaRevision })).untilMs
+    assert.equal(await untilAt(testStartMs), testStartMs + 30_000)
+    assert.equal(await untilAt(testStartMs + 29_999), testStartMs + 30_000)
+    assert.equal(await untilAt(testStartMs + 30_000), testStartMs + 60_000)
+    assert.equal((await prepare()).untilMs, testStartMs + 30_000)
+    assert.equal((await all(store, 'b', [])).untilMs, Number.POSITIVE_INFINITY)
+  })
+
+  it('are not mixed with content of another revision: who has read one that is gone reads again', async () => {
+    const { store, key, prepare } = await library(engine)
+    const mediaRevision = await readMediaRevision(store)
+    await write(store, testStartMs, async ({ touchMedia }) => touchMedia())
+    await assert.rejects(prepare({ nowMs: testStartMs, mediaRevision }), Superseded)
+    const { sign } = await prepare({ nowMs: testStartMs, mediaRevision: mediaRevision + 1 })
+    assert.equal(sign(key)?.source, `https://b/${key}`)
+  })
+})

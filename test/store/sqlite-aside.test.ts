@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, it } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { CompiledQuery, sql } from 'kysely'
+import { parseSchema } from '../../src/content/schema.ts'
+import { insertContainer } from '../../src/store/containers.ts'
+import { type Database, seenBy } from '../../src/store/database.ts'
+import { createAside } from '../../src/store/sqlite/aside.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { isDatabaseAway } from '../../src/store/unavailable.ts'
+import { write } from '../helpers/authoring.ts'
+import { harness, onBothEngines } from '../helpers/harness.ts'
+
+interface Tables {
+  notes: { n: number; text: string }
+}
+
+interface Opened {
+  path: string
+  database: Database<Tables>
+}
+
+async function createDatabase(options: Parameters<typeof createAside>[0] = {}): Promise<Opened> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const path = join(folder, 'notes.sqlite')
+  const aside = createAside(options)
+  const database = openSqlite<Tables>(path, { aside })
+  after(async () => {
+    await database.close()
+    await aside.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await database.write((db) => sql`create table notes (n integer, text text)`.execute(db))
+  return { path, database }
+}
+
+const insert = ({ write }: Database<Tables>, values: readonly { n: number; text: string }[]) =>
+  write((db) => db.insertInto('notes').values(values).execute())
+
+/** Counts to a number. A million takes about a tenth of a second. */
+const counting = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
+  select count(*) as count from numbers`
+const long = 2_000_000
+const tooLong = 8_000_000
+
+describe('a read aside', () => {
+  it('answers like any other, with its values bound', async () => {
+    const { database } = await createDatabase()
+    await insert(database, [
+      { n: 1, text: 'one' },
+      { n: 2, text: "it's two" },
+    ])
+    const text = 'select n, text from notes where text = ? and n > ?'
+    const parameters = ["it's two", 0]
+    const aside = await database.readAside<{ n: number; text: string }>(text, parameters)
+    const { rows } = await database.read.executeQuery(CompiledQuery.raw(text, parameters))
+    assert.deepEqual(
+      aside.map((row) => ({ ...row })),
+      [{ n: 2, text: "it's two" }],
+    )
+    assert.deepEqual(
+      aside.map((row) => ({ ...row })),
+      rows.map((row) => ({ ...(row as object) })),
+    )
+  })
+
+  it('sees what was acknowledged before it was asked for', async () => {
+    const { database } = await createDatabase()
+    for (let n = 1; n <= 20; n += 1) {
+      await insert(database, [{ n, text: '' }])
+      assert.equal(
+        (await database.readAside<{ count: number }>('select count(*) as count from notes', []))[0]?.count,
+        n,
+      )
+    }
+  })
+
+  it('lets everybody else go on meanwhile, and takes its turn with others of its kind', async () => {
+    const { database } = await createDatabase()
+    const ended: string[] = []
+    const heavy = database.readAside<{ count: number }>(counting, [long]).then(([row]) => {
+      ended.push('heavy')
+      return row?.count
+    })
+    const next = database.readAside('select 1', []).then(() => ended.push('next'))
+    await insert(database, [{ n: 1, text: '' }])
+    await database.read.selectFrom('notes').selectAll().execute()
+    ended.push('read')
+    assert.equal(await heavy, long)
+    await next
+    assert.deepEqual(ended, ['read', 'heavy', 'next'])
+  })
+
+  it('cannot write', async () => {
+    const { database } = await createDatabase()
+    await insert(database, [{ n: 1, text: '' }])
+    await assert.rejects(database.readAside('delete from notes returning n', []), /readonly/)
+    assert.equal((await database.read.selectFrom('notes').selectAll().execute()).length, 1)
+  })
+
+  it('that is wrong fails alone, with the words of SQLite', async () => {
+    const { database } = await createDatabase()
+    const [failure, row] = await Promise.allSettled([
+      database.readAside('select missing from notes', []),
+      database.readAside('select 1 as one', []),
+    ])
+    assert.match(String(failure.status === 'rejected' && failure.reason), /no such column: missing/)
+    assert.equal(row.status, 'fulfilled')
+  })
+
+  it('is given up after a while, and others are possible when it has ended', async () => {
+    const { database } = await createDatabase({ timeoutMs: 300 })
+    const isAway = (error: unknown): boolean => isDatabaseAway(error)
+    await assert.rejects(database.readAside(counting, [tooLong]), isAway)
+    await assert.rejects(database.readAside('select 1 as one', []), isAway) // nothing can interrupt the thread
+    await insert(database, [{ n: 1, text: '' }])
+    for (;;) {
+      const again = await database.readAside('select n from notes', []).catch((error: unknown) => error)
+      if (Array.isArray(again)) break
+      assert.ok(isAway(again), String(again))
+      await sleep(20)
+    }
+  })
+
+  it('has a new thread where the last one has ended for want of work', async () => {
+    const { database } = await createDatabase({ idleMs: 0 })
+    for (let n = 0; n < 3; n += 1) {
+      assert.equal((await database.readAside('select 1 as one', [])).length, 1)
+      await nextTurn()
+    }
+  })
+})
+
+onBothEngines('a read aside', (engine) => {
+  it('sees inside of a transaction what the transaction sees', async () => {
+    const { newGroup, clock } = await harness(engine)
+    const { store } = await newGroup()
+    const text = `select count(*) as count from ${engine === 'sqlite' ? '' : 'sluice_main.'}containers`
+    const count = async ({ readAside }: Pick<typeof store.database, 'readAside'>) =>
+      Number((await readAside<{ count: number }>(text, []))[0]?.count)
+    await write(store, clock.now, async (writer) => {
+      await insertContainer(writer, { kind: 'collection', name: 'Posts', schema: parseSchema({}) })
+      assert.equal(await count(writer.group.database), 1)
+      assert.equal(await count(store.database), 0)
+    })
+    assert.equal(await count(store.database), 1)
+    await store.database.snapshot(async (read) => {
+      assert.equal(await count(seenBy(read, store.database)), 1)
+      await write(store, clock.now, ({ db }) => db.deleteFrom('containers').execute())
+      assert.equal(await count(seenBy(read, store.database)), 1)
+    })
+    assert.equal(await count(store.database), 0)
+  })
+})
+
+describe('the log of a SQLite database', () => {
+  /** Rows that take about so many pages. */
+  const pagesOf = (pages: number) => Array.from({ length: pages / 25 }, (_, n) => ({ n, text: 'x'.repeat(100_000) }))
+
+  /** How many pages of it are in use. */
+  function readLogPages(path: string): number {
+    const file = new DatabaseSync(path)
+    file.exec('select 1 from notes limit 1') // learns the present state
+    const pages = Number(file.prepare('pragma wal_checkpoint(noop)').get()?.log)
+    file.close()
+    return pages
+  }
+
+  it('is carried over by nobody who writes', async () => {
+    const { path, database } = await createDatabase()
+    await insert(database, pagesOf(2000))
+    while (statSync(path).size < 1900 * 4096) await sleep(20)
+  })
+
+  it('does not grow without end while somebody always writes', async () => {
+    const { path, database } = await createDatabase()
+    for (let longest = 0, pages = 0; pages >= longest; pages = readLogPages(path)) {
+      longest = pages
+      assert.ok(longest < 20_000, 'it only ever grows')
+      await insert(database, pagesOf(500))
+    }
+  })
+})
