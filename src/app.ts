@@ -114,6 +114,7 @@ function logRequests(app: FastifyInstance, accessLog: AccessLog): void {
       method,
       route,
       status: reply.statusCode,
+      answeredMs: Date.now(),
       ms: reply.elapsedTime,
       address,
       tenant,

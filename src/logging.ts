@@ -1,9 +1,8 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
 
-/** How long a line that can wait is waited for, and how many characters of such lines there may be. */
+/** For how long lines that can wait do. */
 const longestWaitMs = 50
-const mostWaiting = 64 * 1024
 
 /** The framework's own words may quote an address, and its query what somebody looked for. */
 const withoutQueries = (text: string): string => text.replace(/(\/(?:tenant|manage)\/[^\s?"']*)\?[^\s"']*/g, '$1?…')
@@ -20,22 +19,26 @@ function describeError(error: unknown): object {
 /** The last fence: a library's own message may quote a URL. */
 export const hideSecrets = (text: string): string => text.replace(/slc_(live|preview|admin)_\w+/g, 'slc_$1_[secret]')
 
-/** Also takes lines that are ready, such as one for each request, and writes many of them at once: a write is dear. */
 export type ServiceLogger = Logger & {
-  writeSoon(line: string): void
+  /**
+   * For lines that can wait, such as one for each request: to put many of them together and write them at once costs much less
+   * than to do so in between. `takeLines` is called for what there is before any other line is written, and soon after
+   * one says by the function that comes back that there is something, at once where it is much.
+   */
+  collectLines(takeLines: () => string): (isMuch: boolean) => void
 }
 
-/** All lines in their order: one that cannot wait takes along what waits. */
+/** Lines in their order: one that cannot wait takes along what waits. */
 function createLineWriter(destination: DestinationStream) {
-  let waiting = ''
+  const collectors: (() => string)[] = []
   let timer: NodeJS.Timeout | undefined
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
-    if (waiting === '') return
-    const lines = waiting
-    waiting = ''
-    destination.write(lines)
+    for (const takeLines of collectors) {
+      const lines = takeLines()
+      if (lines !== '') destination.write(lines)
+    }
   }
   return {
     flush,
@@ -43,10 +46,12 @@ function createLineWriter(destination: DestinationStream) {
       flush()
       destination.write(line)
     },
-    writeSoon(line: string): void {
-      waiting += line
-      if (waiting.length >= mostWaiting) flush()
-      else timer ??= setTimeout(flush, longestWaitMs).unref()
+    collectLines(takeLines: () => string): (isMuch: boolean) => void {
+      collectors.push(takeLines)
+      return (isMuch) => {
+        if (isMuch) flush()
+        else timer ??= setTimeout(flush, longestWaitMs).unref()
+      }
     },
   }
 }
@@ -75,5 +80,5 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, destination
       censor: '[secret]',
     },
   }
-  return Object.assign(pino(options, lines), { writeSoon: lines.writeSoon })
+  return Object.assign(pino(options, lines), { collectLines: lines.collectLines })
 }

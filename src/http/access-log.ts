@@ -2,12 +2,17 @@ import { hideSecrets, type ServiceLogger } from '../logging.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Tier } from '../tiers.ts'
 
+/** So many lines are put together at once at most. */
+const mostWaiting = 256
+
 /** What is noted of a request when it has been answered: the route, never the URL, whose query string may hold a token. */
 export interface AnsweredRequest {
   id: string
   method: string
   route: string
   status: number
+  /** By the clock on the wall. */
+  answeredMs: number
   ms: number
   address: string
   /** Of requests that were admitted. */
@@ -36,27 +41,36 @@ const hasSamePlace = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
 const hasSameCaller = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
   one.address === other.address && one.tenant?.groupID === other.tenant?.groupID && one.userId === other.userId
 
-/**
- * Counts every request and writes one line for it, put together by hand of parts that are often the same as last time: to
- * leave it to the logger would take longer than all else that is done for an answer at hand.
- */
-export function createAccessLog({ logger, metrics }: { logger: ServiceLogger; metrics: Metrics }): AccessLog {
-  const isLogging = logger.isLevelEnabled('info')
+/** A line as the logger itself would write it, of parts that are often the same as in the line before. */
+function createLineMaker(): (request: AnsweredRequest) => string {
   let last: AnsweredRequest | undefined
-  let lastMs = 0
   let time = ''
   let place = ''
   let caller = ''
   return (request) => {
-    const { id, route, status, ms, tenant, isQuiet } = request
-    metrics.request(route, status, ms, tenant?.tier)
-    if (isQuiet || !isLogging) return
-    const nowMs = Date.now()
-    if (nowMs !== lastMs) time = writeTime(nowMs)
+    if (request.answeredMs !== last?.answeredMs) time = writeTime(request.answeredMs)
     if (!last || !hasSamePlace(request, last)) place = writePlace(request)
     if (!last || !hasSameCaller(request, last)) caller = writeCaller(request)
     last = request
-    lastMs = nowMs
-    logger.writeSoon(time + id + place + Math.round(ms * 10) / 10 + caller)
+    return time + request.id + place + Math.round(request.ms * 10) / 10 + caller
+  }
+}
+
+/** Counts every request, and has one line written for it when there is time. */
+export function createAccessLog({ logger, metrics }: { logger: ServiceLogger; metrics: Metrics }): AccessLog {
+  const isLogging = logger.isLevelEnabled('info')
+  const makeLine = createLineMaker()
+  let waiting: AnsweredRequest[] = []
+  const tell = logger.collectLines(() => {
+    const taken = waiting
+    waiting = []
+    return taken.map(makeLine).join('')
+  })
+  return (request) => {
+    const { route, status, ms, tenant, isQuiet } = request
+    metrics.request(route, status, ms, tenant?.tier)
+    if (isQuiet || !isLogging) return
+    waiting.push(request)
+    tell(waiting.length >= mostWaiting)
   }
 }

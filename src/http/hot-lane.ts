@@ -113,6 +113,7 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
       method,
       route: answer.route,
       status: form ? 200 : 304,
+      answeredMs: Date.now(),
       ms: performance.now() - startedMs,
       address,
       tenant,
