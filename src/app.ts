@@ -13,6 +13,7 @@ import { asHook } from './http/hook.ts'
 import { createHotLane, type HotLane } from './http/hot-lane.ts'
 import { registerDocs } from './http/openapi.ts'
 import { compileQuery } from './http/query.ts'
+import { closeQuietConnections } from './http/quiet-connections.ts'
 import { createRequestIds } from './http/request-ids.ts'
 import { registerWebhookRoute } from './http/webhook-route.ts'
 import type { ServiceLogger } from './logging.ts'
@@ -30,11 +31,13 @@ const headersTimeoutMs = 10_000
 const uploadTimeoutMs = 3_600_000
 /** … any other body may not. */
 const bodyTimeoutMs = 30_000
-/** Longer than a load balancer keeps its idle connections (usually 60 s), so that it is never us who close first. */
-const keepAliveTimeoutMs = 72_000
-
-/** A connection on which nothing moves any more, such as a client that has stopped to read, is given up. */
-const silenceTimeoutMs = 90_000
+/** A connection on which nothing moves any more is given up. */
+const quietTimeoutMs = 90_000
+/**
+ * What clients are told of it: less, so that it is never us who close first, and more than a load balancer keeps its idle
+ * connections (usually 60 s).
+ */
+const keepAliveSeconds = 72
 
 export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDeps, ManageDeps {
   config: Config
@@ -132,7 +135,7 @@ function listenBefore(handle: Parameters<typeof createServer>[1] & {}, hotLane: 
       maxHeaderSize: headerLimitBytes,
       headersTimeout: headersTimeoutMs,
       requestTimeout: uploadTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
+      keepAliveTimeout: 0,
       requireHostHeader: false,
       optimizeEmptyRequests: true,
     },
@@ -140,7 +143,7 @@ function listenBefore(handle: Parameters<typeof createServer>[1] & {}, hotLane: 
       if (!hotLane(request, response)) handle(request, response)
     },
   )
-  server.setTimeout(silenceTimeoutMs)
+  closeQuietConnections(server, quietTimeoutMs)
   return server
 }
 
@@ -163,7 +166,8 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   const makeRequestId = createRequestIds()
   const accessLog = createAccessLog(deps)
   const readAddress = createAddressReader(config.trustProxy)
-  const lane = offered === 'management' ? undefined : createHotLane({ ...deps, accessLog, makeRequestId, readAddress })
+  const laneDeps = { ...deps, accessLog, makeRequestId, readAddress, keepAliveSeconds }
+  const lane = offered === 'management' ? undefined : createHotLane(laneDeps)
   let isClosing = false // then the framework asks each client to close its connection
   const hotLane: HotLane = (request, response) => !isClosing && lane?.(request, response) === true
   const app = Fastify({
@@ -197,6 +201,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   })
   const beginAnswer = asHook((request, reply) => {
     reply.header('x-request-id', request.id).headers(answerHeaders)
+    if (reply.raw.shouldKeepAlive) reply.header('keep-alive', `timeout=${keepAliveSeconds}`)
   })
   app.addHook('onRequest', beginAnswer)
   limitConcurrency(app, config.maxConcurrentRequests)

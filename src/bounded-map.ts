@@ -12,18 +12,21 @@ export function createBoundedMap<Key, Value>(
 ): BoundedMap<Key, Value> {
   const entries = new Map<Key, Value>()
   let newest: Key | undefined
+  let newestValue: Value | undefined
 
   function put(key: Key, value: Value): void {
     // Out, and back in at the end: the order of a Map is the order of insertion.
     if (key !== newest) entries.delete(key)
     entries.set(key, value)
     newest = key
+    newestValue = value
   }
 
   return {
     get(key) {
+      if (key === newest) return newestValue // to compare two texts is quicker than to look one up
       const value = entries.get(key)
-      if (value !== undefined && key !== newest) put(key, value)
+      if (value !== undefined) put(key, value)
       return value
     },
     set(key, value) {
@@ -35,7 +38,9 @@ export function createBoundedMap<Key, Value>(
     },
     delete(key) {
       entries.delete(key)
-      if (key === newest) newest = undefined
+      if (key !== newest) return
+      newest = undefined
+      newestValue = undefined
     },
     values: () => entries.values(),
   }

@@ -28,7 +28,7 @@ const perRequest = 1000
 export function createRateLimiter(
   clock: Clock,
   maxSubjects = 50_000,
-): (subject: string, limit: RateLimit) => RateDecision {
+): (subject: string, limit: RateLimit, nowMs?: number) => RateDecision {
   const buckets = createBoundedMap<string, Bucket>(maxSubjects)
 
   function filledBucket(subject: string, limit: RateLimit, nowMs: number): Bucket {
@@ -44,8 +44,8 @@ export function createRateLimiter(
     return bucket
   }
 
-  return (subject, limit) => {
-    const bucket = filledBucket(subject, limit, clock())
+  return (subject, limit, nowMs = clock()) => {
+    const bucket = filledBucket(subject, limit, nowMs)
     const allowed = bucket.milliTokens >= perRequest
     if (allowed) bucket.milliTokens -= perRequest
     const tokens = bucket.milliTokens / perRequest

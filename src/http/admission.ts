@@ -22,7 +22,7 @@ declare module 'fastify' {
 }
 
 export interface LimitDeps {
-  takeToken: (subject: string, limit: RateLimit) => RateDecision
+  takeToken: (subject: string, limit: RateLimit, nowMs?: number) => RateDecision
   config: Pick<Config, 'rateLimits' | 'manageRateLimit'>
 }
 
@@ -30,7 +30,7 @@ export interface AdmissionDeps extends LimitDeps {
   authorize: {
     (apiKey: string): Promise<ServedTenant | undefined>
     /** The same at once, where it is known. */
-    peek(apiKey: string): ServedTenant | undefined
+    peek(apiKey: string, nowMs?: number): ServedTenant | undefined
   }
 }
 

@@ -18,8 +18,8 @@ export interface Form {
   etag: string
   /** All headers that are the same whenever it is sent. */
   headers: Readonly<Record<string, string>>
-  /** The whole head as Node takes it fastest, names and values in turn, with places for what differs. */
-  head: readonly string[]
+  /** The same as the beginning of what goes over the wire. */
+  head: string
 }
 
 /** The answer of a content endpoint, made once and sent as often as it is right. */
@@ -32,8 +32,9 @@ export interface Answer {
   forms: { identity: Form } & Partial<Record<Encoding, Form>>
 }
 
-/** What begins a head: names, and places for the values that each request has its own of. */
-export const placesInHead: readonly string[] = ['x-request-id', '', 'ratelimit-policy', '', 'ratelimit', '']
+/** The beginning of an answer as it goes over the wire. */
+export const writeHead = (statusLine: string, headers: Readonly<Record<string, string>>): string =>
+  [statusLine, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), ''].join('\r\n')
 
 const tagEnds: Record<Encoding, string> = { identity: '"', gzip: '-gz"', br: '-br"' }
 
@@ -46,7 +47,7 @@ function makeForm(encoding: Encoding, body: Buffer, etag: string): Form {
     'content-length': String(body.length),
     ...(encoding !== 'identity' && { 'content-encoding': encoding }),
   }
-  return { encoding, body, etag, headers, head: [...placesInHead, ...Object.entries(headers).flat()] }
+  return { encoding, body, etag, headers, head: writeHead('HTTP/1.1 200 OK', headers) }
 }
 
 /** In memory of its own: a part of a larger piece would keep all of that alive. */

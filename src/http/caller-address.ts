@@ -21,12 +21,14 @@ function listOf(proxies: readonly string[]): BlockList {
  */
 export function createAddressReader(
   proxies: readonly string[],
-): (peer: string, forwardedFor: string | undefined) => string | undefined {
+): (peer: string, forwardedFor: string | string[] | undefined) => string | undefined {
   const trusted = listOf(proxies)
   const isTrusted = (address: string): boolean => trusted.check(unmapped(address), familyOf(unmapped(address)))
   return (peer, forwardedFor) => {
     if (forwardedFor === undefined || proxies.length === 0) return peer
-    const listed = forwardedFor.split(',').map((address) => address.trim())
+    const listed = String(forwardedFor)
+      .split(',')
+      .map((address) => address.trim())
     if (!listed.every((address) => isIP(address) !== 0)) return undefined
     let caller = peer
     while (isTrusted(caller) && listed.length > 0) caller = listed.pop() ?? caller

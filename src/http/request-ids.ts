@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
-const mostInRow = 2 ** 32
+/** All of eight hex digits. */
+const [first, last] = [0x1000_0000, 0xffff_ffff]
 
 /**
  * Ids of requests: 24 hex digits. 64 random bits that no other process has, then a counter, because random bits for each
@@ -8,14 +9,13 @@ const mostInRow = 2 ** 32
  */
 export function createRequestIds(): () => string {
   let prefix = ''
-  let count = mostInRow
+  let count = last
   return () => {
-    if (count === mostInRow) {
+    if (count === last) {
       prefix = randomBytes(8).toString('hex')
-      count = 0
+      count = first
     }
-    const digits = count.toString(16)
     count += 1
-    return prefix + '00000000'.slice(digits.length) + digits
+    return prefix + count.toString(16)
   }
 }

@@ -8,7 +8,7 @@ const cacheMs = 1000
 export interface Authorizer<Holder> {
   (secret: string): Promise<Holder | undefined>
   /** The holder of a secret that was looked up within the last second; undefined where it takes a question to know. */
-  peek(secret: string): Holder | undefined
+  peek(secret: string, nowMs?: number): Holder | undefined
 }
 
 interface Asked<Holder> {
@@ -61,5 +61,7 @@ export function createAuthorizer<Holder>(deps: {
     return isWellFormed(secret) ? ask(secret, nowMs) : undefined
   }
 
-  return Object.assign(authorize, { peek: (secret: string) => findFresh(secret, clock())?.holder })
+  return Object.assign(authorize, {
+    peek: (secret: string, nowMs = clock()) => findFresh(secret, nowMs)?.holder,
+  })
 }

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { closeQuietConnections } from '../../src/http/quiet-connections.ts'
+
+const quietMs = 300
+const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+
+/** A server with small times, and a connection to it. */
+async function open(listener: RequestListener): Promise<Socket> {
+  const server = createServer({ keepAliveTimeout: 0 }, listener)
+  closeQuietConnections(server, quietMs)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => {}) // a connection that is given up may be reset
+  after(() => {
+    socket.destroy()
+    server.close()
+  })
+  await once(socket, 'connect')
+  return socket
+}
+
+/** After how many milliseconds it is closed. */
+async function untilClosed(socket: Socket): Promise<number> {
+  const startedMs = performance.now()
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
+  return performance.now() - startedMs
+}
+
+describe('a quiet connection', () => {
+  it('is closed when nothing was asked on it for long, and not before', async () => {
+    const socket = await open((_, response) => response.end('answer'))
+    socket.resume()
+    socket.write(request)
+    assert.ok((await untilClosed(socket)) >= quietMs)
+  })
+
+  it('is closed when its client has stopped to read', async () => {
+    const size = 50_000_000
+    const socket = await open((_, response) => response.end(Buffer.alloc(size)))
+    socket.write(request)
+    await sleep(quietMs * 3)
+    socket.resume()
+    await untilClosed(socket)
+    assert.ok(socket.bytesRead < size, 'all of it came')
+  })
+
+  it('stays open as long as something moves, however slowly', async () => {
+    const socket = await open(async (_, response) => {
+      for (let part = 0; part < 8; part += 1) {
+        response.write('part')
+        await sleep(quietMs / 3)
+      }
+      response.end('last')
+    })
+    let text = ''
+    socket.on('data', (bytes) => {
+      text += bytes
+      if (text.includes('last')) socket.end()
+    })
+    socket.write(request)
+    await untilClosed(socket)
+    assert.match(text, /last/)
+  })
+
+  it('that was quiet for a while and is used again counts as new', async () => {
+    const socket = await open((_, response) => response.end('answer'))
+    socket.resume()
+    for (let round = 0; round < 4; round += 1) {
+      socket.write(request)
+      await sleep(quietMs * 0.6)
+      assert.equal(socket.closed, false, `round ${round}`)
+    }
+  })
+})
