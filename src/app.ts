@@ -172,6 +172,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   const hotLane: HotLane = (request, response) => !isClosing && lane?.(request, response) === true
   const app = Fastify({
     loggerInstance: logger,
+    childLoggerFactory: (parent) => parent, // one for each request costs much; few have anything to tell
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: makeRequestId,
     serverFactory: (handle) => listenBefore(handle, hotLane),

@@ -23,6 +23,15 @@ describe('the logger', () => {
     assert.match(lines.join(''), /slc_preview_\[secret\]/)
   })
 
+  it('does not repeat what somebody looked for, where an error quotes an address', () => {
+    const lines: string[] = []
+    const logger = createLogger({ logLevel: 'info' }, { write: (line) => void lines.push(line) })
+    const message = 'Reply was already sent, in "GET /tenant/collectionObjects?search=my+illness"'
+    logger.error({ err: new Error(message, { cause: new Error(message) }) }, 'x')
+    assert.match(lines.join(''), /\/tenant\/collectionObjects\?…/)
+    assert.doesNotMatch(lines.join(''), /illness/)
+  })
+
   it('writes lines that can wait together, in their order, and leaves none behind', async () => {
     const written: string[] = []
     const logger = createLogger({ logLevel: 'info' }, { write: (text) => void written.push(text) })

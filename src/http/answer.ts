@@ -52,6 +52,7 @@ function makeForm(encoding: Encoding, body: Buffer, etag: string): Form {
 
 /** In memory of its own: a part of a larger piece would keep all of that alive. */
 function bytesOf(text: string): Buffer {
+  if (text.length > Buffer.poolSize) return Buffer.from(text)
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   bytes.write(text)
   return bytes

@@ -44,8 +44,8 @@ function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
 
 function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toAppError(error)
-  if (failure.cause !== undefined) request.log.error({ err: failure.cause }, failure.code)
-  else if (failure.status >= 500) request.log.warn(`${failure.code}: ${failure.message}`)
+  if (failure.cause !== undefined) request.log.error({ requestId: request.id, err: failure.cause }, failure.code)
+  else if (failure.status >= 500) request.log.warn({ requestId: request.id }, `${failure.code}: ${failure.message}`)
   if (failure.code === 'Unauthorized' && !reply.hasHeader('WWW-Authenticate'))
     reply.header('WWW-Authenticate', 'ApiKey')
   if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', failure.retryAfterSeconds)

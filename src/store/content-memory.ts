@@ -1,5 +1,6 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Container } from '../content/model.ts'
+import { createHeaviestFirst } from '../heaviest-first.ts'
 
 /**
  * What a process remembers of content, so that a listing does no work twice: containers, totals and the order of
@@ -52,18 +53,24 @@ const bytesPerField = 300
 /** A field may list thousands of values. */
 const bytesOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
 
-interface Epoch {
-  revision: number
-}
-
 interface Kept<Value> extends Span {
-  epoch: Epoch
   value: Value
   bytes: number
 }
 
+/** What is known of one group in its latest epoch: as long as it is not seen at another revision. */
+interface Shelf<Value> {
+  epoch: Epoch
+  /** The one that was used last at the end. */
+  things: Map<string, Kept<Value>>
+  bytes: number
+}
+
+interface Epoch {
+  revision: number
+}
+
 export function createContentMemory(mostBytes = 24 * 1024 * 1024): ContentMemory {
-  /** What is known of a group is known in its latest epoch. */
   const epochs = createBoundedMap<string, Epoch>(mostGroups)
 
   function epochAt(groupId: string, revision: number): Epoch {
@@ -75,41 +82,67 @@ export function createContentMemory(mostBytes = 24 * 1024 * 1024): ContentMemory
   }
 
   function createDrawer<Value>(share: number, weigh: (value: Value) => number): Drawer<Value> {
-    const kept = new Map<string, Kept<Value>>() // the one that was used last at the end
+    const shelves = createBoundedMap<string, Shelf<Value>>(mostGroups, (forgotten) =>
+      resize(forgotten, -forgotten.bytes),
+    )
+    const fullestFirst = createHeaviestFirst<Shelf<Value>>()
     let bytes = 0
 
-    function remove(place: string): Kept<Value> | undefined {
-      const found = kept.get(place)
+    function resize(shelf: Shelf<Value>, by: number): void {
+      shelf.bytes += by
+      bytes += by
+      fullestFirst.weigh(shelf, shelf.bytes)
+    }
+
+    function shelfAt(groupId: string, epoch: Epoch): Shelf<Value> {
+      const known = shelves.get(groupId)
+      if (known?.epoch === epoch) return known
+      if (known) resize(known, -known.bytes)
+      const shelf = { epoch, things: new Map(), bytes: 0 }
+      shelves.set(groupId, shelf)
+      return shelf
+    }
+
+    function remove(shelf: Shelf<Value>, key: string): Kept<Value> | undefined {
+      const found = shelf.things.get(key)
       if (!found) return undefined
-      kept.delete(place)
-      bytes -= found.bytes
+      shelf.things.delete(key)
+      resize(shelf, -found.bytes)
       return found
     }
 
-    function put(place: string, entry: Kept<Value>): void {
-      kept.set(place, entry)
-      bytes += entry.bytes
+    function put(shelf: Shelf<Value>, key: string, thing: Kept<Value>): void {
+      shelf.things.set(key, thing)
+      resize(shelf, thing.bytes)
+    }
+
+    /** Who holds the most gives first, of what it has not used for longest. */
+    function makeRoom(): void {
+      while (bytes > mostBytes * share) {
+        const shelf = fullestFirst.heaviest()
+        const [oldest] = shelf?.things.keys() ?? []
+        if (!shelf || oldest === undefined) return
+        remove(shelf, oldest)
+      }
     }
 
     return {
       recall(groupId, revision, key, nowMs) {
-        const place = `${groupId} ${key}`
-        const found = remove(place)
         const epoch = epochs.get(groupId)
-        if (!found || found.epoch !== epoch || epoch.revision !== revision) return undefined
-        put(place, found)
+        if (!epoch || epoch.revision !== revision) return undefined
+        const { things } = shelfAt(groupId, epoch)
+        const found = things.get(key)
+        if (!found) return undefined
+        things.delete(key) // and back in at the end
+        things.set(key, found)
         return nowMs >= found.fromMs && nowMs < found.untilMs ? found.value : undefined
       },
       keep(groupId, revision, key, value, { fromMs, untilMs }) {
         if (key.length > mostKeyCharacters) return
-        const place = `${groupId} ${key}`
-        remove(place)
-        const entryBytes = bytesPerThing + 2 * place.length + weigh(value)
-        put(place, { epoch: epochAt(groupId, revision), value, fromMs, untilMs, bytes: entryBytes })
-        for (const oldest of kept.keys()) {
-          if (bytes <= mostBytes * share) break
-          remove(oldest)
-        }
+        const shelf = shelfAt(groupId, epochAt(groupId, revision))
+        remove(shelf, key)
+        put(shelf, key, { value, fromMs, untilMs, bytes: bytesPerThing + 2 * key.length + weigh(value) })
+        makeRoom()
       },
     }
   }

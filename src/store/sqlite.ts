@@ -12,7 +12,7 @@ import { createPreparer, openFile, openReader, sqliteIoError } from './sqlite/fi
 const mostLogPages = 20_000
 
 /** What SQLite keeps of a database's file for readers, as it fills up: to ask the system for a page again takes longer. */
-const readerCacheKb = 16 * 1024
+const readerCacheKb = 64 * 1024
 
 export interface SqliteOptions extends Listeners {
   /** A thread for what takes long. Without one, as in short commands, everything is done in ours. */

@@ -36,6 +36,11 @@ describe('Accept-Encoding', () => {
     })
   }
 
+  it('is not read where it is endless', () => {
+    assert.equal(read(`gzip, ${'x, '.repeat(400)}`).encoding, 'identity')
+    assert.equal(read(`gzip, ${'x, '.repeat(100)}`).encoding, 'gzip')
+  })
+
   it('says whether what is not compressed is refused', () => {
     for (const header of ['gzip, identity;q=0', 'br, *;q=0', '*, identity;q=0']) assert.ok(read(header).refusesIdentity)
     for (const header of [undefined, '', 'gzip', '*', 'identity;q=0', '*;q=0', 'gzip;q=0, identity;q=0'])

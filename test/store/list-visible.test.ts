@@ -6,7 +6,7 @@ import type { Container } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/schema.ts'
 import { changeSchema } from '../../src/store/change-schema.ts'
 import { type ContentMemory, createContentMemory } from '../../src/store/content-memory.ts'
-import type { Database } from '../../src/store/database.ts'
+import { type Database, seenBy } from '../../src/store/database.ts'
 import type { GroupStore } from '../../src/store/groups.ts'
 import { listVisible } from '../../src/store/list-visible.ts'
 import { readAtOneRevision, readRevision } from '../../src/store/revisions.ts'
@@ -99,6 +99,34 @@ onBothEngines('a listing with a memory', (engine) => {
     assert.deepEqual(await ask(3), { numbers: [6, 8], statements: 1 })
     assert.deepEqual(await ask(5), { numbers: [], statements: 1 })
     assert.deepEqual(await ask(500), { numbers: [], statements: 1 })
+  })
+
+  it('is the same from a snapshot, of items and of products', async () => {
+    const { group, collection } = await fill(engine)
+    const products = await group.integration('stripe', schema)
+    const added = Array.from({ length: 4 }, (_, n) => ({ value: { title: 'p', n }, externalId: `prod_${n}` }))
+    await group.add(products, ...added)
+    for (const place of [
+      { kind: 'collection', id: collection.id },
+      { kind: 'integration', name: 'stripe' },
+    ] as const) {
+      const read = (store: GroupStore, memory: ContentMemory) =>
+        listVisible(
+          store,
+          memory,
+          place,
+          (found) => parseListQuery(found.schema, { limit: 3, sort: 'n:desc' }),
+          testStartMs,
+        )
+      const expected = await read(group.store, createContentMemory())
+      assert.equal(expected.objects.length, 3)
+      await group.store.database.snapshot(async (db) => {
+        const memory = createContentMemory()
+        const seen = { ...group.store, database: seenBy(db, group.store.database) }
+        // The third time its objects are read by the ids that are remembered.
+        for (let time = 1; time <= 3; time++) assert.deepEqual(await read(seen, memory), expected, `time ${time}`)
+      })
+    }
   })
 
   it('sees what somebody else wrote, also where it only has to remember', async () => {

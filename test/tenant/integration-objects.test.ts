@@ -219,6 +219,24 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     )
   })
 
+  it('groups products that name a file of somebody else, and shows none', async () => {
+    const { newGroup } = await harness(engine)
+    const [group, other] = [await newGroup(), await newGroup()]
+    const products = await group.integration('stripe', { kind: { type: 'text' }, about: { type: 'longText' } })
+    const about = `<img src="media:${other.group.id}/photo.jpg">`
+    await group.add(products, { value: { kind: 'bread', about: '' } })
+    // A product comes from a provider, whose texts may say anything.
+    const value = JSON.stringify({ kind: 'bread', about })
+    await group.store.database.write((db) =>
+      db.updateTable('objects').set({ value }).where('group_id', '=', group.group.id).execute(),
+    )
+    const response = await group.get('/tenant/integrationObjects?type=stripe&groupBy[key]=kind')
+    assert.equal(response.statusCode, 200, response.body)
+    const { items, groups } = response.json().data
+    assert.deepEqual(groups[0].items, items)
+    assert.equal(items[0].objectValue.about, about)
+  })
+
   it('puts a variant product into the group of each of its values', async () => {
     const { list } = await withProducts(engine)
     const { data } = (await list('&groupBy[key]=price&filters[productType]=bread')).json()
