@@ -1,13 +1,21 @@
+import { createBoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
 import { type Answer, compressForm, type Form, leastCompressedBytes, makeAnswer } from './answer.ts'
-import { bytesPerText, createAnswerMemory, type KeptAnswer, type Shelf, sizeOf } from './answer-memory.ts'
+import {
+  bytesPerText,
+  createAnswerMemory,
+  type KeptAnswer,
+  type MemoryCounts,
+  type Shelf,
+  sizeOf,
+} from './answer-memory.ts'
 import type { Content } from './content.ts'
 import { createEncodingReader, type Preference } from './encodings.ts'
 
 /** Of so many groups it is known which revision they have; of more than can be busy at once. */
+const mostGroups = 10_000
 /** Threads that compress are also those on which writes wait for the disk: some are left to them. */
 const mostCompressions = 2
-const mostGroups = 10_000
 
 /** What is asked for, and for whom. */
 export interface Question {
@@ -22,6 +30,13 @@ export interface Question {
 }
 
 export type { KeptAnswer }
+
+/** What the cache counts of itself. */
+export interface CacheCounts extends MemoryCounts {
+  hits: number
+  misses: number
+  joined: number
+}
 
 type Make = (nowMs: number) => Promise<Content>
 
@@ -40,7 +55,7 @@ interface Part {
  * current one is heard from writes of this process, at once, and from look-ups, which are at most a second old.
  */
 export interface AnswerCache {
-  readonly counts: { hits: number; misses: number; joined: number; evictions: number; bytes: number; entries: number }
+  readonly counts: CacheCounts
   /** Tells which revision a group's content has, as it was asked for at a moment of `performance.now()` or later. */
   observe(groupId: string, revision: number, askedMs: number): void
   /** Tells the same of a revision that this process has just committed. */
@@ -83,29 +98,24 @@ export function createAnswerCache({ mostBytes, clock }: { mostBytes: number; clo
   const counts = Object.assign(memory.counts, { hits: 0, misses: 0, joined: 0 })
   const readEncoding = createEncodingReader()
   let compressions = 0
-  const parts = new Map<string, Part>()
   /** What was asked for before this moment may be older than what a forgotten part knew. */
   let forgottenMs = 0
+  const parts = createBoundedMap<string, Part>(mostGroups, ({ shelf, askedMs }) => {
+    memory.empty(shelf)
+    forgottenMs = Math.max(forgottenMs, askedMs)
+  })
 
   function partOf(groupId: string): Part {
     const known = parts.get(groupId)
     if (known) return known
     const part = { revision: undefined, askedMs: forgottenMs, shelf: memory.openShelf(), running: new Map() }
     parts.set(groupId, part)
-    const [oldest] = parts
-    if (parts.size > mostGroups && oldest) {
-      memory.empty(oldest[1].shelf)
-      forgottenMs = Math.max(forgottenMs, oldest[1].askedMs)
-      parts.delete(oldest[0])
-    }
     return part
   }
 
   function learn(groupId: string, revision: number | undefined, askedMs: number): void {
     const part = partOf(groupId)
     part.askedMs = askedMs
-    parts.delete(groupId) // and back in at the end: who is not heard of is forgotten first
-    parts.set(groupId, part)
     if (part.revision === revision) return
     part.revision = revision
     memory.empty(part.shelf)

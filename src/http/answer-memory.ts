@@ -35,9 +35,15 @@ export interface Shelf {
 export const sizeOf = ({ forms }: Answer, key: string): number =>
   forms.identity.body.length + key.length + bytesPerText + bytesPerAnswer
 
+export interface MemoryCounts {
+  bytes: number
+  entries: number
+  evictions: number
+}
+
 /** Holds the answers of all groups in a bounded number of bytes. */
 export interface AnswerMemory {
-  readonly counts: { bytes: number; entries: number; evictions: number }
+  readonly counts: MemoryCounts
   openShelf(): Shelf
   empty(shelf: Shelf): void
   put(shelf: Shelf, answer: KeptAnswer): void

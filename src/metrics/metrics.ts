@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { promisify } from 'node:util'
 import type { Clock } from '../clock.ts'
+import type { CacheCounts } from '../http/answer-cache.ts'
 import type { Store } from '../store/open.ts'
 import { watchDatabases } from './database-watch.ts'
 import { watchEventLoop } from './event-loop.ts'
@@ -8,16 +9,6 @@ import { families } from './families.ts'
 import { readBuild, readProcess } from './process-readings.ts'
 import { createRequestCounts, type RequestCounts } from './request-counts.ts'
 import { type Reading, renderText, single } from './text-format.ts'
-
-/** What the answer cache counts of itself. */
-export interface CacheCounts {
-  hits: number
-  misses: number
-  joined: number
-  evictions: number
-  bytes: number
-  entries: number
-}
 
 export interface MetricsDeps {
   store: Store
