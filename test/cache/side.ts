@@ -85,7 +85,7 @@ async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: 
     { value: { title: 'b', rating: '4.50' }, publishMs: now - hourMs },
     { value: { title: 'Ärger', rating: '3' }, publishMs: now + 700 },
     { value: { title: 'later', rating: '5' }, publishMs: now + hourMs },
-    { value: { title: 'hidden', rating: '1' }, archived: true },
+    { value: { title: 'hidden', rating: '1' }, archived: true, review: 'pending' },
   ], now) // biome-ignore format: a table
   const reviews = await openReviews(group, 'Reviews', {}, now)
   const held = await openReviews(group, 'Held', { moderation: true }, now)

@@ -61,6 +61,8 @@ export interface World {
   collections: Container[]
   objects: { id: string; containerId: string; version: number }[]
   products: { id: string; version: number }[]
+  /** Whatever came of them. */
+  submissions: { id: string }[]
   sites: { id: string; version: number }[]
   previews: string[]
 }
@@ -69,7 +71,7 @@ export async function readWorld(group: GroupStore): Promise<World> {
   const containers = await listContainers(group)
   const rows = await group.database.read
     .selectFrom('objects')
-    .select(['id', 'container_id', 'version'])
+    .select(['id', 'container_id', 'version', 'review'])
     .where('group_id', '=', group.groupId)
     .orderBy('id')
     .execute()
@@ -80,6 +82,7 @@ export async function readWorld(group: GroupStore): Promise<World> {
     collections: containers.filter(({ kind }) => kind === 'collection'),
     objects: objects.filter(({ containerId }) => !isProduct(containerId)),
     products: objects.filter(({ containerId }) => isProduct(containerId)),
+    submissions: rows.filter(({ review }) => review !== null).map(({ id }) => ({ id })),
     sites: await listSites(group),
     previews: (await listPreviewTokens(group)).map(({ id }) => id),
   }
@@ -237,8 +240,8 @@ const builders: Record<string, [weight: number, build: (scene: Scene) => Call]> 
     const parts = [{ productType: 'Bread' }, { productType: null }, { name: 'Mine' }, { productImage: { name: 'x' } }]
     return ['PATCH', `/products/${product.id}`, { version: versionOf(scene, product), ...parts[scene.next % 4], ...stateOf(scene) }]
   }],
-  'submission approve': [1, ({ world, at }) => ['POST', `/submissions/${pick(world.objects.slice(0, 2), at).id}/approve`]],
-  'submission reject': [1, ({ world, at }) => ['POST', `/submissions/${pick(world.objects.slice(0, 2), at).id}/reject`]],
+  'submission approve': [1, ({ world, at }) => ['POST', `/submissions/${pick(world.submissions, at).id}/approve`]],
+  'submission reject': [1, ({ world, at }) => ['POST', `/submissions/${pick(world.submissions, at).id}/reject`]],
   'group set-tier': [1, ({ next }) => ['POST', '/tier', { tier: ['free', 'pro', 'gold'][next % 3] }]],
   'group set-versions': [1, ({ next }) => ['POST', '/versionsKept', { versionsKept: [0, 1, 3, 50, -1][next % 5] }]],
   'group freeze': [1, ({ isTrue }) => ['POST', isTrue ? '/freeze' : '/unfreeze']],

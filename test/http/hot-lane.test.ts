@@ -233,6 +233,21 @@ onBothEngines('the hot lane', (engine) => {
     assert.equal(running.long(), seen, 'and takes what is')
   })
 
+  it('answers several that come at once in their order, whichever way each of them takes', async () => {
+    const [path = '', other = ''] = paths
+    for (const each of [path, other]) await askHot('GET', each)
+    const sizes = await Promise.all([path, other].map(async (each) => (await askHot('GET', each)).body.length))
+    const get = (each: string, ...more: string[]) =>
+      `${[`GET ${each} HTTP/1.1`, 'Host: a.example', authorized(), ...more].join('\r\n')}\r\n\r\n`
+    const socket = connect(running.port, '127.0.0.1')
+    socket.write(get(path) + get(other, theLongWay) + get(other) + get(path, theLongWay) + get(path) + lastRequest)
+    const text = (await buffer(socket)).toString('latin1')
+    const found = [...text.matchAll(/content-length: (\d+)/g)].map(([, length]) => Number(length))
+    const [first, second] = sizes
+    assert.deepEqual(found.slice(0, 5), [first, second, second, first, first])
+    assert.equal(text.match(/HTTP\/1\.1 200 OK/g)?.length, 6)
+  })
+
   it('takes several ways to write a question, once each was asked', async () => {
     const [path = ''] = paths
     for (const spelling of [
