@@ -20,26 +20,43 @@ export interface EditorView {
 
 export const all = (conditions: readonly string[]): string => conditions.join(' and ')
 
+/** The columns that say whether a row is shown. */
+interface StateColumns {
+  archived: string
+  publishMs: string
+}
+
+/**
+ * In a walk along another index, SQLite would rather take the one of dates, and sort all that is in it. The plus keeps it from
+ * that: what is behind it is looked at, and never looked up.
+ */
+function stateColumns({ engine }: Draft, { query }: Listing, alias: string, isWalk: boolean): StateColumns {
+  const [first] = query.sort
+  const isAlongDates = first !== undefined && 'item' in first.by && first.by.item === 'publishDate'
+  const sign = engine === 'sqlite' && isWalk && !isAlongDates ? '+' : ''
+  return { archived: `${sign}${alias}.archived`, publishMs: `${sign}${alias}.publish_ms` }
+}
+
 /** spec §3, the whole of it: an unset publish date lies before every moment. */
-function visible({ bind }: Draft, alias: string, nowMs: number): string {
-  return `${alias}.archived = 0 and ${alias}.publish_ms <= ${bind(nowMs)}`
+function visible({ bind }: Draft, { archived, publishMs }: StateColumns, nowMs: number): string {
+  return `${archived} = 0 and ${publishMs} <= ${bind(nowMs)}`
 }
 
 /** `statusOf` as SQL. */
-function hasStatus(draft: Draft, alias: string, status: ObjectStatus, nowMs: number): string {
-  const [archived, publishMs] = [`${alias}.archived`, `${alias}.publish_ms`]
+function hasStatus(draft: Draft, columns: StateColumns, status: ObjectStatus, nowMs: number): string {
+  const { archived, publishMs } = columns
   if (status === 'archived') return `${archived} = 1`
-  if (status === 'published') return visible(draft, alias, nowMs)
+  if (status === 'published') return visible(draft, columns, nowMs)
   if (status === 'draft') return `${archived} = 0 and ${publishMs} = ${draftPublishMs}`
   return `${archived} = 0 and ${publishMs} > ${draft.bind(nowMs)} and ${publishMs} < ${draftPublishMs}`
 }
 
-function shown(draft: Draft, { show, nowMs }: Listing, alias: string, id: string): string[] {
-  if (show === 'visible') return [visible(draft, alias, nowMs)]
+function shown(draft: Draft, { show, nowMs }: Listing, columns: StateColumns, id: string): string[] {
+  if (show === 'visible') return [visible(draft, columns, nowMs)]
   const { status, review } = show
   const reviewed = draft.table('objects')
   return [
-    ...(status ? [hasStatus(draft, alias, status, nowMs)] : []),
+    ...(status ? [hasStatus(draft, columns, status, nowMs)] : []),
     ...(review
       ? [
           `exists (select 1 from ${reviewed} as reviewed where reviewed.id = ${id} and reviewed.review = ${draft.bind(review)})`,
@@ -71,7 +88,7 @@ export function rowConditions(
   const { container, query } = listing
   return [
     `${alias}.container_id = ${draft.bind(container.id)}`,
-    ...shown(draft, listing, alias, id),
+    ...shown(draft, listing, stateColumns(draft, listing, alias, isWalk), id),
     ...(query.ids ? [isOneOf(draft, id, query.ids)] : []),
     ...filters.map((filter) => hasValue(draft, filter, id, isWalk)),
     ...query.words.map((word) => hasWord(draft, word)),
