@@ -45,6 +45,8 @@ async function endProcess(child: ChildProcess): Promise<void> {
   await once(child, 'close')
 }
 
+const tailOf = (logFile: string): string => readFileSync(logFile, 'utf8').slice(-5000)
+
 /** Says whether an answer of a server is the one that is waited for. */
 export interface FirstAnswer {
   path: string
@@ -81,7 +83,7 @@ export async function startSluice(
   while (!(await hasAnswered(first))) {
     if (child.exitCode !== null || performance.now() - startMs > startTimeoutMs) {
       await endProcess(child)
-      throw new Error(`Sluice did not start:\n${readFileSync(logFile, 'utf8').slice(-5000)}`)
+      throw new Error(`Sluice did not start:\n${tailOf(logFile)}`)
     }
     await wait(askEveryMs)
   }
@@ -91,6 +93,8 @@ export async function startSluice(
     pid: child.pid ?? 0,
     startedInMs,
     async [Symbol.asyncDispose]() {
+      const ended = child.exitCode ?? child.signalCode
+      if (ended !== null) console.error(`Sluice has ended by itself (${ended}):\n${tailOf(logFile)}`)
       await endProcess(child)
       await rm(folder, { recursive: true, force: true })
     },
