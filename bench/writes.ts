@@ -62,10 +62,15 @@ function coldReader(place: Place): Reader {
 }
 
 /** Who reads from a place and writes to it. */
-function createVisitors(client: Client, place: Place) {
+function createVisitors({ readers, writers }: Record<'readers' | 'writers', Client>, place: Place) {
   let stored = 0
   let asked = 0
-  async function ask(origin: string, question: Question, expected: number): Promise<Answer | undefined> {
+  async function ask(
+    client: Client,
+    origin: string,
+    question: Question,
+    expected: number,
+  ): Promise<Answer | undefined> {
     const answer = await client.ask(origin, question)
     if (answer.status === expected) return answer
     if (answer.status === 503) return undefined
@@ -75,14 +80,14 @@ function createVisitors(client: Client, place: Place) {
     asked += 1
     const content = { collectionId: place.reviewsId, type: 'createReview', objectValue: makeReview(asked) }
     const question = { path: '/tenant/definedCollectionObject', headers: headersOf(place), content }
-    const answer = await ask(origin, question, 201)
+    const answer = await ask(writers, origin, question, 201)
     if (answer) stored += 1
     return answer?.ms
   }
   return {
     read: (origin: string, { path, headers }: Reader, seconds: number) =>
       sendSteadily(readsPerSecond, seconds, async (number) => {
-        const answer = await ask(origin, { path: path(number), headers }, 200)
+        const answer = await ask(readers, origin, { path: path(number), headers }, 200)
         return answer?.ms
       }),
     submitSteadily: (origin: string, seconds: number) =>
@@ -99,7 +104,7 @@ function createVisitors(client: Client, place: Place) {
     /** Nothing that was acknowledged may be missing. What was refused may be there all the same. */
     async checkStored(origin: string): Promise<void> {
       const path = listPath({ collectionId: place.reviewsId }, { limit: 1 })
-      const answer = await ask(origin, { path, headers: headersOf(place) }, 200)
+      const answer = await ask(readers, origin, { path, headers: headersOf(place) }, 200)
       const { totalCount } = JSON.parse(String(answer?.body)).data as { totalCount: number }
       if (totalCount < stored || totalCount > asked)
         throw new Error(`Of ${asked} submissions ${stored} were acknowledged, and ${totalCount} are there.`)
@@ -120,18 +125,20 @@ interface Measured {
 }
 
 async function measurePlace(place: Place, seconds: number, tell: (text: string) => void): Promise<Measured> {
-  using client = createClient(mostConnections)
-  const visitors = createVisitors(client, place)
+  // Of their own: who reads shall not wait, here at the client, for a connection on which a submission waits.
+  using readers = createClient(mostConnections)
+  using writers = createClient(mostConnections)
+  const visitors = createVisitors({ readers, writers }, place)
   await using caching = await startSluice({ ...place.env })
   await using forgetful = await startSluice({ ...place.env, ...cacheOff })
-  const readers: { origin: string; reader: Reader }[] = [
+  const cases: { origin: string; reader: Reader }[] = [
     { origin: caching.origin, reader: pageReader('at hand, of another group', place.neighbour) },
     { origin: caching.origin, reader: pageReader('at hand, of the group that is written to', place) },
     { origin: forgetful.origin, reader: coldReader(place) },
   ]
   const rows: string[][] = []
   const submissions: Latencies = { ms: [], refused: 0 }
-  for (const { origin, reader } of readers) {
+  for (const { origin, reader } of cases) {
     tell(`reading ${reader.name}`)
     await visitors.read(origin, reader, Math.min(1, seconds)) // warms up
     const alone = await visitors.read(origin, reader, seconds)

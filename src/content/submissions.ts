@@ -21,10 +21,19 @@ export const trapField = 'company_website'
 
 const isFilled = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
+interface Sent {
+  objectValue: ObjectValue
+  [trapField]?: unknown
+}
+
+/** Whether there is anything that could be in the trap: most people send nothing of the kind. */
+export const hasBait = ({ objectValue, [trapField]: outside }: Sent): boolean =>
+  isFilled(outside) || isFilled(objectValue[trapField])
+
 /** Takes the trap out of what is sent in, unless the collection really has a field of this name. */
 export function openTrap(
   { schema }: Container,
-  { objectValue, [trapField]: outside }: { objectValue: ObjectValue; [trapField]?: unknown },
+  { objectValue, [trapField]: outside }: Sent,
 ): { objectValue: ObjectValue; isTrapped: boolean } {
   if (schema.has(trapField)) return { objectValue, isTrapped: isFilled(outside) }
   const { [trapField]: inside, ...rest } = objectValue

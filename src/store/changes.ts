@@ -89,7 +89,7 @@ export const groupIsBeingDeleted = (): AppError => conflict('This group is being
 export async function lockGroup(db: Transaction<ContentTables>, { groupId, database }: GroupStore, nowMs: number) {
   const row = db
     .selectFrom('group_revisions')
-    .selectAll()
+    .select(['revision', 'last_seq', 'swept_ms', 'closed', 'media_revision']) // named, so that it can be prepared
     .where('group_id', '=', groupId)
     .$if(database.engine === 'postgres', (query) => query.forUpdate())
   const found = await row.executeTakeFirst()
@@ -225,7 +225,7 @@ export async function writeContent<Result>(
       .where('group_id', '=', groupId)
       .execute()
     return result
-  })
+  }, groupId)
   if (newRevision !== undefined) database.onRevision(groupId, newRevision)
   return result
 }

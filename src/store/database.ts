@@ -34,7 +34,8 @@ export interface Database<Tables> {
   readValues(text: string, parameters: readonly unknown[]): Promise<unknown[][]>
   /** All reads of one piece of work see the same moment, whatever others write meanwhile. */
   snapshot<Result>(work: (read: Kysely<Tables>) => Promise<Result>): Promise<Result>
-  write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result>
+  /** Those who say whose data they write take turns (see `turns.ts`). */
+  write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>, whose?: string): Promise<Result>
   /** Tells who keeps answers in this process that a group's content is at a new revision, which it was just given here. */
   onRevision: RevisionListener
   close(): Promise<void>

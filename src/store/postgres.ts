@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
 import { type Database, type Listeners, logTo, readBy } from './database.ts'
 import { preparingPool, type StatementNames } from './prepared-statements.ts'
+import { createTurns } from './turns.ts'
 
 const connectTimeoutMs = 5000
 const statementTimeoutMs = 15_000
@@ -62,6 +63,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
   const { onQuery, onRevision = () => {}, nameOf = () => undefined } = options
   const dialect = new PostgresDialect({ pool: preparingPool(pool, nameOf) })
   const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
+  const takeTurn = createTurns()
   return {
     engine: 'postgres',
     schemaName,
@@ -69,7 +71,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
     readAside: readBy(db),
     readValues: readsValues(pool, nameOf, options),
     snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
-    write: (work) => db.transaction().execute(work),
+    write: (work, whose) => takeTurn(whose, () => db.transaction().execute(work)),
     onRevision,
     close: async () => {}, // the pool is shared, and closed by who opened it
   }

@@ -7,6 +7,7 @@ import { createCheckpoints } from './sqlite/checkpoints.ts'
 import { createDialect, createPauses } from './sqlite/connection.ts'
 import { createDurability, openWal, type Wal } from './sqlite/durability.ts'
 import { createPreparer, openFile, openReader, sqliteIoError } from './sqlite/file.ts'
+import { createTurns } from './turns.ts'
 
 /** Checkpoints are made aside. This is for when that does not keep up, or does not work. */
 const mostLogPages = 20_000
@@ -62,6 +63,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
   const query = (file: DatabaseSync) => new Kysely<Tables>({ dialect: createDialect(file), log: logTo(onQuery) })
   const written = query(writer)
   const read = query(reader)
+  const takeTurn = createTurns()
   const dataVersion = reader.prepare('pragma data_version') // another one after each commit of another connection
   const durability = createDurability(wal, () => dataVersion.get()?.data_version)
 
@@ -89,9 +91,9 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
         file.close() // ends the transaction too
       }
     },
-    async write(work) {
+    async write(work, whose) {
       durability.refuseAfterFailure()
-      const result = await written.transaction().execute(work) // Kysely lets one in at a time
+      const result = await takeTurn(whose, () => written.transaction().execute(work)) // Kysely lets one in at a time
       checkpointWhenDue()
       await durability.reached()
       return result

@@ -32,20 +32,19 @@ async function countIfFree(
 ): Promise<number | undefined> {
   const startMs = nowMs - (nowMs % stretchMs)
   const place = { group_id: group.groupId, subject, start_ms: startMs }
-  const row = await db
-    .selectFrom('tallies')
-    .select('count')
-    .where((eb) => eb.and(place))
-    .executeTakeFirst()
-  const count = row?.count ?? 0
-  if (count >= most) return startMs + stretchMs
-  const end_ms = startMs + 2 * stretchMs
-  await db
+  const endMs = startMs + stretchMs
+  if (most < 1) return endMs
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('tallies')
-    .values({ ...place, end_ms, count: 1 })
-    .onConflict((conflict) => conflict.columns(['group_id', 'subject', 'start_ms']).doUpdateSet({ count: count + 1 }))
-    .execute()
-  return undefined
+    .values({ ...place, end_ms: endMs + stretchMs, count: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['group_id', 'subject', 'start_ms'])
+        .doUpdateSet(({ eb }) => ({ count: eb('tallies.count', '+', 1) }))
+        .where('tallies.count', '<', most),
+    )
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 0n ? endMs : undefined
 }
 
 const mailQuota = (most: number): Quota => ({

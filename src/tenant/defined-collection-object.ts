@@ -4,6 +4,7 @@ import { type Container, submissionTypes, unsetPublishMs } from '../content/mode
 import {
   checkSubmission,
   deliverSubmission,
+  hasBait,
   openTrap,
   type Submission,
   stateOfSubmission,
@@ -108,7 +109,7 @@ export const definedCollectionObject: Endpoint = (deps) =>
     async handle({ tenant, group, body: sent, idempotencyKey: key, nowMs }): Promise<CollectionObject> {
       const { collectionId, type, objectValue } = sent
       const submission: Submission = { collectionId, type, objectValue }
-      const collection = await findCollection(group, collectionId)
+      const collection = hasBait(sent) ? await findCollection(group, collectionId) : undefined
       if (collection) {
         const { isTrapped, objectValue: value } = openTrap(collection, sent)
         if (isTrapped) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
