@@ -22,6 +22,8 @@ const daysOfPosts = 3650
 const scheduledMs = Date.UTC(2090, 0, 1)
 /** One hidden post comes on top of so many visible ones. */
 export const visiblePerHidden = 50
+/** As long as there are fewer posts than this, every other hidden one is scheduled. A queue does not grow with what came out of it. */
+const postsWithScheduled = 10_000
 
 export const postSchema = {
   title: { type: 'text', required: true, maxLength: 120 },
@@ -67,13 +69,13 @@ export function makePost(number: number): Record<string, unknown> {
   return { ...value, body: `${body.slice(0, room - 4).replace(/<[^>]*$/, '')}</p>`.padEnd(room) }
 }
 
-/** So many visible posts from this number on, and the hidden ones between them: archived and scheduled in turns. */
+/** So many visible posts from this number on, and the hidden ones between them: archived, and some scheduled. */
 export function makePosts(first: number, count: number): NewObject[] {
   const numbers = Array.from({ length: count }, (_, position) => first + position)
   return numbers.flatMap((number): NewObject[] => {
     const visible = { value: makePost(number), publishMs: firstDayMs + (number % daysOfPosts) * dayMs }
     if (number % visiblePerHidden !== 0) return [visible]
-    const isScheduled = number % (2 * visiblePerHidden) === 0
+    const isScheduled = number % (2 * visiblePerHidden) === 0 && number < postsWithScheduled
     return [
       visible,
       { value: makePost(-number - 1), ...(isScheduled ? { publishMs: scheduledMs } : { archived: true }) },
