@@ -1,10 +1,4 @@
-import { createDoctorContext, thisMachine } from '../doctor/context.ts'
-import { type CheckResult, examine } from '../doctor/examine.ts'
-import { checks } from '../doctor/index.ts'
-import { plainLook, richLook, showResult, showSummary, summarise } from '../doctor/report.ts'
-import { AppError } from '../errors.ts'
-import { type Command, type CommandContext, type CommandInput, textOption } from './command.ts'
-import { terminalActor } from './verb-command.ts'
+import type { Command } from './command.ts'
 
 /** Where a person may be watching. */
 export interface Watcher {
@@ -25,38 +19,6 @@ export function watcherOf({ stdout, stderr, env }: Pick<NodeJS.Process, 'stdout'
   }
 }
 
-function openContext({ config, clock }: CommandContext, input: CommandInput, { showProgress }: Watcher) {
-  return createDoctorContext({
-    config,
-    clock,
-    machine: thisMachine,
-    groupNamed: textOption(input, 'group'),
-    repairAs: input.options.repair ? terminalActor() : undefined,
-    progress: showProgress,
-  })
-}
-
-async function runDoctor(context: CommandContext, input: CommandInput, watcher: Watcher): Promise<void> {
-  const { print, logger } = context
-  const look = watcher.isRich ? richLook : plainLook
-  const ctx = openContext(context, input, watcher)
-  const results: CheckResult[] = []
-  try {
-    await ctx.refuseUnknownGroup()
-    for await (const result of examine(checks, ctx, (error) => logger.debug({ err: error }, 'a check broke'))) {
-      watcher.showProgress('')
-      results.push(result)
-      if (!input.options.json) print(showResult(result, look))
-    }
-  } finally {
-    watcher.showProgress('')
-    await ctx.close()
-  }
-  const summary = summarise(results)
-  print(input.options.json ? JSON.stringify({ summary, checks: results }, null, 2) : `\n${showSummary(summary)}`)
-  if (summary.wrong > 0) throw new AppError('Unavailable', 'Something is wrong; each finding says what to do.')
-}
-
 export function createDoctorCommand(watcher: Watcher): Command {
   return {
     name: 'doctor',
@@ -70,7 +32,10 @@ finding. Ends with an error when something is wrong; what only needs attention i
 Options:
   --group <id or name>   check the content of this group only
   --repair               make the index of objects anew where it is not that of their values`,
-    run: (context, input) => runDoctor(context, input, watcher),
+    async run(context, input) {
+      const { runDoctor } = await import('./run-doctor.ts') // with much that no server needs
+      await runDoctor(context, input, watcher)
+    },
   }
 }
 

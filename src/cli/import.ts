@@ -1,7 +1,7 @@
 import { openStorage } from '../media/open.ts'
 import { findGroup } from '../store/groups.ts'
-import { type DraftImport, type DraftReport, importDrafts } from '../transfer/import-drafts.ts'
-import { type ImportReport, importGroup } from '../transfer/import-group.ts'
+import type { DraftImport, DraftReport } from '../transfer/import-drafts.ts'
+import type { ImportReport } from '../transfer/import-group.ts'
 import type { TallyCounts } from '../transfer/tally.ts'
 import { type Command, type CommandContext, type CommandInput, printResult, textOption, toTable } from './command.ts'
 import { withProgress } from './progress.ts'
@@ -72,6 +72,7 @@ Options:
   --bucket-name <name>   media bucket of a new group. Default: media
   --edited               accept a group.ndjson that was changed by hand; it is checked all the same`,
   async run(context, input) {
+    const { importGroup } = await import('../transfer/import-group.ts') // with much that no server needs
     const [folder = ''] = input.args
     const isDryRun = input.options['dry-run'] === true
     const store = await context.store()
@@ -123,6 +124,7 @@ async function runDraftImport(
   input: CommandInput,
   from: Pick<DraftImport, 'verb' | 'source' | 'read'>,
 ): Promise<void> {
+  const { importDrafts } = await import('../transfer/import-drafts.ts')
   const [whichGroup = '', collection = ''] = input.args
   const { options } = input
   const isDryRun = options['dry-run'] === true

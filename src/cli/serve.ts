@@ -6,6 +6,8 @@ import { describeDemo } from './demo-banner.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 
 const shutdownMs = 30_000
+/** First requests are not to wait for it. */
+const giveBackAfterMs = 2000
 
 /** Resolves at the first request to stop. A second one ends the process as if nobody were listening. */
 function untilAskedToStop(): Promise<NodeJS.Signals> {
@@ -40,7 +42,7 @@ Options:
     const stopped = untilAskedToStop()
     const places = await service.listen()
     if (options.demo) await showDemo(service, context, places)
-    giveBackMemory()
+    setTimeout(giveBackMemory, giveBackAfterMs).unref()
     const signal = await stopped
     logger.info({ signal }, 'stopping')
     await closeInTime(service)

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import type { Static, TObject } from 'typebox'
-import Schema from 'typebox/schema'
+import type * as Library from 'typebox/schema'
 import { isStorableText } from '../content/validate.ts'
 import { invalid } from '../errors.ts'
 
@@ -10,7 +11,11 @@ const maxEntries = 10_000
 const maxProblems = 10
 const maxNameCharacters = 64
 
-type Problem = ReturnType<typeof Schema.Errors>[1][number]
+type Problem = ReturnType<typeof Library.Errors>[1][number]
+
+const load = createRequire(import.meta.url)
+/** Loaded when the first input comes: it is hundreds of files, and a server has answers to give before it is asked to store anything. */
+const library = (): typeof Library => load('typebox/schema')
 
 /** `/items/3/objectId` as people write it: `items[3].objectId`. */
 function pathOf(pointer: string): string {
@@ -125,7 +130,7 @@ function checkParts(value: unknown): void {
 /** The input as its schema says, or an error that names everything wrong. Nothing is coerced, dropped or filled in. */
 export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
   checkParts(input)
-  const [isValid, problems] = Schema.Errors(schema, input)
+  const [isValid, problems] = library().Errors(schema, input)
   if (isValid) return input as Static<Input>
   const known = Object.keys(schema.properties)
   const sentences = new Set(

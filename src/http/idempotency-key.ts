@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import { invalid } from '../errors.ts'
+import { Type } from '../type.ts'
 
 const pattern = /^[\x20-\x7e]{1,255}$/
 

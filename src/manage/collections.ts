@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
 import { parseSchema } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
@@ -14,6 +13,7 @@ import {
 } from '../store/containers.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { listSites } from '../store/sites.ts'
+import { Type } from '../type.ts'
 import { collectionShape, done, doneShape, id, listOf, showCollection, wholeList } from './shapes.ts'
 import { refuseStale } from './stale.ts'
 import { defineGroupVerb } from './verb.ts'

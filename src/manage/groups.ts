@@ -1,9 +1,9 @@
-import Type from 'typebox'
 import { invalid } from '../errors.ts'
 import { removeWebhooks } from '../payments/connect.ts'
 import { writeContent } from '../store/changes.ts'
 import { createGroup, deleteContent, deleteGroupRow, listGroups, updateGroup } from '../store/groups.ts'
 import { tiers } from '../tiers.ts'
+import { Type } from '../type.ts'
 import { done, doneShape, groupShape, listOf, showGroup, wholeList } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 

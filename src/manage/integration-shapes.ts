@@ -1,10 +1,11 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { toIso } from '../content/moments.ts'
 import { findSyncJob } from '../payments/jobs.ts'
 import { webhookSecretField } from '../payments/payments.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findingsOf, type Integration } from '../store/integrations.ts'
 import { secretFields } from '../store/secrets.ts'
+import { Type } from '../type.ts'
 import { isoOrNull, moment, orNull, ownId } from './shapes.ts'
 
 const found = {

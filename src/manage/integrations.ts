@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import {
   connectAccount,
   disconnectAccount,
@@ -13,6 +12,7 @@ import { providerTypes } from '../payments/payments.ts'
 import { sampleProducts } from '../payments/sandbox/sample.ts'
 import { seedSandbox } from '../payments/sandbox/seed.ts'
 import { listIntegrations } from '../store/integrations.ts'
+import { Type } from '../type.ts'
 import { integrationShape, showIntegration } from './integration-shapes.ts'
 import { done, doneShape, id, listOf, secret, wholeList } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'

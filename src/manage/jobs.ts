@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { maxLimit } from '../content/list-query.ts'
 import { toIso } from '../content/moments.ts'
 import { conflict, notFound } from '../errors.ts'
@@ -7,6 +7,7 @@ import type { ContentChangeType, ContentWriter } from '../store/changes.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { cancelJob, findJob, type Job, type JobQuery, jobStates, listJobs, retryJob } from '../store/jobs.ts'
 import { type DeliverWork, deliverKind } from '../store/messages.ts'
+import { Type } from '../type.ts'
 import { id, isoOrNull, listOf, orNull } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb, type GroupContext, type ServiceContext } from './verb.ts'
 

@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import { createApiKey, findApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../store/api-keys.ts'
+import { Type } from '../type.ts'
 import { durationInput, id, keyShape, listOf, newKeyShape, showKey, wholeList } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { deliverableAddress, maxAddressLength } from '../content/email.ts'
 import { toIso } from '../content/moments.ts'
 import { invalid, notFound } from '../errors.ts'
@@ -10,6 +10,7 @@ import {
   putMailServer,
   removeMailServer,
 } from '../store/mail-servers.ts'
+import { Type } from '../type.ts'
 import { mailServerShape } from './mail-shapes.ts'
 import { done, doneShape, secret } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'

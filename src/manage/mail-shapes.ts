@@ -1,9 +1,10 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { messageKinds, messageStates } from '../content/mail.ts'
 import { toIso } from '../content/moments.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { MessageHead } from '../store/messages.ts'
 import type { Suppression } from '../store/suppressions.ts'
+import { Type } from '../type.ts'
 import { isoOrNull, moment, orNull, ownId } from './shapes.ts'
 
 export const messageShape = Type.Object({

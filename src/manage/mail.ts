@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { deliverableAddress, maxAddressLength } from '../content/email.ts'
 import { messageKinds, messageStates } from '../content/mail.ts'
 import { conflict, invalid, notFound } from '../errors.ts'
@@ -15,6 +14,7 @@ import {
   restartMessage,
 } from '../store/messages.ts'
 import { takeFromMailQuota } from '../store/tallies.ts'
+import { Type } from '../type.ts'
 import { messageShape, showMessage, shownSender, wholeMessageShape } from './mail-shapes.ts'
 import { id, listOf } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'

@@ -1,8 +1,9 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { CurrentFile } from '../content/delivery.ts'
 import { toIso } from '../content/moments.ts'
 import { mediaTypes } from '../content/schema.ts'
 import type { MediaItem } from '../store/media.ts'
+import { Type } from '../type.ts'
 import { moment, orNull, ownId } from './shapes.ts'
 
 /** What the verbs about files answer. */

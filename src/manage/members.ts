@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { maxAddressLength } from '../content/email.ts'
 import { AppError, invalid } from '../errors.ts'
 import { groupRoles } from '../roles.ts'
@@ -12,6 +11,7 @@ import {
   removeMember,
   setRole,
 } from '../store/users.ts'
+import { Type } from '../type.ts'
 import {
   done,
   doneShape,

@@ -1,4 +1,4 @@
-import Type, { type TProperties } from 'typebox'
+import type { TProperties } from 'typebox'
 import { parseListQuery } from '../content/list-query.ts'
 import { objectStatuses, reviewStates } from '../content/model.ts'
 import { checkObjectValue } from '../content/validate.ts'
@@ -8,6 +8,7 @@ import { filtersParameter, limitParameter, searchParameter, skipParameter, sortP
 import { findCollection, readByContainer } from '../store/containers.ts'
 import { listObjectsInState } from '../store/list-objects.ts'
 import { insertObjects, type NewObject } from '../store/objects.ts'
+import { Type } from '../type.ts'
 import { collectionId, takeCollection } from './collections.ts'
 import {
   type ActedOn,

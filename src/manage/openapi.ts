@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import packageFile from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../errors.ts'
 import { failureAnswers } from '../http/answer-schemas.ts'
 import { type OpenApiDocument, renderDocsPage } from '../http/docs-page.ts'
 import { sendDocsPage } from '../http/openapi.ts'
+import { Type } from '../type.ts'
 import { verbs } from './index.ts'
 import type { Verb } from './verb.ts'
 

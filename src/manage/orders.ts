@@ -1,9 +1,10 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { toIso } from '../content/moments.ts'
 import { orderStatuses } from '../content/orders.ts'
 import { notFound } from '../errors.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
 import { findOrder, listOrders, type Order } from '../store/orders.ts'
+import { Type } from '../type.ts'
 import { id, listOf, moment, orNull, ownId } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 

@@ -1,10 +1,10 @@
-import Type from 'typebox'
 import {
   createPreviewToken,
   listPreviewTokens,
   previewLifeSeconds,
   revokePreviewToken,
 } from '../store/preview-tokens.ts'
+import { Type } from '../type.ts'
 import { durationInput, id, listOf, newPreviewShape, previewShape, showPreview, wholeList } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 

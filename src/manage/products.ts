@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { parseListQuery } from '../content/list-query.ts'
 import { mergeParts } from '../content/merge.ts'
 import { objectStatuses } from '../content/model.ts'
@@ -9,6 +8,7 @@ import { findContainerById, findIntegration, readByContainer } from '../store/co
 import type { GroupStore } from '../store/groups.ts'
 import { listObjectsInState } from '../store/list-objects.ts'
 import { accountFilter, findObject } from '../store/objects.ts'
+import { Type } from '../type.ts'
 import { stateOf } from './object-actions.ts'
 import { state } from './objects.ts'
 import { id, listOf, productShape, showProduct } from './shapes.ts'

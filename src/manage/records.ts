@@ -1,10 +1,10 @@
-import Type from 'typebox'
 import { maxLimit } from '../content/list-query.ts'
 import { toIso } from '../content/moments.ts'
 import { limitParameter } from '../http/parameters.ts'
 import { type AuditEntry, listControlAudit, listGroupAudit } from '../store/audit.ts'
 import { contentChangeTypes } from '../store/changes.ts'
 import { listEvents } from '../store/events.ts'
+import { Type } from '../type.ts'
 import { id, listOf, orNull } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 

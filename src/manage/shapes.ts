@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import {
   type Container,
   noticeRhythms,
@@ -18,6 +18,7 @@ import type { PreviewToken } from '../store/preview-tokens.ts'
 import type { Member, User } from '../store/users.ts'
 import type { ObjectVersion } from '../store/versions.ts'
 import { tiers } from '../tiers.ts'
+import { Type } from '../type.ts'
 
 /** What the verbs answer: each shape documents, and the function beside it makes one. */
 const exampleId = '66f0c0ffee0123456789abcd'

@@ -1,10 +1,10 @@
-import Type from 'typebox'
 import { maxAddressLength } from '../content/email.ts'
 import { AppError, invalid } from '../errors.ts'
 import { groupRoles } from '../roles.ts'
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/admin-tokens.ts'
 import { findGroupById } from '../store/groups.ts'
 import { createUser, findUser, listUsers, setDisabled } from '../store/users.ts'
+import { Type } from '../type.ts'
 import {
   durationInput,
   id,

@@ -1,4 +1,4 @@
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
 import { AppError, invalid } from '../errors.ts'
 import { checkInput } from '../http/check-input.ts'
@@ -17,6 +17,7 @@ import {
   refuseDeleting,
 } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
+import { Type } from '../type.ts'
 import { id } from './shapes.ts'
 
 /** Who manages: a user of the API by a token, or somebody at the machine's own terminal. */

@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { collectionItemsJson, takenApart, takeOut } from '../content/delivery-text.ts'
 import { parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
@@ -16,6 +15,7 @@ import {
 } from '../http/parameters.ts'
 import { listVisible } from '../store/list-visible.ts'
 import { readAtOneRevision } from '../store/revisions.ts'
+import { Type } from '../type.ts'
 
 /** spec §4.2 */
 export const collectionObjects = defineContentEndpoint({

@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import type { CollectionObject } from '../../client/src/wire.ts'
 import { type Container, submissionTypes, unsetPublishMs } from '../content/model.ts'
 import {
@@ -23,6 +22,7 @@ import { answerOnce } from '../store/idempotency.ts'
 import { insertObjects } from '../store/objects.ts'
 import { findByEmail } from '../store/submissions.ts'
 import { hourMs, type Quota, takeFromQuota } from '../store/tallies.ts'
+import { Type } from '../type.ts'
 
 const endpoint = 'definedCollectionObject'
 

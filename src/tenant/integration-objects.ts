@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { deliverIntegrationObject } from '../content/delivery.ts'
 import { integrationItemsJson, takenApart, takeOut, toDeliverable } from '../content/delivery-text.ts'
 import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
@@ -13,6 +12,7 @@ import { countByValue } from '../store/count-by-value.ts'
 import { listVisible } from '../store/list-visible.ts'
 import { accountFilter } from '../store/objects.ts'
 import { readAtOneRevision, Superseded } from '../store/revisions.ts'
+import { Type } from '../type.ts'
 
 const groupByParameter = Type.Optional(
   Type.Object(

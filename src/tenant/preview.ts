@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import type { Previewed } from '../../client/src/wire.ts'
 import { deliverCollectionObject, deliverIntegrationObject } from '../content/delivery.ts'
 import { mediaKeysIn } from '../content/media-uses.ts'
@@ -8,6 +7,7 @@ import { defineEndpoint } from '../http/endpoint.ts'
 import { findContainerById, readByContainer } from '../store/containers.ts'
 import { findObject } from '../store/objects.ts'
 import { usePreviewToken } from '../store/preview-tokens.ts'
+import { Type } from '../type.ts'
 
 /** spec §4.4 */
 export const preview = defineEndpoint({

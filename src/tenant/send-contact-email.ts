@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { readContactWish } from '../content/mail-requests.ts'
 import { mailAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
@@ -12,6 +11,7 @@ import {
   someTexts,
 } from '../http/mail-fields.ts'
 import { acceptMail } from '../mail/accept.ts'
+import { Type } from '../type.ts'
 
 const maxMessageLength = 20_000
 const maxCustomLength = 200_000

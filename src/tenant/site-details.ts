@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { deliverSite } from '../content/delivery.ts'
 import { mediaUsesAnywhere } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
@@ -7,6 +6,7 @@ import { defineContentEndpoint } from '../http/endpoint.ts'
 import { idParameter } from '../http/parameters.ts'
 import { readAtOneRevision } from '../store/revisions.ts'
 import { readSiteAt } from '../store/sites.ts'
+import { Type } from '../type.ts'
 
 /** spec §4.1 */
 export const siteDetails = defineContentEndpoint({
