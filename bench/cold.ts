@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Engine } from '../src/store/database.ts'
 import type { Requests } from './ask.ts'
 import { type Contender, describeContest, reportContest, runContest, type Scenario } from './contest.ts'
@@ -6,7 +7,7 @@ import { takeAnswer } from './hot.ts'
 import { inCount } from './markdown.ts'
 import { engineNames, type Finding, type Setup } from './part.ts'
 import { filteredAndSorted, headersOf, neverAlike, sitePath } from './questions.ts'
-import { cacheOff, type Server, startPlain, startSluice } from './servers.ts'
+import { cacheOff, type PlainServers, type Server, startLeast, startPlain, startSluice } from './servers.ts'
 
 const differentPages = 2000
 /** More than a process remembers the order of. */
@@ -15,6 +16,8 @@ const differentListings = 15_000
 interface Question {
   name: string
   hasPictures: boolean
+  /** Whether the least that such a page can take is measured, too. */
+  hasLeast?: boolean
   requests(place: Place): Requests
 }
 
@@ -22,6 +25,7 @@ const questions: Question[] = [
   {
     name: 'page of 20, filtered and sorted, with total',
     hasPictures: false,
+    hasLeast: true,
     requests: (place) => filteredAndSorted(place, differentPages),
   },
   {
@@ -54,7 +58,13 @@ export async function benchCold(setup: Setup): Promise<Finding> {
       places.set(keyOf(engine, hasPictures), { place, sluice })
     }
   }
-  const asked = questions.map(({ name, hasPictures, requests }) => {
+  const least = new Map<Engine, PlainServers>()
+  for (const engine of engines) {
+    const { collectionId, env } = await stock.have(engine, { items })
+    const database = engine === 'sqlite' ? join(env.DATA_DIR, 'databases/main.sqlite') : env.DATABASE_URL
+    least.set(engine, started.use(await startLeast({ engine, database, collectionId })))
+  }
+  const asked = questions.map(({ name, hasPictures, hasLeast, requests }) => {
     const sluices = engines.flatMap((engine): Contender[] => {
       const found = places.get(keyOf(engine, hasPictures))
       if (!found) return []
@@ -63,16 +73,28 @@ export async function benchCold(setup: Setup): Promise<Finding> {
     })
     const [model] = sluices
     if (!model) throw new Error('There is no engine to measure.')
-    return { name, model, sluices }
+    const leasts = [...(hasLeast ? least : [])].map(
+      ([
+        engine,
+        {
+          origins: [origin = ''],
+        },
+      ]): Contender => ({
+        name: `node:http, reading from ${engineNames[engine]}`,
+        origin,
+        requests: model.requests,
+      }),
+    )
+    return { name, model, others: [...leasts, ...sluices] }
   })
   const answers = await Promise.all(asked.map(({ model }) => takeAnswer(model, model.requests)))
   const bare = started.use(await startPlain('bare', answers))
   const fastify = started.use(await startPlain('fastify', answers))
-  const scenarios = asked.map(({ name, model: { requests }, sluices }, at): Scenario => {
+  const scenarios = asked.map(({ name, model: { requests }, others }, at): Scenario => {
     const plain = (who: string, origin = ''): Contender => ({ name: who, origin, requests })
     return {
       name,
-      contenders: [plain('node:http', bare.origins[at]), plain('Fastify', fastify.origins[at]), ...sluices],
+      contenders: [plain('node:http', bare.origins[at]), plain('Fastify', fastify.origins[at]), ...others],
     }
   })
   const outcomes = await runContest(scenarios, setup)
@@ -80,7 +102,9 @@ export async function benchCold(setup: Setup): Promise<Finding> {
     about: `Answers that Sluice makes from the database (\`ANSWER_CACHE_MB=0\`) with ${inCount(items)} items of 2 KB, asked for ${inCount(differentPages)} different pages:
 one of 12 categories, one of four fields to sort by in both directions, up to 20 pages deep. Besides answers a process also remembers schemas, totals, signatures
 and the order of listings while nobody writes, and it does so here, too. Where no two questions are alike there are ${inCount(differentListings)} first pages of several categories
-at once: more than it remembers the order of. \`node:http\` and Fastify send one of these answers from a buffer. PostgreSQL runs on the same machine, and shares its cores.
+at once: more than it remembers the order of. \`node:http\` and Fastify send one of these answers from a buffer.
+One that reads knows the ids of its items and does nothing but read them, put the answer together, hash it and send it: the least that a page from this database takes in one
+thread of this runtime (\`bench/least-server.ts\`). PostgreSQL runs on the same machine, and shares its cores.
 ${describeContest(setup)}`,
     tables: reportContest(outcomes),
   }

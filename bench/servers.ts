@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork, type Serializable, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -7,10 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createClient } from './ask.ts'
+import type { LeastOptions } from './least-server.ts'
 import type { PlainAnswer, PlainKind } from './plain-server.ts'
 
 const program = join(import.meta.dirname, '../bin/sluice.js')
 const plainProgram = join(import.meta.dirname, 'plain-server.ts')
+const leastProgram = join(import.meta.dirname, 'least-server.ts')
 const startTimeoutMs = 120_000
 const askEveryMs = 2
 
@@ -107,9 +109,15 @@ export interface PlainServers extends AsyncDisposable {
   origins: string[]
 }
 
-export async function startPlain(kind: PlainKind, answers: readonly PlainAnswer[]): Promise<PlainServers> {
-  const child = fork(plainProgram, [kind], { serialization: 'advanced' })
-  child.send(answers)
+async function startPart(program: string, args: string[], message: Serializable): Promise<PlainServers> {
+  const child = fork(program, args, { serialization: 'advanced' })
+  child.send(message)
   const [origins] = (await once(child, 'message')) as [string[]]
   return { origins, [Symbol.asyncDispose]: () => endProcess(child) }
 }
+
+export const startPlain = (kind: PlainKind, answers: readonly PlainAnswer[]): Promise<PlainServers> =>
+  startPart(plainProgram, [kind], [...answers])
+
+/** It has one port. */
+export const startLeast = (options: LeastOptions): Promise<PlainServers> => startPart(leastProgram, [], { ...options })

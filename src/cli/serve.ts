@@ -6,8 +6,6 @@ import { describeDemo } from './demo-banner.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 
 const shutdownMs = 30_000
-/** First requests are not to wait for it. */
-const giveBackAfterMs = 2000
 
 /** Resolves at the first request to stop. A second one ends the process as if nobody were listening. */
 function untilAskedToStop(): Promise<NodeJS.Signals> {
@@ -42,7 +40,7 @@ Options:
     const stopped = untilAskedToStop()
     const places = await service.listen()
     if (options.demo) await showDemo(service, context, places)
-    setTimeout(giveBackMemory, giveBackAfterMs).unref()
+    giveBackMemory() // before the first requests: V8 would forget with it what it has learned from them
     const signal = await stopped
     logger.info({ signal }, 'stopping')
     await closeInTime(service)
