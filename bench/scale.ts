@@ -157,7 +157,12 @@ function tableOf(title: string, growths: readonly Growth[], pick: (growth: Growt
   ]
   const rows = [...pick(last).keys()].map((name) => {
     const of = (growth: Growth): number => pick(growth).get(name) ?? Number.NaN
-    return [name, ...growths.map((growth) => writeMs(of(growth))), `**${inRatio(of(last) / of(base))}**`]
+    const ratio = of(last) / of(base)
+    return [
+      name,
+      ...growths.map((growth) => writeMs(of(growth))),
+      Number.isFinite(ratio) ? `**${inRatio(ratio)}**` : '',
+    ]
   })
   return table(head, rows)
 }

@@ -4,7 +4,7 @@ import type { GroupStore } from './groups.ts'
 import type { Draft } from './statement.ts'
 
 /** How often parts that do not fit together are read again before they are read from one snapshot. */
-const mostAttempts = 3
+const mostAttempts = 2
 
 /** Counts the writes that may have changed a group's answers: what was read at one revision stays true for it. */
 export async function readRevision({ groupId, database }: GroupStore): Promise<number> {

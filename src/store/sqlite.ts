@@ -15,6 +15,8 @@ const mostLogPages = 20_000
 /** What SQLite keeps of a database's file for readers, as it fills up: to ask the system for a page again takes longer. */
 const readerCacheKb = 64 * 1024
 
+const mostIdleSnapshots = 4
+
 export interface SqliteOptions extends Listeners {
   /** A thread for what takes long. Without one, as in short commands, everything is done in ours. */
   aside?: Aside | undefined
@@ -67,6 +69,13 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
   const dataVersion = reader.prepare('pragma data_version') // another one after each commit of another connection
   const durability = createDurability(wal, () => dataVersion.get()?.data_version)
 
+  /** A connection of its own: what others read meanwhile is not held back to its moment. A few are kept for the next. */
+  const idleSnapshots: { file: DatabaseSync; read: Kysely<Tables> }[] = []
+  const openSnapshot = () => {
+    const file = openReader(path)
+    return { file, read: query(file) }
+  }
+
   async function checkpoint(thread: Aside): Promise<void> {
     await thread.checkpoint(path).catch((error: Error & { errcode?: unknown }) => {
       // Whatever else it is, there will be another checkpoint.
@@ -83,12 +92,14 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
     readAside: aside ? readsAside(aside, path, options) : readBy(read),
     readValues: readsValues(reader, options),
     async snapshot(work) {
-      const file = openReader(path) // of its own: what others read meanwhile is not held back to this moment
+      const snapshot = idleSnapshots.pop() ?? openSnapshot()
       try {
-        file.exec('begin')
-        return await work(query(file))
+        snapshot.file.exec('begin')
+        return await work(snapshot.read)
       } finally {
-        file.close() // ends the transaction too
+        if (snapshot.file.isTransaction) snapshot.file.exec('rollback') // nothing was written
+        if (idleSnapshots.length < mostIdleSnapshots) idleSnapshots.push(snapshot)
+        else snapshot.file.close()
       }
     },
     async write(work, whose) {
@@ -102,8 +113,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
     async close() {
       await durability.reached().catch(() => {}) // whoever waits for it has been told
       await aside?.forget(path).catch(() => {})
-      writer.close()
-      reader.close()
+      for (const { file } of [...idleSnapshots.splice(0), { file: writer }, { file: reader }]) file.close()
       await wal.close()
     },
   }
