@@ -2,7 +2,7 @@ import type { ListQuery } from '../content/list-query.ts'
 import type { Container } from '../content/model.ts'
 import type { GroupStore } from './groups.ts'
 import { matchingIds } from './list-conditions.ts'
-import { heavyEntries } from './list-objects.ts'
+import { longFor } from './list-objects.ts'
 import { revisionColumn } from './revisions.ts'
 import { beginStatement, runStatement } from './statement.ts'
 
@@ -29,7 +29,7 @@ export async function countByValue(
   // Before the values comes a row of the revision, which has none.
   const text = `with matches as materialized (${matching}) select null as filter_key, r.revision as total from (select ${revisionColumn(draft, group.groupId, 'revision')}) as r union all select filter_key, total from (${counted}) as counted`
   type Row = { filter_key: string | null; total: number }
-  const rows = await runStatement<Row>(group.database, text, draft, matches > heavyEntries)
+  const rows = await runStatement<Row>(group.database, text, draft, longFor(group, matches))
   const counts = rows.flatMap((row): [string, number][] =>
     row.filter_key === null ? [] : [[row.filter_key, row.total]],
   )

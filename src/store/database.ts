@@ -27,9 +27,10 @@ export interface Database<Tables> {
   read: Kysely<Tables>
   /**
    * For a statement that may look at many rows, such as a count: with SQLite it runs in another thread and stops nobody, at
-   * the price of a detour of about 0.1 ms. Its text is the engine's own (`?` or `$1`). Given up after 15 seconds.
+   * the price of a detour of about 0.1 ms. Its text is the engine's own (`?` or `$1`). Given up after 15 seconds. Those who say
+   * for whom they read take turns (see `turns.ts`).
    */
-  readAside<Row>(text: string, parameters: readonly unknown[]): Promise<Row[]>
+  readAside<Row>(text: string, parameters: readonly unknown[], whose?: string): Promise<Row[]>
   /** For a statement that is run all the time: it goes the shortest way, and a row is the list of its columns' values. */
   readValues(text: string, parameters: readonly unknown[]): Promise<unknown[][]>
   /** All reads of one piece of work see the same moment, whatever others write meanwhile. */

@@ -10,8 +10,12 @@ import { beginStatement, type Draft, runStatement } from './statement.ts'
 import type { ObjectRow } from './tables.ts'
 import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 
-/** A statement that looks at more entries than this runs aside. */
-export const heavyEntries = 20_000
+/** A statement that looks at more entries than this is a long one. */
+const mostShortEntries = 20_000
+
+/** For whom a statement is long that looks at about so many entries: see `runStatement`. */
+export const longFor = ({ groupId }: GroupStore, entries: number): string | undefined =>
+  entries > mostShortEntries ? groupId : undefined
 
 /** How many objects there are to choose from: those that match, and all of the container. */
 export interface Counts {
@@ -26,11 +30,11 @@ export async function readStoredTotal({ group, container, query, nowMs }: Listin
   return row ?? { total: 0, revision: 0 }
 }
 
-async function countOneByOne(listing: Listing, isHeavy: boolean): Promise<StoredTotal> {
+async function countOneByOne(listing: Listing, entries: number): Promise<StoredTotal> {
   const { group } = listing
   const draft = beginStatement(group.database)
   const text = `select count(*) as total, ${revisionColumns(draft, group.groupId)} from (${matchingIds(draft, listing)}) as matches`
-  const [row] = await runStatement<StoredTotal>(group.database, text, draft, isHeavy)
+  const [row] = await runStatement<StoredTotal>(group.database, text, draft, longFor(group, entries))
   return row ?? { total: 0, revision: 0 }
 }
 
@@ -38,7 +42,7 @@ async function countOneByOne(listing: Listing, isHeavy: boolean): Promise<Stored
 export async function countMatches(listing: Listing, countAll: () => Promise<number>): Promise<StoredTotal> {
   const { container, query, show } = listing
   if (show === 'visible' && hasStoredTotal(container, query)) return readStoredTotal(listing)
-  return countOneByOne(listing, (await countAll()) > heavyEntries)
+  return countOneByOne(listing, await countAll())
 }
 
 /** The text of a statement that gives rows in the order of a plan. */
@@ -51,11 +55,11 @@ export async function readInOrder<Row>(
   { limit, skip }: { limit: number; skip: number },
   select: Select,
 ): Promise<Row[]> {
-  const { database } = listing.group
+  const { group } = listing
   const { way, cost } = chooseWay(listing, { ...counts, wanted: skip + limit })
   const run = <Result>(planOf: (draft: Draft) => Plan, textOf: (draft: Draft, plan: Plan) => string) => {
-    const draft = beginStatement(database)
-    return runStatement<Result>(database, textOf(draft, planOf(draft)), draft, cost > heavyEntries)
+    const draft = beginStatement(group.database)
+    return runStatement<Result>(group.database, textOf(draft, planOf(draft)), draft, longFor(group, cost))
   }
   const gather = (draft: Draft): Plan => gatherPlan(draft, listing)
   if (way === 'gather') return run<Row>(gather, (draft, plan) => select(draft, plan, limit, skip))

@@ -64,11 +64,12 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
   const dialect = new PostgresDialect({ pool: preparingPool(pool, nameOf) })
   const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
   const takeTurn = createTurns()
+  const takeLongTurn = createTurns()
   return {
     engine: 'postgres',
     schemaName,
     read: db,
-    readAside: readBy(db),
+    readAside: (text, parameters, whose) => takeLongTurn(whose, () => readBy(db)(text, parameters)),
     readValues: readsValues(pool, nameOf, options),
     snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     write: (work, whose) => takeTurn(whose, () => db.transaction().execute(work)),

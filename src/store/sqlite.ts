@@ -66,6 +66,8 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
   const written = query(writer)
   const read = query(reader)
   const takeTurn = createTurns()
+  const takeLongTurn = createTurns()
+  const readLong = aside ? readsAside(aside, path, options) : readBy(read)
   const dataVersion = reader.prepare('pragma data_version') // another one after each commit of another connection
   const durability = createDurability(wal, () => dataVersion.get()?.data_version)
 
@@ -89,7 +91,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
     engine: 'sqlite',
     schemaName: undefined,
     read,
-    readAside: aside ? readsAside(aside, path, options) : readBy(read),
+    readAside: (text, parameters, whose) => takeLongTurn(whose, () => readLong(text, parameters)),
     readValues: readsValues(reader, options),
     async snapshot(work) {
       const snapshot = idleSnapshots.pop() ?? openSnapshot()

@@ -25,14 +25,14 @@ export function beginStatement({ engine, schemaName }: Database<ContentTables>):
   }
 }
 
-/** One that may look at many rows is run where it stops nobody. */
+/** One that may look at many rows is run where it stops nobody, in turn with others that are long for the same group. */
 export function runStatement<Row>(
   { read, readAside }: Database<ContentTables>,
   text: string,
   { parameters }: Draft,
-  isHeavy = false,
+  longFor?: string,
 ): Promise<Row[]> {
-  return isHeavy ? readAside(text, parameters) : readBy(read)(text, parameters)
+  return longFor === undefined ? readBy(read)(text, parameters) : readAside(text, parameters, longFor)
 }
 
 export function isOneOf({ engine, bind }: Draft, column: string, values: readonly string[]): string {

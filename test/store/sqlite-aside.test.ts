@@ -113,11 +113,25 @@ describe('a read aside', () => {
     assert.equal(row.status, 'fulfilled')
   })
 
-  it('is given up after a while, and others are possible when it has ended', async () => {
+  it('is given up after a while, alone: who waits behind it goes on in another thread', async () => {
+    const { database } = await createDatabase({ timeoutMs: 300 })
+    const given = database.readAside(counting, [tooLong])
+    const behind = database.readAside('select 1 as one', [])
+    await assert.rejects(given, (error) => isDatabaseAway(error))
+    assert.deepEqual(
+      (await behind).map((row) => ({ ...(row as object) })),
+      [{ one: 1 }],
+    )
+    assert.equal((await database.readAside('select 1 as one', [])).length, 1)
+  })
+
+  it('is refused while two that were given up have not ended, and possible when they have', async () => {
     const { database } = await createDatabase({ timeoutMs: 300 })
     const isAway = (error: unknown): boolean => isDatabaseAway(error)
-    await assert.rejects(database.readAside(counting, [tooLong]), isAway)
-    await assert.rejects(database.readAside('select 1 as one', []), isAway) // nothing can interrupt the thread
+    // Nothing can interrupt a thread.
+    await assert.rejects(database.readAside(counting, [3 * tooLong]), isAway)
+    await assert.rejects(database.readAside(counting, [2 * tooLong]), isAway)
+    await assert.rejects(database.readAside('select 1 as one', []), isAway)
     await insert(database, [{ n: 1, text: '' }])
     for (;;) {
       const again = await database.readAside('select n from notes', []).catch((error: unknown) => error)

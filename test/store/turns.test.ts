@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { GroupStore } from '../../src/store/groups.ts'
 import { listSites } from '../../src/store/sites.ts'
 import { createTurns } from '../../src/store/turns.ts'
 import { write } from '../helpers/authoring.ts'
@@ -56,6 +57,28 @@ describe('turns', () => {
     await assert.rejects(late, { code: 'Unavailable', retryAfterSeconds: 1 })
     assert.equal(isDone, false)
     assert.equal(await inTime, 'in time')
+  })
+})
+
+/** Counts to a number. */
+const counting = (to: number): string =>
+  `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${to}) select count(*) as count from numbers`
+
+onBothEngines('reads of one group', (engine) => {
+  it('that take long let in those of another group between them', async () => {
+    const { newGroup } = await harness(engine)
+    const [{ store: busy }, { store: other }] = [await newGroup(), await newGroup()]
+    const ended: string[] = []
+    const read = async (name: string, { groupId, database }: GroupStore, to: number): Promise<void> => {
+      await database.readAside(counting(to), [], groupId)
+      ended.push(name)
+    }
+    await Promise.all([...[1, 2, 3].map((time) => read(`long ${time}`, busy, 500_000)), read('of another', other, 10)])
+    assert.deepEqual(
+      ended.filter((name) => name !== 'of another'),
+      ['long 1', 'long 2', 'long 3'],
+    )
+    assert.ok(ended.indexOf('of another') <= 1, ended.join(', '))
   })
 })
 

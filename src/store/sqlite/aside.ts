@@ -19,7 +19,11 @@ const statementTimeoutMs = 15_000
 const idleTimeoutMs = 30_000
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
 
+/** Threads that are given up go on until their statement ends; with so many of them nobody is let in any more. */
+const mostStuck = 2
+
 interface Waiting {
+  order: Order
   resolve(rows: unknown[]): void
   reject(error: Error): void
   timer: NodeJS.Timeout
@@ -34,12 +38,14 @@ interface Thread {
 
 const failureOf = (message: string, errcode: unknown): Error => Object.assign(new Error(message), { errcode })
 
+const tooManyStuck = (): Error => failureOf('Earlier statements still take too long.', sqliteBusy)
+
 type OrderOf<Each extends Order = Order> = Each extends Order ? Omit<Each, 'id'> : never
 
 export function createAside({ timeoutMs = statementTimeoutMs, idleMs = idleTimeoutMs } = {}): Aside {
   let current: Thread | undefined
   /** A thread that is given up ends when its statement does: nothing in `node:sqlite` can interrupt it. */
-  let stuck: Promise<void> | undefined
+  const stuck = new Set<Promise<void>>()
   let lastId = 0
 
   /** Ends a thread. Who still waits for it gets the error. */
@@ -54,10 +60,18 @@ export function createAside({ timeoutMs = statementTimeoutMs, idleMs = idleTimeo
     await thread.worker.terminate()
   }
 
+  /** What runs is what has waited for longest, so that is given up; who waits behind it goes on in another thread. */
   function giveUp(thread: Thread): void {
-    stuck = end(thread, failureOf(`A statement took more than ${timeoutMs} ms.`, sqliteBusy)).finally(() => {
-      stuck = undefined
-    })
+    const [running, ...behind] = thread.waiting.values()
+    thread.waiting.clear()
+    running?.reject(failureOf(`A statement took more than ${timeoutMs} ms.`, sqliteBusy))
+    const ended = end(thread, new Error('It was given up.')).finally(() => stuck.delete(ended))
+    stuck.add(ended)
+    for (const waiter of behind) {
+      clearTimeout(waiter.timer)
+      if (stuck.size < mostStuck) post(waiter)
+      else waiter.reject(tooManyStuck())
+    }
   }
 
   function start(): Thread {
@@ -82,19 +96,22 @@ export function createAside({ timeoutMs = statementTimeoutMs, idleMs = idleTimeo
     else waiter.reject(failureOf(outcome.failure.message, outcome.failure.errcode))
   }
 
-  async function ask(order: OrderOf): Promise<unknown[]> {
-    if (stuck) throw failureOf('An earlier statement still takes too long.', sqliteBusy)
+  function post({ order, resolve, reject }: Omit<Waiting, 'timer'>): void {
     current ??= start()
     const thread = current
     clearTimeout(thread.idleTimer)
     thread.worker.ref()
+    const timer = setTimeout(() => giveUp(thread), timeoutMs)
+    thread.waiting.set(order.id, { order, resolve, reject, timer })
+    thread.worker.postMessage(order)
+  }
+
+  async function ask(order: OrderOf): Promise<unknown[]> {
+    if (stuck.size >= mostStuck) throw tooManyStuck()
     lastId += 1
-    const id = lastId
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => giveUp(thread), timeoutMs)
-      thread.waiting.set(id, { resolve, reject, timer })
-      thread.worker.postMessage({ ...order, id } satisfies Order)
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<unknown[]>()
+    post({ order: { ...order, id: lastId }, resolve, reject })
+    return promise
   }
 
   return {
@@ -107,7 +124,7 @@ export function createAside({ timeoutMs = statementTimeoutMs, idleMs = idleTimeo
     },
     async close() {
       if (current) await end(current, new Error('The database is being closed.'))
-      await stuck
+      await Promise.all(stuck)
     },
   }
 }
