@@ -12,6 +12,7 @@ import { handleConnectionError, handleFailures, handleFrameworkError } from './h
 import { asHook } from './http/hook.ts'
 import { createHotLane, type HotLane } from './http/hot-lane.ts'
 import { registerDocs } from './http/openapi.ts'
+import type { Places } from './http/places.ts'
 import { compileQuery } from './http/query.ts'
 import { closeQuietConnections } from './http/quiet-connections.ts'
 import { createRequestIds } from './http/request-ids.ts'
@@ -48,18 +49,17 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDep
 const healthPaths = ['/healthz', '/readyz']
 
 /** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
-function limitConcurrency(app: FastifyInstance, most: number): void {
-  let running = 0
+function limitConcurrency(app: FastifyInstance, places: Places): void {
   const counted = new WeakSet<FastifyRequest>()
   const release = (request: FastifyRequest): void => {
-    if (counted.delete(request)) running -= 1
+    if (counted.delete(request)) places.taken -= 1
   }
   const take = asHook((request, reply) => {
     if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
-    running += 1
+    places.taken += 1
     counted.add(request)
     reply.raw.once('close', () => release(request))
-    if (running > most) {
+    if (places.taken > places.most) {
       throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
     }
   })
@@ -140,7 +140,8 @@ function listenBefore(handle: Parameters<typeof createServer>[1] & {}, hotLane: 
       optimizeEmptyRequests: true,
     },
     (request, response) => {
-      if (!hotLane(request, response)) handle(request, response)
+      const takeLongWay = (): void => handle(request, response)
+      if (!hotLane(request, response, takeLongWay)) takeLongWay()
     },
   )
   closeQuietConnections(server, quietTimeoutMs)
@@ -166,10 +167,10 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   const makeRequestId = createRequestIds()
   const accessLog = createAccessLog(deps)
   const readAddress = createAddressReader(config.trustProxy)
-  const laneDeps = { ...deps, accessLog, makeRequestId, readAddress, keepAliveSeconds }
-  const lane = offered === 'management' ? undefined : createHotLane(laneDeps)
+  const places: Places = { taken: 0, most: config.maxConcurrentRequests }
   let isClosing = false // then the framework asks each client to close its connection
-  const hotLane: HotLane = (request, response) => !isClosing && lane?.(request, response) === true
+  const laneParts = { places, accessLog, makeRequestId, readAddress, keepAliveSeconds, isClosing: () => isClosing }
+  const hotLane: HotLane = offered === 'management' ? () => false : createHotLane({ ...deps, ...laneParts })
   const app = Fastify({
     loggerInstance: logger,
     childLoggerFactory: (parent) => parent, // one for each request costs much; few have anything to tell
@@ -205,7 +206,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
     if (reply.raw.shouldKeepAlive) reply.header('keep-alive', `timeout=${keepAliveSeconds}`)
   })
   app.addHook('onRequest', beginAnswer)
-  limitConcurrency(app, config.maxConcurrentRequests)
+  limitConcurrency(app, places)
   limitBodyTime(app)
   logRequests(app, accessLog)
   const limitByAddress = (request: FastifyRequest, reply: FastifyReply) => limitAnonymous(deps, request, reply)

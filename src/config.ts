@@ -360,6 +360,12 @@ export const settings = {
     'Memory for finished answers of the content endpoints, in MB, for each process; 0 to make every answer anew.',
     wholeNumber(0, 65_536),
   ),
+  readThreads: setting(
+    'READ_THREADS',
+    '',
+    'SQLite only: threads that make answers beside the main one when many are asked for at once. Default: one less than there are processors, at most 4.',
+    (text) => (text === '' ? undefined : wholeNumber(0, 64)(text)),
+  ),
   maxConcurrentRequests: setting(
     'MAX_CONCURRENT_REQUESTS',
     '1000',

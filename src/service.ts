@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { ServedTenant } from './http/admission.ts'
 import { type AnswerCache, createAnswerCache } from './http/answer-cache.ts'
+import { createContentMaker } from './http/content-maker.ts'
+import { createKnownQuestions } from './http/known-questions.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger, type ServiceLogger } from './logging.ts'
 import { createMail, type Mail } from './mail/mail.ts'
@@ -19,6 +22,7 @@ import { orderHandlers } from './payments/orders.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
 import { tidyPayments } from './payments/tidy.ts'
 import { createRateLimiter } from './rate-limiter.ts'
+import { createReadingThreads, type ReadingThreads } from './reading/threads.ts'
 import { isAdminToken } from './secrets.ts'
 import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
 import { findTenantOfKey } from './store/api-keys.ts'
@@ -29,6 +33,7 @@ import { createLastUses } from './store/last-uses.ts'
 import { openStore, type Store } from './store/open.ts'
 import { readRevision } from './store/revisions.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
+import { contentReads } from './tenant/content-endpoints.ts'
 import { createVault } from './vault.ts'
 
 const tidyEveryMs = 3_600_000
@@ -55,6 +60,7 @@ export interface Service {
   payments: Payments
   mail: Mail
   answers: AnswerCache
+  readingThreads: ReadingThreads
   logger: ServiceLogger
   /** Starts to listen, and answers where. */
   listen(): Promise<ServicePlaces>
@@ -64,7 +70,13 @@ export interface Service {
 export interface ServiceOptions {
   clock?: Clock
   logger?: ServiceLogger
+  /** For tests: no content is made in the main thread. */
+  leavesReadsToThreads?: boolean
 }
+
+/** More of them gain little beside the one thread that all requests and answers go through. */
+const mostReadThreads = 4
+const threadsToSpare = (): number => Math.min(mostReadThreads, availableParallelism() - 1)
 
 export function openConfiguredStore(
   config: Config,
@@ -106,6 +118,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     logger,
     workers: config.jobWorkers,
   })
+  const memory = createContentMemory()
   const lastUses = createLastUses(store, (error) => logger.warn({ err: error }, 'last uses of keys were not written'))
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
     const tenant = await findTenantOfKey(store, secretHash, clock())
@@ -114,7 +127,9 @@ export async function createService(config: Config, options: ServiceOptions = {}
     const { groupID, database, bucketName, tier } = tenant
     const group = await openGroup(store, tenant)
     const askedMs = performance.now()
-    answers.observe(groupID, await readRevision(group), askedMs)
+    const revision = await readRevision(group)
+    answers.observe(groupID, revision, askedMs)
+    memory.observe(groupID, revision)
     return { ...tenant, scope: `${tier} ${database} ${bucketName}` }
   }
   const findManager = async (secretHash: string): Promise<TokenHolder | undefined> => {
@@ -140,7 +155,19 @@ export async function createService(config: Config, options: ServiceOptions = {}
     cacheCounts: answers.counts,
     isServed: placeOfMetrics(config) !== undefined,
   })
-  const parts = { store, memory: createContentMemory(), media, payments, mail, currentFiles, answers }
+  const questions = createKnownQuestions()
+  const makeHere = createContentMaker(contentReads, { store, memory, currentFiles })
+  const readingThreads = createReadingThreads({
+    config,
+    most: config.databaseUrl === undefined ? (config.readThreads ?? threadsToSpare()) : 0,
+    baseUrl: () => baseUrl,
+    epochOf: memory.epochOf,
+    makeHere,
+    onFailure: (error) => logger.warn({ err: error }, 'a thread that makes answers has ended; others make them'),
+    leavesAll: options.leavesReadsToThreads,
+  })
+  const makeContent = readingThreads.make
+  const parts = { store, memory, media, payments, mail, currentFiles, answers, questions, makeContent }
   const deps = { config, logger, ...parts, ...admission, metrics, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
@@ -155,6 +182,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     mail,
     worker,
     answers,
+    readingThreads,
     logger,
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
@@ -176,6 +204,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
       await payments.close()
       mail.close()
       await lastUses.close()
+      await readingThreads.close()
       await store.close()
       logger.flush()
     },

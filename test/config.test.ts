@@ -62,6 +62,7 @@ describe('readConfig', () => {
       metricsHost: '127.0.0.1',
       metricsToken: undefined,
       answerCacheMb: 64,
+      readThreads: undefined,
       maxConcurrentRequests: 1000,
       trustProxy: [],
       logLevel: 'info',

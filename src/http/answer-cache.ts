@@ -1,6 +1,13 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
-import { type Answer, compressForm, type Form, leastCompressedBytes, makeAnswer } from './answer.ts'
+import {
+  type Answer,
+  compressForm,
+  type EncodedContent,
+  type Form,
+  leastCompressedBytes,
+  makeAnswer,
+} from './answer.ts'
 import {
   bytesPerText,
   createAnswerMemory,
@@ -9,7 +16,6 @@ import {
   type Shelf,
   sizeOf,
 } from './answer-memory.ts'
-import type { Content } from './content.ts'
 import { createEncodingReader, type Preference } from './encodings.ts'
 
 /** Of so many groups it is known which revision they have; of more than can be busy at once. */
@@ -38,7 +44,7 @@ export interface CacheCounts extends MemoryCounts {
   joined: number
 }
 
-type Make = (nowMs: number) => Promise<Content>
+type Make = (nowMs: number) => Promise<EncodedContent>
 
 /** What there is of one group; all of it is of the revision that is known. */
 interface Part {

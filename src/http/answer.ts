@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { contentHeaders, securityHeaders } from './answer-headers.ts'
-import type { Content } from './content.ts'
+import type { Content, Validity } from './content.ts'
 import { type Encoding, encodings } from './encodings.ts'
 
 /** Smaller bodies gain nothing that anybody would notice. */
@@ -58,9 +58,18 @@ function bytesOf(text: string): Buffer {
   return bytes
 }
 
-export function makeAnswer({ json, revision, untilMs }: Content, fromMs: number): Answer {
+/** Content as it is sent, and the tag that names these bytes. */
+export interface EncodedContent extends Validity {
+  body: Buffer
+  etag: string
+}
+
+export function encodeContent({ json, revision, untilMs }: Content): EncodedContent {
   const body = bytesOf(`{"success":true,"data":${json},"error":null}`)
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, 27)}"`
+  return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"`, revision, untilMs }
+}
+
+export function makeAnswer({ body, etag, revision, untilMs }: EncodedContent, fromMs: number): Answer {
   return { revision, fromMs, untilMs, forms: { identity: makeForm('identity', body, etag) } }
 }
 

@@ -6,18 +6,16 @@ import type { Config } from '../config.ts'
 import { ok } from '../envelope.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Mail } from '../mail/mail.ts'
-import type { CurrentFiles, Signing } from '../media/current-files.ts'
 import type { Payments } from '../payments/payments.ts'
-import type { ContentMemory } from '../store/content-memory.ts'
-import { type GroupStore, openGroup, type Tenant } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
 import type { ServedTenant } from './admission.ts'
 import { heldTag } from './answer.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import { failureAnswers } from './answer-schemas.ts'
-import type { Content } from './content.ts'
+import { type MakeContent, type ReadCall, type ReadContent, type ReadDeps, readCallOf } from './content-maker.ts'
 import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
+import type { KnownQuestions } from './known-questions.ts'
 import { findTimed } from './timing.ts'
 
 /** An answer that is not there by then is given up with 503. Files may take as long as they take. */
@@ -26,33 +24,25 @@ const handlerTimeoutMs = 25_000
 const jsonType = 'application/json; charset=utf-8'
 
 /** What the endpoints work with. */
-export interface EndpointDeps {
+export interface EndpointDeps extends ReadDeps {
   store: Store
-  memory: ContentMemory
-  currentFiles: CurrentFiles
   payments: Payments
   mail: Mail
   answers: AnswerCache
+  questions: KnownQuestions
+  makeContent: MakeContent
   config: Pick<Config, 'submissionHourlyLimits'>
   clock: Clock
 }
 
-/** One call of an endpoint: whose it is, what is asked, and the group's own content and signatures. */
-export interface Call<Query, Body> {
-  tenant: Tenant
-  group: GroupStore
-  /** What this process remembers of content. */
-  memory: ContentMemory
-  /** Makes ready the files that are to be delivered, as of when the keys were read. */
-  signing(keys: readonly string[], at?: { group: GroupStore; mediaRevision: number }): Promise<Signing>
-  query: Query
+/** One call of an endpoint, with all that a request can bring along. */
+export interface Call<Query, Body> extends ReadCall<Query> {
   /** Undefined where the endpoint takes none. */
   body: Body
   /** Only where the endpoint honours it. */
   idempotencyKey: string | undefined
   /** The `Origin` header: what a browser says of the page that it asks for. */
   origin: string | undefined
-  nowMs: number
 }
 
 interface EndpointDefinition<Query extends TObject, Body extends TObject> {
@@ -78,11 +68,13 @@ interface EndpointDefinition<Query extends TObject, Body extends TObject> {
 
 interface ContentEndpointDefinition<Query extends TObject>
   extends Pick<EndpointDefinition<Query, never>, 'summary' | 'description' | 'query' | 'answer' | 'failures'> {
-  /** Finds the content. It depends on nothing but the tenant, the query, the group's revision and the moment. */
-  read(call: Call<Static<Query>, undefined>): Promise<Content>
+  read: ReadContent<Static<Query>>
 }
 
 export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'url'>
+
+/** An endpoint whose content can also be read without a request. */
+export type ContentEndpoint<Query> = Endpoint & { read: ReadContent<Query> }
 
 /** What a body, and a key to ask again with, can be wrong in. */
 const bodyFailures: ErrorCode[] = ['PayloadTooLarge', 'UnsupportedMediaType']
@@ -94,29 +86,17 @@ function tenantOf({ tenant }: FastifyRequest): ServedTenant {
 }
 
 async function callOf<Query, Body>(
-  { store, memory, currentFiles }: EndpointDeps,
+  deps: EndpointDeps,
   request: FastifyRequest,
-  nowMs: number,
-  idempotencyKey?: string,
+  idempotencyKey: string | undefined,
 ): Promise<Call<Query, Body>> {
-  const tenant = tenantOf(request)
-  const group = await openGroup(store, tenant)
+  const { query, body, headers, timing } = request // as the route's schemas have read them
+  const asked = { tenant: tenantOf(request), query: query as Query, timing }
   return {
-    tenant,
-    group,
-    memory,
-    async signing(keys, at) {
-      request.timing?.begin('sign')
-      const moment = at && { ...at, nowMs }
-      const signing = await currentFiles.prepare(at?.group ?? group, tenant.bucketName, keys, moment)
-      request.timing?.begin('read')
-      return signing
-    },
-    query: request.query as Query, // as the route's schemas have read them
-    body: request.body as Body,
+    ...(await readCallOf(deps, asked, deps.clock())),
+    body: body as Body,
     idempotencyKey,
-    origin: request.headers.origin,
-    nowMs,
+    origin: headers.origin,
   }
 }
 
@@ -145,7 +125,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     async handler(request, reply) {
       const key = honoursIdempotencyKey ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
       request.timing?.begin('read')
-      const data = await handle(await callOf(deps, request, deps.clock(), key))
+      const data = await handle(await callOf(deps, request, key))
       request.timing?.begin('serialise')
       return reply
         .code(status)
@@ -163,23 +143,28 @@ function sendUnchanged(reply: FastifyReply, etag: string): FastifyReply {
 }
 
 /** Content is answered from the cache as long as it is right, and can be revalidated by its ETag. */
-export function defineContentEndpoint<Query extends TObject>(definition: ContentEndpointDefinition<Query>): Endpoint {
-  const { summary, description, query, answer: answerSchema, failures, read } = definition
-  return (deps) => ({
-    schema: { summary, description, querystring: query, response: { 200: answerSchema, ...failureAnswers(failures) } },
+export function defineContentEndpoint<Query extends TObject>(
+  definition: ContentEndpointDefinition<Query>,
+): ContentEndpoint<Static<Query>> {
+  const { summary, description, query: querySchema, answer: answerSchema, failures, read } = definition
+  const response = { 200: answerSchema, ...failureAnswers(failures) }
+  const endpoint: Endpoint = ({ answers, questions, makeContent }) => ({
+    schema: { summary, description, querystring: querySchema, response },
     handlerTimeout: handlerTimeoutMs,
     exposeHeadRoute: true,
     async handler(request, reply) {
-      const { answers } = deps
-      const { groupID: groupId, scope } = tenantOf(request)
-      const { url: route = '' } = request.routeOptions
-      const question = { groupId, scope, route, url: request.url, query: request.query as object }
-      const make = async (nowMs: number) => read(await callOf(deps, request, nowMs))
-      const answer = await findTimed(request.timing, answers, question, make)
-      const etag = heldTag(answer, request.headers['if-none-match'])
+      const { url, timing, headers } = request
+      const tenant = tenantOf(request)
+      const known = { route: request.routeOptions.url ?? '', query: request.query as object }
+      const question = { ...known, groupId: tenant.groupID, scope: tenant.scope, url }
+      const make = (nowMs: number) => makeContent({ ...known, tenant }, nowMs, timing)
+      const answer = await findTimed(timing, answers, question, make)
+      questions.note(url, known)
+      const etag = heldTag(answer, headers['if-none-match'])
       if (etag !== undefined) return sendUnchanged(reply, etag)
-      const form = await answers.formOf(answer, request.headers['accept-encoding'])
+      const form = await answers.formOf(answer, headers['accept-encoding'])
       return reply.headers(form.headers).send(form.body)
     },
   })
+  return Object.assign(endpoint, { read })
 }

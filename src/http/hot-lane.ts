@@ -1,25 +1,37 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
+import type { RateDecision } from '../rate-limiter.ts'
 import { tiers } from '../tiers.ts'
 import type { AccessLog } from './access-log.ts'
-import { type AdmissionDeps, writePolicy, writeRate } from './admission.ts'
-import { heldTag, writeHead } from './answer.ts'
+import { type AdmissionDeps, type ServedTenant, writePolicy, writeRate } from './admission.ts'
+import { type Form, heldTag, writeHead } from './answer.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import { contentHeaders } from './answer-headers.ts'
+import type { MakeContent } from './content-maker.ts'
+import type { KnownQuestion, KnownQuestions } from './known-questions.ts'
+import type { Places } from './places.ts'
 
 export interface HotLaneDeps extends AdmissionDeps {
   answers: AnswerCache
+  questions: KnownQuestions
+  makeContent: MakeContent
+  places: Places
   accessLog: AccessLog
   makeRequestId(): string
   clock: Clock
+  /** From then on each client is asked to close its connection. */
+  isClosing(): boolean
   /** For how long clients are told that a connection stays open that nothing is asked on. */
   keepAliveSeconds: number
   /** Who calls; undefined where that is not plain. */
   readAddress(peer: string, forwardedFor: string | string[] | undefined): string | undefined
 }
 
-/** Answers a request at once and says so, or leaves it alone. */
-export type HotLane = (request: IncomingMessage, response: ServerResponse) => boolean
+/** Answers a request and says so, or leaves it alone. What it has taken it may still hand over to the long way. */
+export type HotLane = (request: IncomingMessage, response: ServerResponse, takeLongWay: () => void) => boolean
+
+/** After this time the long way is taken, which gives up at some point and says so. */
+const mostWaitMs = 5000
 
 const unchangedHead = writeHead('HTTP/1.1 304 Not Modified', contentHeaders)
 
@@ -55,53 +67,123 @@ function sendAnswer(response: ServerResponse, status: number, head: string, body
   response.end(body)
 }
 
+interface Asking {
+  request: IncomingMessage
+  response: ServerResponse
+  tenant: ServedTenant
+  startedMs: number
+}
+
+/** A request that is let in. */
+interface Admitted extends Asking {
+  address: string
+  decision: RateDecision
+}
+
 /**
- * The short way of a request whose answer is at hand, before the framework has seen it. Here nothing is refused, waited for
- * or worked out: whatever is not plain is left to the long way, which decides and words everything. Both give the same answer.
+ * The short way of a request whose answer is at hand, or whose URL was answered before, so that what it asks for is known. The
+ * framework never sees it. Here nothing is refused and no question is read: whatever is not plain is left to the long way,
+ * which decides and words everything. Both give the same answer.
  */
 export function createHotLane(deps: HotLaneDeps): HotLane {
-  const { authorize, takeToken, config, answers, accessLog, makeRequestId, clock, keepAliveSeconds, readAddress } = deps
+  const { authorize, takeToken, config, answers, questions, makeContent, places } = deps
+  const { accessLog, makeRequestId, clock, keepAliveSeconds, readAddress, isClosing } = deps
   const policies = new Map(tiers.map((tier) => [tier, writePolicy(tier, config.rateLimits[tier])]))
   const endHead = createHeadEnd(keepAliveSeconds)
-  return (request, response) => {
-    const startedMs = performance.now()
-    const { method = '', url = '' } = request
-    if (!response.shouldKeepAlive) return false
-    if ((method !== 'GET' && method !== 'HEAD') || request.httpVersion !== '1.1') return false
-    const { headers } = request
-    if (headers.authorization === undefined || isMore(headers)) return false
-    const nowMs = clock()
-    const tenant = authorize.peek(headers.authorization, nowMs)
-    if (!tenant || tenant.frozen) return false
-    const answer = answers.peek(tenant.groupID, tenant.scope, url, nowMs)
-    if (!answer) return false
-    const etag = heldTag(answer, headers['if-none-match'])
-    const form = etag === undefined ? answers.peekForm(answer, headers['accept-encoding']) : undefined
-    if (etag === undefined && !form) return false
-    const address = readAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'])
-    if (address === undefined) return false
-    const limit = config.rateLimits[tenant.tier]
-    const decision = takeToken(tenant.groupID, limit, nowMs)
-    if (!decision.allowed) return false // which has taken nothing, so the long way refuses it once more
+
+  function admit(asked: Asking, nowMs: number): Admitted | undefined {
+    const { request, response, tenant, startedMs } = asked
+    const address = readAddress(request.socket.remoteAddress ?? '', request.headers['x-forwarded-for'])
+    if (address === undefined) return undefined
+    const decision = takeToken(tenant.groupID, config.rateLimits[tenant.tier], nowMs)
+    if (!decision.allowed) return undefined // which has taken nothing, so the long way refuses it once more
+    return { request, response, tenant, address, decision, startedMs }
+  }
+
+  /** Without a form the client has it already, under this tag. */
+  function send(admitted: Admitted, route: string, form: Form | undefined, etag: string | undefined): void {
+    const { request, response, tenant, address, decision, startedMs } = admitted
+    const { method = '' } = request
+    const answeredMs = clock()
     const id = makeRequestId()
     const status = form ? 200 : 304
     const begin = form ? form.head : `${unchangedHead}etag: ${etag}\r\n`
     const ofRequest = `x-request-id: ${id}\r\nratelimit-policy: ${policies.get(tenant.tier)}\r\nratelimit: `
-    const head = begin + ofRequest + writeRate(tenant.tier, decision) + endHead(nowMs)
+    const head = begin + ofRequest + writeRate(tenant.tier, decision) + endHead(answeredMs)
     sendAnswer(response, status, head, method === 'HEAD' ? undefined : form?.body)
-    answers.use(answer)
     accessLog({
       id,
       method,
-      route: answer.route,
+      route,
       status,
-      answeredMs: nowMs,
+      answeredMs,
       ms: performance.now() - startedMs,
       address,
       tenant,
       userId: undefined,
       isQuiet: false,
     })
+  }
+
+  async function findAndSend(admitted: Admitted, { route, query }: KnownQuestion, isStillOurs: () => boolean) {
+    const { request, tenant } = admitted
+    const { url = '', headers } = request
+    const question = { groupId: tenant.groupID, scope: tenant.scope, route, url, query }
+    const answer = await answers.find(question, (nowMs) => makeContent({ route, query, tenant }, nowMs))
+    const etag = heldTag(answer, headers['if-none-match'])
+    const form = etag === undefined ? await answers.formOf(answer, headers['accept-encoding']) : undefined
+    if (isStillOurs()) send(admitted, route, form, etag)
+  }
+
+  /** What fails here, or takes long, takes the long way from its start: it fails there again, or is given up, in words. */
+  async function answerKnown(admitted: Admitted, known: KnownQuestion, takeLongWay: () => void): Promise<void> {
+    let isOurs = true
+    const handOver = (): void => {
+      if (!isOurs) return
+      isOurs = false
+      takeLongWay()
+    }
+    places.taken += 1
+    const timer = setTimeout(handOver, mostWaitMs)
+    try {
+      await findAndSend(admitted, known, () => {
+        if (isClosing()) handOver()
+        return isOurs
+      })
+    } catch {
+      questions.forget(admitted.request.url ?? '')
+      handOver()
+    } finally {
+      clearTimeout(timer)
+      places.taken -= 1
+    }
+  }
+
+  return (request, response, takeLongWay) => {
+    const startedMs = performance.now()
+    const { method = '', url = '' } = request
+    if (!response.shouldKeepAlive || isClosing()) return false
+    if ((method !== 'GET' && method !== 'HEAD') || request.httpVersion !== '1.1') return false
+    const { headers } = request
+    if (headers.authorization === undefined || isMore(headers)) return false
+    const nowMs = clock()
+    const tenant = authorize.peek(headers.authorization, nowMs)
+    if (!tenant || tenant.frozen) return false
+    const asked = { request, response, tenant, startedMs }
+    const answer = answers.peek(tenant.groupID, tenant.scope, url, nowMs)
+    if (!answer) {
+      const known = places.taken < places.most ? questions.peek(url) : undefined
+      const admitted = known && admit(asked, nowMs)
+      if (admitted) void answerKnown(admitted, known, takeLongWay)
+      return admitted !== undefined
+    }
+    const etag = heldTag(answer, headers['if-none-match'])
+    const form = etag === undefined ? answers.peekForm(answer, headers['accept-encoding']) : undefined
+    if (etag === undefined && !form) return false
+    const admitted = admit(asked, nowMs)
+    if (!admitted) return false
+    send(admitted, answer.route, form, etag)
+    answers.use(answer)
     return true
   }
 }

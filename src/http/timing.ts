@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ManageAdmissionDeps } from './admission.ts'
+import type { EncodedContent } from './answer.ts'
 import type { AnswerCache, KeptAnswer, Question } from './answer-cache.ts'
-import type { Content } from './content.ts'
 import { asHook } from './hook.ts'
 
 /** Carries the token of an administrator who wants to know where the time of a delivery request goes. */
@@ -60,16 +60,14 @@ export async function findTimed(
   timing: Timing | undefined,
   answers: AnswerCache,
   question: Question,
-  make: (nowMs: number) => Promise<Content>,
+  make: (nowMs: number) => Promise<EncodedContent>,
 ): Promise<KeptAnswer> {
   if (!timing) return answers.find(question, make)
   const { hits } = answers.counts
   timing.begin('cache')
-  const finding = answers.find(question, async (nowMs) => {
+  const finding = answers.find(question, (nowMs) => {
     timing.begin('read')
-    const content = await make(nowMs)
-    timing.begin('serialise')
-    return content
+    return make(nowMs)
   })
   timing.noteCache(answers.counts.hits > hits) // which is counted at once
   const answer = await finding

@@ -12,6 +12,9 @@ export interface ContentMemory {
   observe(groupId: string, revision: number): void
   /** The latest one that was observed. */
   revisionOf(groupId: string): number | undefined
+  /** Another number whenever another revision was observed, even if that one was there before. */
+  epochOf(groupId: string): number | undefined
+  forget(groupId: string): void
   containers: Drawer<KnownContainer>
   totals: Drawer<number>
   orders: Drawer<KnownOrder>
@@ -67,16 +70,19 @@ interface Shelf<Value> {
 }
 
 interface Epoch {
+  number: number
   revision: number
 }
 
 export function createContentMemory(mostBytes = 24 * 1024 * 1024): ContentMemory {
   const epochs = createBoundedMap<string, Epoch>(mostGroups)
+  let lastEpoch = 0
 
   function epochAt(groupId: string, revision: number): Epoch {
     const known = epochs.get(groupId)
     if (known?.revision === revision) return known
-    const epoch = { revision }
+    lastEpoch += 1
+    const epoch = { number: lastEpoch, revision }
     epochs.set(groupId, epoch)
     return epoch
   }
@@ -150,6 +156,8 @@ export function createContentMemory(mostBytes = 24 * 1024 * 1024): ContentMemory
   return {
     observe: (groupId, revision) => void epochAt(groupId, revision),
     revisionOf: (groupId) => epochs.get(groupId)?.revision,
+    epochOf: (groupId) => epochs.get(groupId)?.number,
+    forget: (groupId) => epochs.delete(groupId),
     containers: createDrawer(0.2, ({ container }) => bytesOf(container)),
     totals: createDrawer(0.2, () => 0),
     orders: createDrawer(0.6, ({ ids }) => ids.length * bytesPerId),

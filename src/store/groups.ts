@@ -23,7 +23,10 @@ export interface GroupStore {
   database: Database<ContentTables>
 }
 
-export async function openGroup(store: Store, tenant: Pick<Tenant, 'database' | 'groupID'>): Promise<GroupStore> {
+export async function openGroup(
+  store: Pick<Store, 'content'>,
+  tenant: Pick<Tenant, 'database' | 'groupID'>,
+): Promise<GroupStore> {
   return { groupId: tenant.groupID, database: await store.content(tenant.database) }
 }
 

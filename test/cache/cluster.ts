@@ -26,7 +26,10 @@ export interface Managed {
 /** Room for little, so that answers have to make place for others, too. */
 const cacheMegabytes = ['4', '1'] as const
 
-export async function startCluster(engine: TestEngine): Promise<Cluster> {
+/** With SQLite the first process then makes no content in its main thread. */
+const inThreads = { READ_THREADS: '2', LEAVES_READS_TO_THREADS: 'yes' }
+
+export async function startCluster(engine: TestEngine, { usesThreads = false } = {}): Promise<Cluster> {
   const place = await createEmptyPlace(engine)
   const { env } = place
   const clock: TestClock = { now: testStartMs }
@@ -34,9 +37,12 @@ export async function startCluster(engine: TestEngine): Promise<Cluster> {
   const { store, app } = reference.service
   const user = await createUser(store, { name: 'The administrator', administrator: true }, authoring(clock.now))
   const { token } = await createAdminToken(store, user, {}, authoring(clock.now))
-  const start = (name: string, megabytes: string) =>
-    startInstance(name, { ...env, ANSWER_CACHE_MB: megabytes }, clock.now)
-  const instances = await Promise.all([start('P', cacheMegabytes[0]), start('Q', cacheMegabytes[1])])
+  const start = (name: string, megabytes: string, settings = {}) =>
+    startInstance(name, { ...env, ...settings, ANSWER_CACHE_MB: megabytes }, clock.now)
+  const instances = await Promise.all([
+    start('P', cacheMegabytes[0], usesThreads ? inThreads : {}),
+    start('Q', cacheMegabytes[1]),
+  ])
 
   async function manageElsewhere(method: Method, path: string, body?: object): Promise<Managed> {
     const { payload, headers } = await encode(body)

@@ -18,21 +18,27 @@ const leastHitShare = 0.3
 /** So many scripts have something of everything in them. */
 const manyRuns = 500
 
-async function countHits({ instances }: Cluster): Promise<{ hits: number; misses: number }> {
-  const [here, there] = await Promise.all(instances.map((instance) => instance.counts()))
-  const sum = (name: string): number => (here?.[name] ?? 0) + (there?.[name] ?? 0)
-  return { hits: sum('hits'), misses: sum('misses') }
+interface Counted {
+  hits: number
+  misses: number
+  madeInThreads: number
 }
 
-function describeRun(figures: Figures, { hits, misses }: { hits: number; misses: number }): string {
+async function countHits({ instances }: Cluster): Promise<Counted> {
+  const [here, there] = await Promise.all(instances.map((instance) => instance.counts()))
+  const sum = (name: string): number => (here?.[name] ?? 0) + (there?.[name] ?? 0)
+  return { hits: sum('hits'), misses: sum('misses'), madeInThreads: sum('madeInThreads') }
+}
+
+function describeRun(figures: Figures, { hits, misses, madeInThreads }: Counted): string {
   const { scripts, writes, refusedWrites, clockSteps, compared, stale, oldestStaleMs } = figures
   const done = `${scripts} scripts, ${writes} writes (and ${refusedWrites} refused), ${clockSteps} clock steps`
-  return `${done}; ${compared} answers compared, ${hits} hits and ${misses} misses; ${stale} were right before, the oldest until ${oldestStaleMs} ms ago`
+  return `${done}; ${compared} answers compared, ${hits} hits and ${misses} misses, ${madeInThreads} of them made in threads; ${stale} were right before, the oldest until ${oldestStaleMs} ms ago`
 }
 
 onBothEngines('two processes that keep answers', (engine) => {
   it('answer like one that keeps none: their own writes at once, others within a second, dates to the millisecond', async (context) => {
-    const cluster = await startCluster(engine)
+    const cluster = await startCluster(engine, { usesThreads: true })
     after(() => cluster.close())
     const figures = noFigures()
     let attemptsLeft = Number.POSITIVE_INFINITY
@@ -50,6 +56,11 @@ onBothEngines('two processes that keep answers', (engine) => {
     const counted = await countHits(cluster)
     context.diagnostic(`${engine}: ${describeRun(figures, counted)}`)
     assert.ok(counted.hits > leastHitShare * figures.compared, 'enough answers must have been kept ones')
+    assert.equal(
+      counted.madeInThreads > counted.misses / 4,
+      engine === 'sqlite',
+      'with SQLite one process leaves it to threads',
+    )
     assert.ok(figures.writes > figures.refusedWrites, 'most writes must have been done')
     assert.ok(figures.stale > 0, 'somebody must have been behind now and then')
     if (runs >= manyRuns) {

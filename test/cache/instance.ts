@@ -5,7 +5,10 @@ import type { Order, Reply } from './instances.ts'
 
 /** One of the processes that serve a database together. Its clock stands where the parent puts it. */
 let nowMs = Number(process.env.CLOCK_MS)
-const service = await createService(readConfig(process.env), { clock: () => nowMs })
+const service = await createService(readConfig(process.env), {
+  clock: () => nowMs,
+  leavesReadsToThreads: process.env.LEAVES_READS_TO_THREADS === 'yes',
+})
 
 /** Where one computation, which has read its content already, waits until the parent lets it go on. */
 let gate: { arrive(): void; open: Promise<void> } | undefined
@@ -26,7 +29,7 @@ const obey: Record<Order['name'], (order: Order) => Promise<unknown> | unknown> 
     nowMs = ms ?? nowMs
   },
   jobs: () => service.worker.runDue(),
-  counts: () => ({ ...service.answers.counts }),
+  counts: () => ({ ...service.answers.counts, madeInThreads: service.readingThreads.counts.made }),
   hold() {
     ;[arrived, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     gate = { arrive: arrived.resolve, open: open.promise }

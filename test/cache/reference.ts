@@ -1,11 +1,14 @@
 import { buildApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { ServedTenant } from '../../src/http/admission.ts'
+import { createContentMaker } from '../../src/http/content-maker.ts'
+import { createKnownQuestions } from '../../src/http/known-questions.ts'
 import { createLogger } from '../../src/logging.ts'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { createService, type Service } from '../../src/service.ts'
 import { createContentMemory } from '../../src/store/content-memory.ts'
+import { contentReads } from '../../src/tenant/content-endpoints.ts'
 import type { Tier } from '../../src/tiers.ts'
 import type { TestClock } from '../helpers/harness.ts'
 import { sharedSettings } from './instances.ts'
@@ -37,22 +40,22 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
     return { database: 'main', bucketName: 'media', groupID, tier, frozen: false, keyId: '', scope: tier }
   }
   const metrics = createMetrics({ store, clock: now, cacheCounts: answers.counts, isServed: false })
+  const memory = createContentMemory(0)
+  const signing = { signer: media.signer, ttlSeconds: config.signedUrlTtlSeconds, clock: now }
+  const currentFiles = createCurrentFiles({ ...signing, maxKept: 0 })
   const app = buildApp(
     {
       config,
       logger,
       store,
-      memory: createContentMemory(0),
+      memory,
       media,
       payments,
       mail,
       answers,
-      currentFiles: createCurrentFiles({
-        signer: media.signer,
-        ttlSeconds: config.signedUrlTtlSeconds,
-        clock: now,
-        maxKept: 0,
-      }),
+      questions: createKnownQuestions(),
+      makeContent: createContentMaker(contentReads, { store, memory, currentFiles }),
+      currentFiles,
       authorize: Object.assign(authorize, { peek: () => undefined }),
       authorizeManager: async () => undefined,
       takeToken: () => ({ allowed: true, remaining: 1, resetSeconds: 0, retryAfterSeconds: 0 }),

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { Container } from '../../src/content/model.ts'
 import { createLogger } from '../../src/logging.ts'
-import { createService, type Service } from '../../src/service.ts'
+import { createService, type Service, type ServiceOptions } from '../../src/service.ts'
 import { type Group, type GroupStore, type NewGroup, openGroup } from '../../src/store/groups.ts'
 import type { NewObject } from '../../src/store/objects.ts'
 import { createApiKey, createContainer, createGroup, createObjects } from './authoring.ts'
@@ -96,9 +96,14 @@ export interface Harness {
 }
 
 /** A service on an empty database of its own; nothing is shared between two of them. */
+export interface HarnessOptions extends Pick<ServiceOptions, 'leavesReadsToThreads'> {
+  env?: Record<string, string>
+  prepare?: (app: FastifyInstance) => void
+}
+
 export async function createHarness(
   engine: TestEngine,
-  { env = {}, prepare }: { env?: Record<string, string>; prepare?: (app: FastifyInstance) => void } = {},
+  { env = {}, prepare, ...options }: HarnessOptions = {},
 ): Promise<Harness> {
   const place = await createEmptyPlace(engine)
   const config = readConfig({
@@ -112,7 +117,7 @@ export async function createHarness(
   const lines: string[] = []
   const logger = createLogger(config, { write: (line) => void lines.push(line) })
   const clock: TestClock = { now: testStartMs }
-  const service = await createService(config, { clock: () => clock.now, logger })
+  const service = await createService(config, { clock: () => clock.now, logger, ...options })
   const { app, store } = service
   prepare?.(app)
 

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { compressForm, type Form, heldTag } from '../../src/http/answer.ts'
+import { compressForm, type EncodedContent, encodeContent, type Form, heldTag } from '../../src/http/answer.ts'
 import { type AnswerCache, createAnswerCache, type Question } from '../../src/http/answer-cache.ts'
-import type { Content } from '../../src/http/content.ts'
 
 const megabyte = 2 ** 20
 
@@ -22,12 +21,13 @@ function setUp({ mostBytes = megabyte, size = 10 } = {}) {
   const clock = { now: 1000 }
   const cache = createAnswerCache({ mostBytes, clock: () => clock.now })
   const state = { revision: 1, text: 'first', untilMs: Number.POSITIVE_INFINITY, made: 0 }
-  const contentNow = (): Content => ({
-    json: JSON.stringify(state.text.padEnd(size)),
-    revision: state.revision,
-    untilMs: state.untilMs,
-  })
-  const make = async (): Promise<Content> => {
+  const contentNow = (): EncodedContent =>
+    encodeContent({
+      json: JSON.stringify(state.text.padEnd(size)),
+      revision: state.revision,
+      untilMs: state.untilMs,
+    })
+  const make = async (): Promise<EncodedContent> => {
     state.made += 1
     return contentNow()
   }
@@ -45,10 +45,10 @@ function setUp({ mostBytes = megabyte, size = 10 } = {}) {
 }
 
 /** Content that comes when it is told to. */
-function held(content: () => Content) {
+function held(content: () => EncodedContent) {
   const { promise, resolve } = Promise.withResolvers<void>()
   let began = 0
-  const make = async (): Promise<Content> => {
+  const make = async (): Promise<EncodedContent> => {
     began += 1
     const found = content() // as of now, however long the rest takes
     await promise
@@ -199,7 +199,9 @@ describe('an answer', () => {
     await Promise.all([read(), read()])
     assert.equal(state.made, 5)
     assert.equal(cache.peek('a', questionOf('a').scope, questionOf('a').url, clock.now), undefined)
-    const answer = await cache.find(questionOf('a'), async () => ({ json: '1', revision: 1, untilMs: 2000 }))
+    const answer = await cache.find(questionOf('a'), async () =>
+      encodeContent({ json: '1', revision: 1, untilMs: 2000 }),
+    )
     assert.equal((await cache.formOf(answer, 'br, gzip, identity;q=0')).encoding, 'identity')
   })
 })
@@ -246,7 +248,7 @@ describe('an answer that several ask for at the same time', () => {
 
   it('is made anew for who waited, when making it for another has failed', async () => {
     const { cache, make, state } = setUp()
-    const { promise, reject } = Promise.withResolvers<Content>()
+    const { promise, reject } = Promise.withResolvers<EncodedContent>()
     const first = cache.find(questionOf('a'), () => promise)
     const others = [cache.find(questionOf('a'), make), cache.find(questionOf('a'), make)]
     reject(new Error('away'))
@@ -259,11 +261,9 @@ describe('an answer that several ask for at the same time', () => {
 describe('the memory for answers', () => {
   const fill = async (cache: AnswerCache, groupId: string, count: number, bytes: number, from = 0) => {
     for (let number = from; number < from + count; number += 1)
-      await cache.find(questionOf(groupId, { number }), async () => ({
-        json: JSON.stringify('x'.repeat(bytes)),
-        revision: 1,
-        untilMs: Number.POSITIVE_INFINITY,
-      }))
+      await cache.find(questionOf(groupId, { number }), async () =>
+        encodeContent({ json: JSON.stringify('x'.repeat(bytes)), revision: 1, untilMs: Number.POSITIVE_INFINITY }),
+      )
   }
   const holds = (cache: AnswerCache, groupId: string, number: number): boolean =>
     cache.peek(groupId, questionOf(groupId).scope, questionOf(groupId, { number }).url, 1000) !== undefined
@@ -381,11 +381,13 @@ describe('the memory for answers', () => {
             revisions[group] = (revisions[group] ?? 0) + 1
             cache.observeWrite(groupId, revisions[group])
           } else {
-            const answer = await cache.find(questionOf(groupId, { number }), async () => ({
-              json: JSON.stringify('x'.repeat(bytes)),
-              revision: revisions[group] ?? 0,
-              untilMs: 2000,
-            }))
+            const answer = await cache.find(questionOf(groupId, { number }), async () =>
+              encodeContent({
+                json: JSON.stringify('x'.repeat(bytes)),
+                revision: revisions[group] ?? 0,
+                untilMs: 2000,
+              }),
+            )
             if (act === 'compress') await cache.formOf(answer, 'gzip, identity;q=0')
           }
           assert.ok(cache.counts.bytes <= 150_000)
@@ -411,7 +413,7 @@ describe('a tag that a client holds', () => {
 
 describe('a compressed answer', () => {
   const long = (cache: AnswerCache, text = 'abc '.repeat(1000)) =>
-    cache.find(questionOf('a'), async () => ({ json: JSON.stringify(text), revision: 1, untilMs: 2000 }))
+    cache.find(questionOf('a'), async () => encodeContent({ json: JSON.stringify(text), revision: 1, untilMs: 2000 }))
 
   it('is made when an answer is asked for a second time, and holds the same', async () => {
     const { cache } = setUp()
@@ -461,11 +463,9 @@ describe('a compressed answer', () => {
   it('is made of two at a time, which leaves threads to those who write: who comes on top gets it as it is', async () => {
     const { cache } = setUp()
     const ask = (name: string) =>
-      cache.find(questionOf('a', { name }), async () => ({
-        json: JSON.stringify(name.repeat(2000)),
-        revision: 1,
-        untilMs: 2000,
-      }))
+      cache.find(questionOf('a', { name }), async () =>
+        encodeContent({ json: JSON.stringify(name.repeat(2000)), revision: 1, untilMs: 2000 }),
+      )
     const names = ['one', 'two', 'three']
     for (const name of names) await ask(name)
     const answers = await Promise.all(names.map(ask))

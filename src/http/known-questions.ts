@@ -1,0 +1,27 @@
+import { createBoundedMap } from '../bounded-map.ts'
+import type { Asked } from './content-maker.ts'
+
+/** What a URL asks for, as it was read when somebody was given an answer to it. It says nothing of who may ask. */
+export type KnownQuestion = Pick<Asked, 'route' | 'query'>
+
+/** URLs that were asked before: to read one again takes as long as to look up what it asks for. */
+export interface KnownQuestions {
+  peek(url: string): KnownQuestion | undefined
+  note(url: string, question: KnownQuestion): void
+  forget(url: string): void
+}
+
+const mostQuestions = 5000
+/** A longer one is read again each time. */
+const mostCharacters = 500
+
+export function createKnownQuestions(): KnownQuestions {
+  const known = createBoundedMap<string, KnownQuestion>(mostQuestions)
+  return {
+    peek: (url) => known.get(url),
+    note(url, question) {
+      if (url.length <= mostCharacters) known.set(url, question)
+    },
+    forget: (url) => known.delete(url),
+  }
+}

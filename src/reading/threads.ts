@@ -1,0 +1,172 @@
+import { Worker } from 'node:worker_threads'
+import type { Config } from '../config.ts'
+import type { EncodedContent } from '../http/answer.ts'
+import type { Asked, MakeContent } from '../http/content-maker.ts'
+import type { Order, Orders, Outcome, ThreadData } from './thread.ts'
+
+/** Content that is made in several threads at once. */
+export interface ReadingThreads {
+  make: MakeContent
+  /** How many there are besides the main one, and what they have made. */
+  readonly counts: { threads: number; made: number }
+  close(): Promise<void>
+}
+
+export interface ReadingThreadsOptions {
+  config: Config
+  /** How many there may be besides the main thread. */
+  most: number
+  baseUrl(): string
+  /** Another number whenever the main thread has seen a group at another revision. */
+  epochOf(groupId: string): number | undefined
+  /** Makes it in the main thread, and says what is wrong where it cannot be made. */
+  makeHere: MakeContent
+  onFailure(error: Error): void
+  /** For tests: the main thread makes nothing. */
+  leavesAll?: boolean | undefined
+  times?: typeof usualTimes
+}
+
+/** So many wait in line before a thread is started, which takes some 50 MB. */
+const longLine = 4
+/** A thread is given so many ahead that it never waits for the next one. */
+const mostAhead = 6
+const usualTimes = {
+  lookEveryMs: 1000,
+  /** A thread is there only while there is something to do. */
+  mostIdleMs: 30_000,
+  /** What it is asked for takes milliseconds. */
+  mostSilentMs: 10_000,
+  /** For how long none is started after one has failed. */
+  restMs: 60_000,
+}
+
+interface Waiting {
+  asked: Asked
+  nowMs: number
+  resolve(content: EncodedContent | Promise<EncodedContent>): void
+}
+
+interface Thread {
+  worker: Worker
+  given: Map<number, Waiting>
+  /** When it was given something, or gave something back. */
+  movedMs: number
+  looking: NodeJS.Timeout
+}
+
+/**
+ * With SQLite it is our own processor that pages are made with, so it takes several threads to use more than one. Who asks
+ * waits in one line: in each turn of its event loop the main thread makes the first, and the others take what they can.
+ */
+export function createReadingThreads(options: ReadingThreadsOptions): ReadingThreads {
+  const { config, most, baseUrl, epochOf, makeHere, onFailure, leavesAll = false } = options
+  const { lookEveryMs, mostIdleMs, mostSilentMs, restMs } = options.times ?? usualTimes
+  const counts = { threads: 0, made: 0 }
+  const line: Waiting[] = []
+  const threads = new Set<Thread>()
+  let lastId = 0
+  let isDealing = false
+  let restsUntilMs = 0
+
+  const makeNow = ({ asked, nowMs, resolve }: Waiting): void => resolve(makeHere(asked, nowMs))
+
+  /** What it still has to do is done here instead. */
+  async function end(thread: Thread): Promise<void> {
+    threads.delete(thread)
+    counts.threads = threads.size
+    clearInterval(thread.looking)
+    for (const waiting of thread.given.values()) makeNow(waiting)
+    thread.given.clear()
+    await thread.worker.terminate()
+  }
+
+  function fail(thread: Thread, error: Error): void {
+    if (!threads.has(thread)) return
+    restsUntilMs = performance.now() + restMs
+    onFailure(error)
+    void end(thread)
+  }
+
+  function look(thread: Thread): void {
+    const stillMs = performance.now() - thread.movedMs
+    const isBusy = thread.given.size > 0
+    if (isBusy && stillMs > mostSilentMs) fail(thread, new Error(`It has said nothing for ${mostSilentMs} ms.`))
+    if (!isBusy && stillMs > mostIdleMs) void end(thread)
+  }
+
+  function settle(thread: Thread, { id, made }: Outcome): void {
+    const waiting = thread.given.get(id)
+    if (!waiting) return
+    thread.given.delete(id)
+    thread.movedMs = performance.now()
+    if (made) {
+      counts.made += 1
+      waiting.resolve({ ...made, body: Buffer.from(made.body.buffer, made.body.byteOffset, made.body.length) })
+    } else makeNow(waiting)
+    give(thread)
+  }
+
+  function start(): void {
+    const workerData: ThreadData = { config }
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'reading', workerData })
+    worker.unref()
+    const looking = setInterval(() => look(thread), lookEveryMs).unref()
+    const thread: Thread = { worker, given: new Map(), movedMs: performance.now(), looking }
+    worker.on('message', (outcome: Outcome) => settle(thread, outcome))
+    worker.on('error', (error) => fail(thread, error instanceof Error ? error : new Error(String(error))))
+    threads.add(thread)
+    counts.threads = threads.size
+  }
+
+  function orderOf({ asked, nowMs }: Waiting, id: number): Order {
+    const { route, query, tenant } = asked
+    const { database, bucketName, groupID, tier } = tenant
+    const epoch = epochOf(groupID)
+    return { id, route, query, tenant: { database, bucketName, groupID, tier }, epoch, nowMs }
+  }
+
+  function give(thread: Thread): void {
+    const orders: Order[] = []
+    while (thread.given.size < mostAhead) {
+      const waiting = line.shift()
+      if (!waiting) break
+      lastId += 1
+      thread.given.set(lastId, waiting)
+      orders.push(orderOf(waiting, lastId))
+    }
+    if (orders.length === 0) return
+    thread.movedMs = performance.now()
+    thread.worker.postMessage({ orders, baseUrl: baseUrl() } satisfies Orders)
+  }
+
+  function deal(): void {
+    isDealing = false
+    const isLong = line.length >= longLine || (leavesAll && threads.size === 0)
+    if (isLong && threads.size < most && performance.now() >= restsUntilMs) start()
+    const first = leavesAll && threads.size > 0 ? undefined : line.shift()
+    for (const thread of threads) give(thread)
+    if (first) makeNow(first)
+    if (line.length > 0) dealSoon()
+  }
+
+  function dealSoon(): void {
+    if (isDealing) return
+    isDealing = true
+    setImmediate(deal)
+  }
+
+  return {
+    counts,
+    make(asked, nowMs, timing) {
+      if (most === 0 || timing) return makeHere(asked, nowMs, timing) // who wants to know how long it takes does not wait
+      const { promise, resolve } = Promise.withResolvers<EncodedContent>()
+      line.push({ asked, nowMs, resolve })
+      dealSoon()
+      return promise
+    },
+    async close() {
+      await Promise.all([...threads].map(end))
+    },
+  }
+}

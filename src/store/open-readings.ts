@@ -1,0 +1,40 @@
+import type { Database } from './database.ts'
+import { sqliteFileOf } from './open.ts'
+import { openReading } from './sqlite/reading.ts'
+import type { ContentTables } from './tables.ts'
+
+/** Each thread keeps so much of each file. */
+const cacheKb = 32 * 1024
+
+/** Thrown for what is not done here. */
+const notHere = async (): Promise<never> => {
+  throw new Error('This thread reads, and nothing that takes long.')
+}
+
+/** The content databases of SQLite for a thread that makes answers beside the main one, which has opened them before. */
+export function openReadings(dataDir: string): { content(name: string): Promise<Database<ContentTables>> } {
+  const opened = new Map<string, Database<ContentTables>>()
+  function open(name: string): Database<ContentTables> {
+    const { read, readValues, snapshot, close } = openReading<ContentTables>(sqliteFileOf(dataDir, name), cacheKb)
+    return {
+      engine: 'sqlite',
+      schemaName: undefined,
+      read,
+      readValues,
+      snapshot,
+      readAside: notHere,
+      write: notHere,
+      onRevision: () => {},
+      close: async () => close(),
+    }
+  }
+  return {
+    async content(name) {
+      const known = opened.get(name)
+      if (known) return known
+      const database = open(name)
+      opened.set(name, database)
+      return database
+    },
+  }
+}

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Config, readConfig } from '../../src/config.ts'
+import { encodeContent } from '../../src/http/answer.ts'
+import type { Asked } from '../../src/http/content-maker.ts'
+import { createReadingThreads, type ReadingThreads } from '../../src/reading/threads.ts'
+import { openReadings } from '../../src/store/open-readings.ts'
+import { createSite } from '../helpers/authoring.ts'
+import { createHarness, type Harness, harness, onBothEngines, type TestGroup } from '../helpers/harness.ts'
+
+const items = 60
+
+const pictureOf = ({ group }: TestGroup, name: string) => ({ name, key: `${group.id}/${name}`, type: 'image' })
+
+/** A group with something behind each content endpoint, and many paths to it. */
+async function fill({ newGroup, clock }: Harness): Promise<{ group: TestGroup; paths: string[] }> {
+  const group = await newGroup()
+  const secret = { type: 'text', private: true }
+  const posts = await group.collection('Posts', { title: { type: 'text' }, cover: { type: 'image' }, secret })
+  const products = await group.integration('stripe', { name: { type: 'text' }, kind: { type: 'text' } })
+  const numbers = Array.from({ length: items }, (_, number) => number)
+  const cover = (number: number) => (number % 2 ? { cover: pictureOf(group, `${number}.webp`) } : {})
+  await group.add(posts, ...numbers.map((n) => ({ value: { title: `Post ${n} “ü”`, secret: 'x', ...cover(n) } })))
+  await group.add(products, ...numbers.map((n) => ({ value: { name: `Bread ${n}`, kind: n % 3 ? 'Bread' : 'Cake' } })))
+  const settings = { logo: pictureOf(group, 'logo.webp') }
+  const site = await createSite(group.store, { name: 'Site', domainName: 'a.example', settings }, clock.now)
+  const pages = numbers.map((skip) => `/tenant/collectionObjects?collectionId=${posts.id}&skip=${skip}&sort=title:desc`)
+  const paths = [
+    ...pages,
+    `/tenant/collectionObjects?collectionId=${posts.id}&search=Post`,
+    '/tenant/integrationObjects?type=stripe&groupBy[key]=kind',
+    '/tenant/integrationObjects?type=paypal',
+    `/tenant/siteDetails?siteId=${site.id}`,
+  ]
+  return { group, paths }
+}
+
+const askAtOnce = (group: TestGroup, paths: string[]) =>
+  Promise.all(
+    paths.map(async (path) => {
+      const { statusCode, body, headers } = await group.get(path)
+      return { path, statusCode, body, etag: headers.etag }
+    }),
+  )
+
+/** Nothing is kept, so that everything is made. */
+const noCache = { ANSWER_CACHE_MB: '0' }
+
+describe('what is asked for at once', () => {
+  let alone: Harness
+  before(async () => {
+    alone = await createHarness('sqlite', { env: { ...noCache, READ_THREADS: '0' } })
+  })
+  after(() => alone.close())
+
+  /** A service on the same database that makes answers in threads. */
+  const beside = (env: Record<string, string>, leavesReadsToThreads = false) =>
+    harness('sqlite', { env: { ...noCache, DATA_DIR: alone.config.dataDir, ...env }, leavesReadsToThreads })
+
+  it('is made in threads as well, with the same bytes', async () => {
+    const { group, paths } = await fill(alone)
+    const expected = await askAtOnce(group, paths)
+    assert.ok(expected.every(({ statusCode }) => statusCode === 200))
+    const { service, app } = await beside({ READ_THREADS: '2' })
+    const there = { ...group, get: (url: string) => app.inject({ url, headers: { authorization: group.key } }) }
+    for (let round = 0; round < 20 && service.readingThreads.counts.made < 100; round += 1)
+      assert.deepEqual(await askAtOnce(there, paths), expected)
+    assert.ok(service.readingThreads.counts.made >= 100, 'threads must have made some')
+    assert.equal(service.readingThreads.counts.threads, 2)
+    assert.equal(alone.service.readingThreads.counts.made, 0)
+  })
+
+  it('is refused in the same words', async () => {
+    const { group, paths } = await fill(alone)
+    const [path = ''] = paths
+    const wrong = [
+      '/tenant/siteDetails?siteId=66f0c0ffee0123456789abd0',
+      `${path}&filters[nothing]=1`,
+      path.replace('title:desc', 'nothing:asc'),
+    ]
+    const expected = await askAtOnce(group, wrong)
+    assert.deepEqual(
+      expected.map(({ statusCode }) => statusCode),
+      [404, 400, 400],
+    )
+    const { app } = await beside({ READ_THREADS: '1' }, true)
+    const there = { ...group, get: (url: string) => app.inject({ url, headers: { authorization: group.key } }) }
+    const withoutIds = (answers: typeof expected) => answers.map(({ statusCode, body }) => ({ statusCode, body }))
+    assert.deepEqual(withoutIds(await askAtOnce(there, wrong)), withoutIds(expected))
+  })
+})
+
+describe('a thread that makes everything', () => {
+  it('shows a write to the very next request', async () => {
+    const { service, newGroup } = await harness('sqlite', { env: { READ_THREADS: '1' }, leavesReadsToThreads: true })
+    const group = await newGroup()
+    const posts = await group.collection('Live', { title: { type: 'text' } })
+    for (let number = 1; number <= 50; number += 1) {
+      await group.add(posts, { value: { title: `${number}` } })
+      const { data } = (await group.get(`/tenant/collectionObjects?collectionId=${posts.id}&sort=title:desc`)).json()
+      assert.equal(data.totalCount, number)
+      assert.equal(data.items.length, number)
+    }
+    assert.ok(service.readingThreads.counts.made >= 50)
+  })
+
+  it('forgets a group that the main thread has seen at another revision, though the same one is there again', async () => {
+    const { clock, newGroup } = await harness('sqlite', {
+      env: { ...noCache, READ_THREADS: '1' },
+      leavesReadsToThreads: true,
+    })
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { title: { type: 'text' } })
+    const [first] = await group.add(posts, { value: { title: 'a' } }, { value: { title: 'b' } })
+    const count = async () =>
+      (await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)).json().data.totalCount
+    assert.deepEqual([await count(), await count(), await count()], [2, 2, 2])
+    const { database, groupId } = group.store
+    const turnBack = (by: number) =>
+      database.write((db) =>
+        db
+          .updateTable('group_revisions')
+          .set((eb) => ({ revision: eb('revision', '-', by) }))
+          .where('group_id', '=', groupId)
+          .execute(),
+      )
+    await turnBack(1)
+    clock.now += 1000 // the key is looked up again, and the revision with it
+    assert.equal((await group.get('/tenant/preview?token=none')).statusCode, 404)
+    await turnBack(-1)
+    await database.write((db) =>
+      db
+        .deleteFrom('objects')
+        .where('id', '=', first?.id ?? '')
+        .execute(),
+    )
+    clock.now += 1000
+    assert.equal(await count(), 1)
+  })
+
+  it('knows where files are reached', async () => {
+    const { service, newGroup } = await harness('sqlite', {
+      env: { READ_THREADS: '1', PUBLIC_URL: 'https://files.example' },
+      leavesReadsToThreads: true,
+    })
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { cover: { type: 'image' } })
+    await group.add(posts, { value: { cover: pictureOf(group, 'a.webp') } })
+    const { data } = (await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)).json()
+    assert.match(JSON.stringify(data), /https:\/\/files\.example\/media\//)
+    assert.equal(service.readingThreads.counts.made, 1)
+  })
+})
+
+onBothEngines('a service', (engine) => {
+  it('has no thread where few ask, where it is to have none, and with PostgreSQL', async () => {
+    for (const env of [{ READ_THREADS: '4' }, { READ_THREADS: '0' }]) {
+      const running = await harness(engine, { env: { ...noCache, ...env } })
+      const { group, paths } = await fill(running)
+      for (const path of paths) await group.get(path)
+      const { counts } = running.service.readingThreads
+      assert.deepEqual(counts, { threads: 0, made: 0 })
+      await askAtOnce(group, paths)
+      assert.equal(counts.threads > 0, engine === 'sqlite' && env.READ_THREADS === '4')
+    }
+  })
+})
+
+describe('threads', () => {
+  const asked: Asked = {
+    route: '/tenant/siteDetails',
+    tenant: { database: 'main', bucketName: 'media', groupID: 'a', tier: 'free' },
+    query: {},
+  }
+  const content = encodeContent({ json: '{}', revision: 1, untilMs: 2000 })
+
+  interface Watched {
+    threads: ReadingThreads
+    failures: string[]
+    /** What the main thread has made. */
+    here(): number
+    askMany(): Promise<unknown[]>
+  }
+
+  function watch(config: Config, times: Partial<Record<'mostIdleMs' | 'mostSilentMs' | 'restMs', number>>): Watched {
+    const failures: string[] = []
+    let here = 0
+    const threads = createReadingThreads({
+      config,
+      most: 1,
+      baseUrl: () => '',
+      epochOf: () => 1,
+      makeHere: async () => {
+        here += 1
+        return content
+      },
+      onFailure: ({ message }) => void failures.push(message),
+      leavesAll: true,
+      times: { lookEveryMs: 20, mostIdleMs: 60_000, mostSilentMs: 60_000, restMs: 60_000, ...times },
+    })
+    after(() => threads.close())
+    const askMany = () => Promise.all(Array.from({ length: 20 }, () => threads.make(asked, 1000)))
+    return { threads, failures, here: () => here, askMany }
+  }
+
+  const nowhere = readConfig({ DATA_DIR: '/nonexistent/sluice' })
+
+  it('that cannot start leave their work to the main one, which tries no other for a while', async () => {
+    const { threads, failures, here, askMany } = watch(
+      { ...nowhere, mediaCdnUrl: 'https://without.the.rest' } as Config,
+      {},
+    )
+    assert.deepEqual(new Set(await askMany()), new Set([content]))
+    assert.equal(here(), 20)
+    assert.equal(failures.length, 1)
+    await askMany()
+    assert.equal(here(), 40)
+    assert.deepEqual([failures.length, threads.counts.threads], [1, 0])
+  })
+
+  it('that say nothing for too long are given up, and their work is done', async () => {
+    const { failures, here, askMany } = watch(nowhere, { mostSilentMs: 0 })
+    assert.deepEqual(new Set(await askMany()), new Set([content]))
+    assert.equal(here(), 20)
+    assert.match(failures.join(), /It has said nothing/)
+  })
+
+  it('that have nothing to do end, and are started again', async () => {
+    const { service, newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
+    const group = await newGroup()
+    const site = await createSite(group.store, { name: 'S', domainName: 'a.example', settings: {} }, 1000)
+    const { threads, failures, here } = watch(config, { mostIdleMs: 100 })
+    const { id: groupID, database, bucketName, tier } = group.group
+    const ask = () =>
+      threads.make({ ...asked, tenant: { groupID, database, bucketName, tier }, query: { siteId: site.id } }, 1000)
+    for (let round = 1; round <= 2; round += 1) {
+      assert.match((await ask()).body.toString(), /a\.example/)
+      assert.deepEqual(threads.counts, { threads: 1, made: round })
+      const deadline = performance.now() + 5000
+      while (threads.counts.threads > 0 && performance.now() < deadline) await wait(20)
+      assert.equal(threads.counts.threads, 0)
+    }
+    assert.deepEqual([here(), failures], [0, []])
+    assert.equal(service.readingThreads.counts.threads, 0)
+  })
+
+  it('neither write nor do what takes long', async () => {
+    const { config, newGroup } = await harness('sqlite')
+    await newGroup()
+    const database = await openReadings(config.dataDir).content('main')
+    after(() => database.close())
+    await assert.rejects(database.readAside('select 1', []), /nothing that takes long/)
+    await assert.rejects(
+      database.write(async () => {}),
+      /This thread reads/,
+    )
+    await assert.rejects(database.read.deleteFrom('objects').execute(), /readonly|read.only/i)
+  })
+})
