@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
+import { toIso } from '../src/content/moments.ts'
 import type { Engine } from '../src/store/database.ts'
 
 /**
@@ -57,7 +58,7 @@ async function openPostgresSource({ database, collectionId }: LeastOptions): Pro
   }
 }
 
-const iso = (ms: unknown): string => new Date(Math.max(0, Number(ms))).toISOString()
+const iso = (ms: number): string => toIso(Math.max(0, ms))
 
 function itemOf([id, value, publishMs, createdMs, updatedMs]: Row): string {
   const dates = `"publishDate":"${iso(publishMs)}","archived":false,"createdAt":"${iso(createdMs)}","updatedAt":"${iso(updatedMs)}"`

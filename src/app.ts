@@ -48,6 +48,19 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDep
 
 const healthPaths = ['/healthz', '/readyz']
 
+/**
+ * A request without a body never tells of its end (`optimizeEmptyRequests`), and the framework would keep the timer of one whose
+ * client has left for as long as it may run.
+ */
+function tellOfLeft(app: FastifyInstance): void {
+  const listen = asHook(({ raw: request }, { raw: response }) => {
+    response.once('close', () => {
+      if (!response.writableFinished) request.emit('close')
+    })
+  })
+  app.addHook('onRequest', listen)
+}
+
 /** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
 function limitConcurrency(app: FastifyInstance, places: Places): void {
   const counted = new WeakSet<FastifyRequest>()
@@ -206,6 +219,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
     if (reply.raw.shouldKeepAlive) reply.header('keep-alive', `timeout=${keepAliveSeconds}`)
   })
   app.addHook('onRequest', beginAnswer)
+  tellOfLeft(app)
   limitConcurrency(app, places)
   limitBodyTime(app)
   logRequests(app, accessLog)

@@ -137,11 +137,12 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
 
   /** What fails here, or takes long, takes the long way from its start: it fails there again, or is given up, in words. */
   async function answerKnown(admitted: Admitted, known: KnownQuestion, takeLongWay: () => void): Promise<void> {
+    const { request } = admitted
     let isOurs = true
     const handOver = (): void => {
       if (!isOurs) return
       isOurs = false
-      takeLongWay()
+      if (!request.socket.destroyed) takeLongWay() // who has gone gets nothing, and would never be done with
     }
     places.taken += 1
     const timer = setTimeout(handOver, mostWaitMs)
@@ -151,7 +152,7 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
         return isOurs
       })
     } catch {
-      questions.forget(admitted.request.url ?? '')
+      questions.forget(request.url ?? '')
       handOver()
     } finally {
       clearTimeout(timer)

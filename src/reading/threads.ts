@@ -67,6 +67,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
   const threads = new Set<Thread>()
   let lastId = 0
   let isDealing = false
+  let isClosed = false
   let restsUntilMs = 0
 
   const makeNow = ({ asked, nowMs, resolve }: Waiting): void => resolve(makeHere(asked, nowMs))
@@ -159,13 +160,15 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
   return {
     counts,
     make(asked, nowMs, timing) {
-      if (most === 0 || timing) return makeHere(asked, nowMs, timing) // who wants to know how long it takes does not wait
+      if (most === 0 || isClosed || timing) return makeHere(asked, nowMs, timing) // who wants to know how long it takes does not wait
       const { promise, resolve } = Promise.withResolvers<EncodedContent>()
       line.push({ asked, nowMs, resolve })
       dealSoon()
       return promise
     },
     async close() {
+      isClosed = true
+      for (const waiting of line.splice(0)) makeNow(waiting)
       await Promise.all([...threads].map(end))
     },
   }

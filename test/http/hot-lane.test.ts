@@ -381,7 +381,8 @@ onBothEngines('a URL that was answered before', (engine) => {
       running.send(method, path, `Authorization: ${group.key}`, ...headers)
     for (const path of paths)
       for (let round = 0; round < 2; round += 1) assert.equal((await ask('GET', path)).status, 200)
-    const change = async () => group.add(posts, { value: { title: 'One more' } })
+    const others = await group.collection('Others', { title: { type: 'text' } })
+    const change = async () => group.add(others, { value: { title: 'One more' } })
     return { group, paths, posts, ask, change }
   }
 
@@ -422,7 +423,7 @@ onBothEngines('a URL that was answered before', (engine) => {
     const { prepare } = currentFiles
     after(() => Object.assign(currentFiles, { prepare }))
     const passes = Promise.withResolvers<void>()
-    const obstacles = [() => Promise.reject(new Error('away for a moment')), () => passes.promise]
+    const obstacles = [() => Promise.reject(new Error('away for a moment')), () => {}, () => passes.promise]
     currentFiles.prepare = async (...wanted) => {
       await obstacles.shift()?.()
       return prepare(...wanted)
@@ -525,6 +526,40 @@ describe('the hot lane at the end', () => {
     const text = (await buffer(socket)).toString('latin1')
     await closed
     assert.match(text, /HTTP\/1\.1 200 OK\r\n(.+\r\n)*connection: close\r\n/i)
+  })
+})
+
+describe('a request whose client has left', () => {
+  it('leaves no timer behind, whichever way it took', async () => {
+    const running = await start('sqlite')
+    after(() => running.close())
+    const { group, posts, paths } = await fill(running)
+    const [path = ''] = paths
+    const { currentFiles } = running.service.media
+    const { prepare } = currentFiles
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    for (const way of ['long', 'hot'] as const) {
+      const [arrived, passes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      currentFiles.prepare = async (...wanted) => {
+        arrived.resolve()
+        await passes.promise
+        return prepare(...wanted)
+      }
+      const [before, seen] = [timers(), running.long()]
+      const socket = connect(running.port, '127.0.0.1')
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${group.key}\r\n\r\n`)
+      await arrived.promise
+      assert.ok(timers() > before, 'while it runs there is one')
+      socket.destroy()
+      await setTimeout(50)
+      passes.resolve()
+      await setTimeout(50)
+      assert.equal(timers(), before, way)
+      assert.equal(running.long() - seen, way === 'long' ? 1 : 0)
+      currentFiles.prepare = prepare
+      await running.send('GET', path, `Authorization: ${group.key}`) // now its question is known
+      await group.add(posts, { value: { title: 'One more' } })
+    }
   })
 })
 
