@@ -19,11 +19,17 @@ export interface VisibleObject
   valueText: string
 }
 
-/** The same on its way out: with its value where that had to be taken apart. */
-export interface OutgoingObject {
-  object: VisibleObject
-  value: Record<string, unknown> | undefined
+/** What stands before and behind the fields of an object whose value is delivered as it is stored. */
+interface Frame {
+  before: string
+  behind: string
 }
+
+/** An object on its way out: framed, or with its value where that had to be taken apart. */
+export type OutgoingObject = { object: VisibleObject } & (
+  | { frame: Frame; value?: undefined }
+  | { value: Record<string, unknown> }
+)
 
 const quote = 0x22
 const backslash = 0x5c
@@ -118,13 +124,59 @@ function mayReferToFile(json: string, groupId: string): boolean {
   )
 }
 
-/** Takes objects apart where something of them is not delivered as it is stored. */
-export function takeOut(schema: Schema, groupId: string, objects: readonly VisibleObject[]): OutgoingObject[] {
-  const fields = plainFieldsOf(schema)
+function stateJson({ publishMs, createdMs, updatedMs }: VisibleObject): string {
+  const publishDate = publishMs === unsetPublishMs ? 'null' : `"${toIso(publishMs)}"`
+  return `"publishDate":${publishDate},"archived":false,"createdAt":"${toIso(createdMs)}","updatedAt":"${toIso(updatedMs)}"`
+}
+
+function frameOf({ kind, name, id: refID }: Container, object: VisibleObject): Frame {
+  const { id, externalId, accountHandle } = object
+  const [value, end] = [`"objectValue":{"_id":"${id}",`, '"mediaFields":{}}']
+  if (kind === 'collection') {
+    const collectionObj = JSON.stringify({ name, refID })
+    return {
+      before: `{"_id":"${id}",${value}`,
+      behind: `${end},"collectionObj":${collectionObj},${stateJson(object)}}`,
+    }
+  }
+  const [itsId, type, account] = [externalId ?? id, name, accountHandle].map((text) => JSON.stringify(text))
+  const before = `{"_id":"${id}","id":${itsId},"type":${type},"platform":${type},"accountHandle":${account},${value}`
+  return { before, behind: `${end},${stateJson(object)}}` }
+}
+
+/** Of so many objects it is remembered, in some 10 MB. */
+const mostFrames = 20_000
+/** By the object's id. It is right as long as the container is the very one that it was made with. */
+const frames = new Map<string, { reading: number; frame: Frame }>()
+/** Each container that was read has a number, by which nothing holds on to it. */
+const readings = new WeakMap<Container, number>()
+let lastReading = 0
+
+function readingOf(container: Container): number {
+  const known = readings.get(container)
+  if (known !== undefined) return known
+  lastReading += 1
+  readings.set(container, lastReading)
+  return lastReading
+}
+
+/**
+ * Takes objects apart where something of them is not delivered as it is stored. A container that is remembered is one object for
+ * as long as nothing of the group has changed; so what was found out about its objects is right for as long.
+ */
+export function takeOut(container: Container, groupId: string, objects: readonly VisibleObject[]): OutgoingObject[] {
+  const fields = plainFieldsOf(container.schema)
+  const reading = readingOf(container)
   return objects.map((object) => {
-    const { valueText } = object
+    const { id, valueText } = object
+    const known = frames.get(id)
+    if (known?.reading === reading) return { object, frame: known.frame }
     const isPlain = hasPlainFields(valueText, fields) && !mayReferToFile(valueText, groupId)
-    return { object, value: isPlain ? undefined : JSON.parse(valueText) }
+    if (!isPlain) return { object, value: JSON.parse(valueText) }
+    const frame = frameOf(container, object)
+    if (frames.size >= mostFrames) frames.clear()
+    frames.set(id, { reading, frame })
+    return { object, frame }
   })
 }
 
@@ -137,40 +189,17 @@ export function toDeliverable({ object: { valueText, ...object }, value }: Outgo
   return { ...object, value: value ?? JSON.parse(valueText), archived: false }
 }
 
-function valueJson({ id, valueText }: VisibleObject): string {
+function itemJson(container: Container, outgoing: OutgoingObject, sign: SignMedia): string {
+  if (outgoing.value) {
+    const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
+    return JSON.stringify(deliver(container, toDeliverable(outgoing), sign))
+  }
+  const { frame, object } = outgoing
+  const { valueText } = object
   const fields = valueText === '{}' ? '' : `${valueText.slice(1, -1)},`
-  return `{"_id":"${id}",${fields}"mediaFields":{}}`
+  return frame.before + fields + frame.behind
 }
 
-function stateJson({ publishMs, createdMs, updatedMs }: VisibleObject): string {
-  const publishDate = publishMs === unsetPublishMs ? 'null' : `"${toIso(publishMs)}"`
-  return `"publishDate":${publishDate},"archived":false,"createdAt":"${toIso(createdMs)}","updatedAt":"${toIso(updatedMs)}"`
-}
-
-export function collectionItemsJson(
-  collection: Container,
-  outgoing: readonly OutgoingObject[],
-  sign: SignMedia,
-): string {
-  const collectionObj = JSON.stringify({ name: collection.name, refID: collection.id })
-  const items = outgoing.map(({ object, value }) =>
-    value
-      ? JSON.stringify(deliverCollectionObject(collection, toDeliverable({ object, value }), sign))
-      : `{"_id":"${object.id}","objectValue":${valueJson(object)},"collectionObj":${collectionObj},${stateJson(object)}}`,
-  )
-  return `[${items.join(',')}]`
-}
-
-export function integrationItemsJson(
-  integration: Container,
-  outgoing: readonly OutgoingObject[],
-  sign: SignMedia,
-): string {
-  const type = JSON.stringify(integration.name)
-  const items = outgoing.map(({ object, value }) => {
-    if (value) return JSON.stringify(deliverIntegrationObject(integration, toDeliverable({ object, value }), sign))
-    const [externalId, account] = [JSON.stringify(object.externalId ?? object.id), JSON.stringify(object.accountHandle)]
-    return `{"_id":"${object.id}","id":${externalId},"type":${type},"platform":${type},"accountHandle":${account},"objectValue":${valueJson(object)},${stateJson(object)}}`
-  })
-  return `[${items.join(',')}]`
+export function itemsJson(container: Container, outgoing: readonly OutgoingObject[], sign: SignMedia): string {
+  return `[${outgoing.map((each) => itemJson(container, each, sign)).join(',')}]`
 }

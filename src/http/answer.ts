@@ -38,16 +38,20 @@ export const writeHead = (statusLine: string, headers: Readonly<Record<string, s
 
 const tagEnds: Record<Encoding, string> = { identity: '"', gzip: '-gz"', br: '-br"' }
 
+/** On every form. */
+const sameHeaders = { ...securityHeaders, ...contentHeaders, 'content-type': 'application/json; charset=utf-8' }
+const sameHead = writeHead('HTTP/1.1 200 OK', sameHeaders)
+
 function makeForm(encoding: Encoding, body: Buffer, etag: string): Form {
+  const packed = encoding !== 'identity'
   const headers = {
-    ...securityHeaders,
-    ...contentHeaders,
+    ...sameHeaders,
     etag,
-    'content-type': 'application/json; charset=utf-8',
     'content-length': String(body.length),
-    ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+    ...(packed && { 'content-encoding': encoding }),
   }
-  return { encoding, body, etag, headers, head: writeHead('HTTP/1.1 200 OK', headers) }
+  const head = `${sameHead}etag: ${etag}\r\ncontent-length: ${body.length}\r\n${packed ? `content-encoding: ${encoding}\r\n` : ''}`
+  return { encoding, body, etag, headers, head }
 }
 
 /** In memory of its own: a part of a larger piece would keep all of that alive. */

@@ -1,4 +1,4 @@
-import { collectionItemsJson, takenApart, takeOut } from '../content/delivery-text.ts'
+import { itemsJson, takenApart, takeOut } from '../content/delivery-text.ts'
 import { parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
@@ -37,10 +37,10 @@ export const collectionObjects = defineContentEndpoint({
       const readQuery = ({ schema }: Container) => parseListQuery(schema, query)
       const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
       if (!container) throw notFound('There is no collection with this collectionId.')
-      const objects = takeOut(container.schema, group.groupId, list.objects)
+      const objects = takeOut(container, group.groupId, list.objects)
       const keys = mediaKeysOfAll(container.schema, takenApart(objects))
       const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
-      const json = `{"items":${collectionItemsJson(container, objects, sign)},"totalCount":${totalCount}}`
+      const json = `{"items":${itemsJson(container, objects, sign)},"totalCount":${totalCount}}`
       return { json, revision, untilMs: Math.min(list.untilMs, untilMs) }
     }),
 })

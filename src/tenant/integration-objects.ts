@@ -1,5 +1,5 @@
 import { deliverIntegrationObject } from '../content/delivery.ts'
-import { integrationItemsJson, takenApart, takeOut, toDeliverable } from '../content/delivery-text.ts'
+import { itemsJson, takenApart, takeOut, toDeliverable } from '../content/delivery-text.ts'
 import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { type ListParameters, type ListQuery, parseListQuery } from '../content/list-query.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
@@ -63,12 +63,12 @@ export const integrationObjects = defineContentEndpoint({
       const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
       if (!container) return { json: '{"items":[],"totalCount":0}', revision, untilMs: list.untilMs }
       const { schema } = container
-      const objects = takeOut(schema, group.groupId, list.objects)
+      const objects = takeOut(container, group.groupId, list.objects)
       const { field } = parseGroupBy(schema, query.groupBy)
       // Groups show every item as it is taken apart, also one that the page passes on as it is.
       const keys = mediaKeysOfAll(schema, field === undefined ? takenApart(objects) : objects.map(toDeliverable))
       const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
-      const page = `"items":${integrationItemsJson(container, objects, sign)},"totalCount":${totalCount}`
+      const page = `"items":${itemsJson(container, objects, sign)},"totalCount":${totalCount}`
       const content = { revision, untilMs: Math.min(list.untilMs, untilMs) }
       if (field === undefined) return { json: `{${page}}`, ...content }
       const asked = { field, limit: maxGroups + 1, matches: totalCount, nowMs }

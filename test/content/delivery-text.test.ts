@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { deliverCollectionObject, deliverIntegrationObject, type SignMedia } from '../../src/content/delivery.ts'
-import {
-  collectionItemsJson,
-  integrationItemsJson,
-  takeOut,
-  toDeliverable,
-  type VisibleObject,
-} from '../../src/content/delivery-text.ts'
+import { itemsJson, takeOut, toDeliverable, type VisibleObject } from '../../src/content/delivery-text.ts'
 import { isKeyOfGroup } from '../../src/content/media-keys.ts'
 import { type Container, unsetPublishMs } from '../../src/content/model.ts'
 import type { Field, Schema } from '../../src/content/schema.ts'
@@ -82,7 +76,7 @@ const objectValues = fc
   .map((entries) => Object.fromEntries(entries))
 const moments = fc.oneof(fc.constantFrom(unsetPublishMs, 0, 1, -1), fc.integer({ min: -6e13, max: 2.5e14 }))
 const visible: fc.Arbitrary<VisibleObject> = fc.record({
-  id: fc.constantFrom('66f0c0ffee0123456789abce', '0'.repeat(24)),
+  id: fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 24, maxLength: 24 }),
   valueText: objectValues.map((value) => JSON.stringify(value)),
   publishMs: moments,
   createdMs: fc.integer({ min: 0, max: 4e12 }),
@@ -109,22 +103,47 @@ function attempt(deliver: () => string): string {
 }
 
 function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number } {
-  const outgoing = takeOut(schema, groupId, objects)
   const parsed = objects.map((object) => toDeliverable({ object, value: JSON.parse(object.valueText) }))
   const collection = containerOf('collection', schema)
+  const outgoing = takeOut(collection, groupId, objects)
   assert.equal(
-    attempt(() => collectionItemsJson(collection, outgoing, sign)),
+    attempt(() => itemsJson(collection, outgoing, sign)),
     attempt(() => JSON.stringify(parsed.map((object) => deliverCollectionObject(collection, object, sign)))),
   )
   const integration = containerOf('integration', schema)
   assert.equal(
-    attempt(() => integrationItemsJson(integration, outgoing, sign)),
+    attempt(() => itemsJson(integration, takeOut(integration, groupId, objects), sign)),
     attempt(() => JSON.stringify(parsed.map((object) => deliverIntegrationObject(integration, object, sign)))),
   )
   return { plain: outgoing.filter(({ value }) => value === undefined).length }
 }
 
 describe('a page as JSON', () => {
+  it('is the same again as long as its container is the one that was read with it, and of its own time afterwards', () => {
+    const schema: Schema = new Map<string, Field>([['title', { type: 'text' }]])
+    const object: VisibleObject = {
+      id: '66f0c0ffee0123456789abce',
+      valueText: '{"title":"a"}',
+      publishMs: 1000,
+      createdMs: 1000,
+      updatedMs: 1000,
+      externalId: null,
+      accountHandle: '',
+    }
+    const changed = { ...object, valueText: '{"title":"b"}', publishMs: 5000, updatedMs: 5000 }
+    for (const kind of ['collection', 'integration'] as const) {
+      const [before, after] = [containerOf(kind, schema), { ...containerOf(kind, schema), name: 'Another' }]
+      const page = (container: Container, each: VisibleObject) =>
+        itemsJson(container, takeOut(container, groupId, [each]), sign)
+      const first = page(before, object)
+      assert.equal(page(before, object), first)
+      const deliver = kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
+      const truth = deliver(after, toDeliverable({ object: changed, value: { title: 'b' } }), sign)
+      assert.equal(page(after, changed), JSON.stringify([truth]))
+      assert.equal(page(before, object), first, 'and back')
+    }
+  })
+
   it('has the same bytes whether stored values are passed through or taken apart', (context) => {
     const seen = { plain: 0, objects: 0 }
     fc.assert(
@@ -155,7 +174,7 @@ describe('a page as JSON', () => {
     ['picture', { type: 'image' }],
   ])
   const isPassedThrough = (value: object): boolean => {
-    const [outgoing] = takeOut(schema, groupId, [object(value)])
+    const [outgoing] = takeOut(containerOf('collection', schema), groupId, [object(value)])
     return outgoing?.value === undefined
   }
 
@@ -190,7 +209,7 @@ describe('a page as JSON', () => {
   it('does not pass through text that is no JSON of an object', () => {
     for (const valueText of ['', '{', '{"title', '{"title":', '{"title":"', '{"title":"x"', '{"title":[}', '[]', '1'])
       assert.throws(() => {
-        const [outgoing] = takeOut(schema, groupId, [{ ...object({}), valueText }])
+        const [outgoing] = takeOut(containerOf('collection', schema), groupId, [{ ...object({}), valueText }])
         if (outgoing?.value !== undefined) throw new Error('it was parsed')
       }, `${valueText} was passed through`)
   })
