@@ -129,19 +129,22 @@ function stateJson({ publishMs, createdMs, updatedMs }: VisibleObject): string {
   return `"publishDate":${publishDate},"archived":false,"createdAt":"${toIso(createdMs)}","updatedAt":"${toIso(updatedMs)}"`
 }
 
+/** Joined, and not added up: a text that was added up is copied together anew each time that it is used. */
 function frameOf({ kind, name, id: refID }: Container, object: VisibleObject): Frame {
   const { id, externalId, accountHandle } = object
-  const [value, end] = [`"objectValue":{"_id":"${id}",`, '"mediaFields":{}}']
+  const begin = ['{"_id":"', id, '",']
+  const value = ['"objectValue":{"_id":"', id, '",']
+  const end = ['"mediaFields":{}},']
+  const state = [stateJson(object), '}']
   if (kind === 'collection') {
-    const collectionObj = JSON.stringify({ name, refID })
-    return {
-      before: `{"_id":"${id}",${value}`,
-      behind: `${end},"collectionObj":${collectionObj},${stateJson(object)}}`,
-    }
+    const collectionObj = ['"collectionObj":', JSON.stringify({ name, refID }), ',']
+    return { before: [...begin, ...value].join(''), behind: [...end, ...collectionObj, ...state].join('') }
   }
-  const [itsId, type, account] = [externalId ?? id, name, accountHandle].map((text) => JSON.stringify(text))
-  const before = `{"_id":"${id}","id":${itsId},"type":${type},"platform":${type},"accountHandle":${account},${value}`
-  return { before, behind: `${end},${stateJson(object)}}` }
+  const [itsId = '', type = '', account = ''] = [externalId ?? id, name, accountHandle].map((text) =>
+    JSON.stringify(text),
+  )
+  const origin = ['"id":', itsId, ',"type":', type, ',"platform":', type, ',"accountHandle":', account, ',']
+  return { before: [...begin, ...origin, ...value].join(''), behind: [...end, ...state].join('') }
 }
 
 /** Of so many objects it is remembered, in some 10 MB. */
@@ -189,17 +192,19 @@ export function toDeliverable({ object: { valueText, ...object }, value }: Outgo
   return { ...object, value: value ?? JSON.parse(valueText), archived: false }
 }
 
-function itemJson(container: Container, outgoing: OutgoingObject, sign: SignMedia): string {
-  if (outgoing.value) {
-    const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-    return JSON.stringify(deliver(container, toDeliverable(outgoing), sign))
-  }
-  const { frame, object } = outgoing
-  const { valueText } = object
-  const fields = valueText === '{}' ? '' : `${valueText.slice(1, -1)},`
-  return frame.before + fields + frame.behind
-}
-
+/** The texts of a page's items, piece by piece: to join many pieces at once takes a fraction of what it takes to add them up. */
 export function itemsJson(container: Container, outgoing: readonly OutgoingObject[], sign: SignMedia): string {
-  return `[${outgoing.map((each) => itemJson(container, each, sign)).join(',')}]`
+  const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
+  const pieces: string[] = []
+  for (const each of outgoing) {
+    pieces.push(pieces.length === 0 ? '[' : ',')
+    if (each.value) pieces.push(JSON.stringify(deliver(container, toDeliverable(each), sign)))
+    else {
+      const { valueText } = each.object
+      pieces.push(each.frame.before)
+      if (valueText !== '{}') pieces.push(valueText.slice(1, -1), ',')
+      pieces.push(each.frame.behind)
+    }
+  }
+  return pieces.length === 0 ? '[]' : `${pieces.join('')}]`
 }
