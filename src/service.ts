@@ -158,7 +158,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const questions = createKnownQuestions()
   const makeHere = createContentMaker(contentReads, { store, memory, currentFiles })
   const readingThreads = createReadingThreads({
-    config,
+    config: { ...config, masterKey }, // as it was at our start, whatever has become of its file
     most: config.databaseUrl === undefined ? (config.readThreads ?? threadsToSpare()) : 0,
     baseUrl: () => baseUrl,
     epochOf: memory.epochOf,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
@@ -48,9 +49,14 @@ export function writePolicy(policy: string, { burst, perSecond }: RateLimit): st
 export const writeRate = (policy: string, { remaining, resetSeconds }: RateDecision): string =>
   `"${policy}";r=${remaining};t=${resetSeconds}`
 
+/** Requests that were let in on the short way, and then took the long one: nobody pays twice. */
+const charges = new WeakMap<IncomingMessage, RateDecision>()
+export const noteCharge = (request: IncomingMessage, decision: RateDecision): void =>
+  void charges.set(request, decision)
+
 /** Charges the caller, and says so on the answer. */
 function limitRate(deps: LimitDeps, reply: FastifyReply, subject: string, policy: string, limit: RateLimit): void {
-  const decision = deps.takeToken(subject, limit)
+  const decision = charges.get(reply.request.raw) ?? deps.takeToken(subject, limit)
   const { allowed, retryAfterSeconds } = decision
   reply.header('ratelimit-policy', writePolicy(policy, limit))
   reply.header('ratelimit', writeRate(policy, decision))

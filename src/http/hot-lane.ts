@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { RateDecision } from '../rate-limiter.ts'
 import { tiers } from '../tiers.ts'
 import type { AccessLog } from './access-log.ts'
-import { type AdmissionDeps, type ServedTenant, writePolicy, writeRate } from './admission.ts'
+import { type AdmissionDeps, noteCharge, type ServedTenant, writePolicy, writeRate } from './admission.ts'
 import { type Form, heldTag, writeHead } from './answer.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import { contentHeaders } from './answer-headers.ts'
@@ -125,38 +125,46 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
     })
   }
 
-  async function findAndSend(admitted: Admitted, { route, query }: KnownQuestion, isStillOurs: () => boolean) {
-    const { request, tenant } = admitted
+  async function findForm(
+    { request, tenant }: Admitted,
+    { route, query }: KnownQuestion,
+  ): Promise<[form: Form | undefined, etag: string | undefined]> {
     const { url = '', headers } = request
     const question = { groupId: tenant.groupID, scope: tenant.scope, route, url, query }
     const answer = await answers.find(question, (nowMs) => makeContent({ route, query, tenant }, nowMs))
     const etag = heldTag(answer, headers['if-none-match'])
-    const form = etag === undefined ? await answers.formOf(answer, headers['accept-encoding']) : undefined
-    if (isStillOurs()) send(admitted, route, form, etag)
+    return [etag === undefined ? await answers.formOf(answer, headers['accept-encoding']) : undefined, etag]
   }
 
-  /** What fails here, or takes long, takes the long way from its start: it fails there again, or is given up, in words. */
+  /**
+   * What fails here, or takes long, is handed over to the long way, where it fails again, or is given up, in words. It is charged
+   * once, and has one place.
+   */
   async function answerKnown(admitted: Admitted, known: KnownQuestion, takeLongWay: () => void): Promise<void> {
-    const { request } = admitted
+    const { request, decision } = admitted
     let isOurs = true
-    const handOver = (): void => {
-      if (!isOurs) return
-      isOurs = false
-      if (!request.socket.destroyed) takeLongWay() // who has gone gets nothing, and would never be done with
-    }
     places.taken += 1
+    const letGo = (): boolean => {
+      const wasOurs = isOurs
+      isOurs = false
+      if (wasOurs) places.taken -= 1
+      return wasOurs
+    }
+    const handOver = (): void => {
+      if (!letGo() || request.socket.destroyed) return // who has gone gets nothing, and would never be done with
+      noteCharge(request, decision)
+      takeLongWay()
+    }
     const timer = setTimeout(handOver, mostWaitMs)
     try {
-      await findAndSend(admitted, known, () => {
-        if (isClosing()) handOver()
-        return isOurs
-      })
+      const [form, etag] = await findForm(admitted, known)
+      if (isClosing()) handOver()
+      else if (letGo()) send(admitted, known.route, form, etag)
     } catch {
       questions.forget(request.url ?? '')
       handOver()
     } finally {
       clearTimeout(timer)
-      places.taken -= 1
     }
   }
 

@@ -2,11 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createBoundedMap } from '../bounded-map.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { AppError } from '../errors.ts'
 import { type Asked, createContentMaker } from '../http/content-maker.ts'
 import { createCurrentFiles } from '../media/current-files.ts'
 import { openMedia } from '../media/open.ts'
 import { createContentMemory } from '../store/content-memory.ts'
-import { openReadings } from '../store/open-readings.ts'
+import { NotHere, openReadings } from '../store/open-readings.ts'
 import { contentReads } from '../tenant/content-endpoints.ts'
 
 export interface Order extends Asked {
@@ -23,18 +24,30 @@ export interface Orders {
   baseUrl: string
 }
 
-export interface Outcome {
-  id: number
-  /** Undefined where it could not be made here, for whatever reason. */
-  made: { body: Uint8Array<ArrayBuffer>; etag: string; revision: number; untilMs: number } | undefined
+interface Made {
+  body: Uint8Array<ArrayBuffer>
+  etag: string
+  revision: number
+  untilMs: number
 }
+
+/** Without anything made, the main thread has to make it. A fault is one of the thread, not of the question. */
+export type Outcome = { id: number; made: Made } | { id: number; made?: undefined; fault: string | undefined }
+
+/** What a thread says first, when it can be given something, and from then on. */
+export type Said = 'up' | Outcome
 
 export interface ThreadData {
   config: Config
 }
 
 const { config: copied } = workerData as ThreadData
-const config: Config = { ...copied, masterKey: copied.masterKey && Buffer.from(copied.masterKey) } // bytes arrive as such
+// What was sent as a Buffer arrives as plain bytes.
+const config: Config = {
+  ...copied,
+  masterKey: copied.masterKey && Buffer.from(copied.masterKey),
+  mediaSigningKeys: copied.mediaSigningKeys.map((key) => Buffer.from(key)),
+}
 let baseUrl = ''
 const { signer } = openMedia(config, () => config.mediaPublicUrl ?? baseUrl)
 const memory = createContentMemory()
@@ -58,17 +71,21 @@ function keepUp(groupId: string, epoch: number | undefined): void {
 
 async function carryOut({ id, nowMs, epoch, ...asked }: Order): Promise<Outcome> {
   keepUp(asked.tenant.groupID, epoch)
-  const content = await makeContent(asked, nowMs).catch(() => undefined)
-  if (!content) return { id, made: undefined }
-  const { body, etag, revision, untilMs } = content
-  const bytes = new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.length) // it has memory of its own
-  return { id, made: { body: bytes, etag, revision, untilMs } }
+  try {
+    const { body, etag, revision, untilMs } = await makeContent(asked, nowMs)
+    const bytes = new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.length) // it has memory of its own
+    return { id, made: { body: bytes, etag, revision, untilMs } }
+  } catch (error) {
+    const isOfQuestion = error instanceof AppError || error instanceof NotHere
+    return { id, fault: isOfQuestion ? undefined : String(error) }
+  }
 }
 
 parentPort?.on('message', async (given: Orders) => {
   baseUrl = given.baseUrl
   for (const order of given.orders) {
-    const outcome = await carryOut(order)
+    const outcome: Said = await carryOut(order)
     parentPort?.postMessage(outcome, outcome.made ? [outcome.made.body.buffer] : [])
   }
 })
+parentPort?.postMessage('up' satisfies Said)

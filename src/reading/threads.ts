@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { EncodedContent } from '../http/answer.ts'
 import type { Asked, MakeContent } from '../http/content-maker.ts'
-import type { Order, Orders, Outcome, ThreadData } from './thread.ts'
+import type { Order, Orders, Outcome, Said, ThreadData } from './thread.ts'
 
 /** Content that is made in several threads at once. */
 export interface ReadingThreads {
@@ -27,10 +27,10 @@ export interface ReadingThreadsOptions {
   times?: typeof usualTimes
 }
 
-/** So many wait in line before a thread is started, which takes some 50 MB. */
+/** So many are left in line before a thread is started, which takes some 60 MB. */
 const longLine = 4
 /** A thread is given so many ahead that it never waits for the next one. */
-const mostAhead = 6
+const mostAhead = 12
 const usualTimes = {
   lookEveryMs: 1000,
   /** A thread is there only while there is something to do. */
@@ -49,6 +49,8 @@ interface Waiting {
 
 interface Thread {
   worker: Worker
+  /** It takes some tenths of a second until a thread can be given anything. */
+  isUp: boolean
   given: Map<number, Waiting>
   /** When it was given something, or gave something back. */
   movedMs: number
@@ -79,33 +81,40 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     clearInterval(thread.looking)
     for (const waiting of thread.given.values()) makeNow(waiting)
     thread.given.clear()
+    if (line.length > 0) dealSoon()
     await thread.worker.terminate()
+  }
+
+  function rest(error: Error): void {
+    restsUntilMs = performance.now() + restMs
+    onFailure(error)
   }
 
   function fail(thread: Thread, error: Error): void {
     if (!threads.has(thread)) return
-    restsUntilMs = performance.now() + restMs
-    onFailure(error)
+    rest(error)
     void end(thread)
   }
 
   function look(thread: Thread): void {
     const stillMs = performance.now() - thread.movedMs
-    const isBusy = thread.given.size > 0
+    const isBusy = thread.given.size > 0 || !thread.isUp
     if (isBusy && stillMs > mostSilentMs) fail(thread, new Error(`It has said nothing for ${mostSilentMs} ms.`))
     if (!isBusy && stillMs > mostIdleMs) void end(thread)
   }
 
-  function settle(thread: Thread, { id, made }: Outcome): void {
-    const waiting = thread.given.get(id)
+  function settle(thread: Thread, outcome: Outcome): void {
+    const waiting = thread.given.get(outcome.id)
     if (!waiting) return
-    thread.given.delete(id)
-    thread.movedMs = performance.now()
-    if (made) {
+    thread.given.delete(outcome.id)
+    if (outcome.made) {
+      const { body, ...made } = outcome.made
       counts.made += 1
-      waiting.resolve({ ...made, body: Buffer.from(made.body.buffer, made.body.byteOffset, made.body.length) })
-    } else makeNow(waiting)
-    give(thread)
+      waiting.resolve({ ...made, body: Buffer.from(body.buffer, body.byteOffset, body.length) })
+    } else {
+      makeNow(waiting)
+      if (outcome.fault !== undefined) fail(thread, new Error(outcome.fault))
+    }
   }
 
   function start(): void {
@@ -113,11 +122,27 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     const worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'reading', workerData })
     worker.unref()
     const looking = setInterval(() => look(thread), lookEveryMs).unref()
-    const thread: Thread = { worker, given: new Map(), movedMs: performance.now(), looking }
-    worker.on('message', (outcome: Outcome) => settle(thread, outcome))
+    const thread: Thread = { worker, isUp: false, given: new Map(), movedMs: performance.now(), looking }
+    worker.on('message', (said: Said) => {
+      thread.movedMs = performance.now()
+      if (said === 'up') thread.isUp = true
+      else settle(thread, said)
+      give()
+    })
     worker.on('error', (error) => fail(thread, error instanceof Error ? error : new Error(String(error))))
     threads.add(thread)
     counts.threads = threads.size
+  }
+
+  function startIfNeeded(): void {
+    const isStarting = [...threads].some(({ isUp }) => !isUp)
+    const isLong = line.length >= longLine || (leavesAll && threads.size === 0)
+    if (isClosed || !isLong || isStarting || threads.size >= most || performance.now() < restsUntilMs) return
+    try {
+      start()
+    } catch (error) {
+      rest(error as Error) // the system gives us no further thread
+    }
   }
 
   function orderOf({ asked, nowMs }: Waiting, id: number): Order {
@@ -127,28 +152,32 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     return { id, route, query, tenant: { database, bucketName, groupID, tier }, epoch, nowMs }
   }
 
-  function give(thread: Thread): void {
-    const orders: Order[] = []
-    while (thread.given.size < mostAhead) {
-      const waiting = line.shift()
+  /** Each gets one after the other, who has the fewest first. */
+  function give(): void {
+    const orders = new Map<Thread, Order[]>()
+    while (line.length > 0) {
+      const [thread] = [...threads]
+        .filter(({ isUp, given }) => isUp && given.size < mostAhead)
+        .sort((one, other) => one.given.size - other.given.size)
+      const waiting = thread && line.shift()
       if (!waiting) break
+      if (thread.given.size === 0) thread.movedMs = performance.now()
       lastId += 1
       thread.given.set(lastId, waiting)
-      orders.push(orderOf(waiting, lastId))
+      orders.set(thread, [...(orders.get(thread) ?? []), orderOf(waiting, lastId)])
     }
-    if (orders.length === 0) return
-    thread.movedMs = performance.now()
-    thread.worker.postMessage({ orders, baseUrl: baseUrl() } satisfies Orders)
+    for (const [{ worker }, its] of orders) worker.postMessage({ orders: its, baseUrl: baseUrl() } satisfies Orders)
   }
 
   function deal(): void {
     isDealing = false
-    const isLong = line.length >= longLine || (leavesAll && threads.size === 0)
-    if (isLong && threads.size < most && performance.now() >= restsUntilMs) start()
-    const first = leavesAll && threads.size > 0 ? undefined : line.shift()
-    for (const thread of threads) give(thread)
+    if (leavesAll) startIfNeeded()
+    const isOthers = leavesAll && threads.size > 0
+    const first = isOthers ? undefined : line.shift()
+    give()
+    startIfNeeded()
     if (first) makeNow(first)
-    if (line.length > 0) dealSoon()
+    if (line.length > 0 && !isOthers) dealSoon()
   }
 
   function dealSoon(): void {

@@ -6,9 +6,15 @@ import type { ContentTables } from './tables.ts'
 /** Each thread keeps so much of each file. */
 const cacheKb = 32 * 1024
 
-/** Thrown for what is not done here. */
-const notHere = async (): Promise<never> => {
-  throw new Error('This thread reads, and nothing that takes long.')
+/** Thrown for what is to be done in the main thread. */
+export class NotHere extends Error {
+  constructor() {
+    super('This thread reads, and nothing that takes long.')
+  }
+}
+
+const refuse = async (): Promise<never> => {
+  throw new NotHere()
 }
 
 /** The content databases of SQLite for a thread that makes answers beside the main one, which has opened them before. */
@@ -22,8 +28,8 @@ export function openReadings(dataDir: string): { content(name: string): Promise<
       read,
       readValues,
       snapshot,
-      readAside: notHere,
-      write: notHere,
+      readAside: refuse,
+      write: refuse,
       onRevision: () => {},
       close: async () => close(),
     }

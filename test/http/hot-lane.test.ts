@@ -458,6 +458,20 @@ describe('the hot lane and the limits', () => {
     assert.equal(running.long(), 3, 'the first one and the two that were refused')
   })
 
+  it('hold one place and take one token for what is handed over to the long way', async () => {
+    const limits = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=1/3`).join()
+    const running = await start('sqlite', { MAX_CONCURRENT_REQUESTS: '1', RATE_LIMITS: limits })
+    after(() => running.close())
+    const { group, posts, paths } = await fill(running)
+    const ask = () => running.send('GET', paths[0] ?? '', `Authorization: ${group.key}`)
+    for (let round = 0; round < 2; round += 1) assert.equal((await ask()).status, 200)
+    await write(group.store, running.clock.now, (writer) => deleteContainer(writer, posts))
+    const answer = await ask()
+    assert.equal(answer.status, 404)
+    assert.match(answer.header('ratelimit') ?? '', /r=0/)
+    assert.equal((await ask()).status, 429)
+  })
+
   it('leave a URL that was answered before to the long way while the house is full', async () => {
     const running = await start('sqlite', { MAX_CONCURRENT_REQUESTS: '1' })
     after(() => running.close())
