@@ -33,8 +33,8 @@ const longLine = 4
 const mostAhead = 12
 const usualTimes = {
   lookEveryMs: 1000,
-  /** A thread is there only while there is something to do. */
-  mostIdleMs: 30_000,
+  /** A new one is slow at first, so one is kept from one busy moment to the next. */
+  mostIdleMs: 300_000,
   /** What it is asked for takes milliseconds. */
   mostSilentMs: 10_000,
   /** For how long none is started after one has failed. */
