@@ -12,7 +12,7 @@ import { handleConnectionError, handleFailures, handleFrameworkError } from './h
 import { asHook } from './http/hook.ts'
 import { createHotLane, type HotLane } from './http/hot-lane.ts'
 import { registerDocs } from './http/openapi.ts'
-import type { Places } from './http/places.ts'
+import { limitConcurrency, type Places } from './http/places.ts'
 import { compileQuery } from './http/query.ts'
 import { closeQuietConnections } from './http/quiet-connections.ts'
 import { createRequestIds } from './http/request-ids.ts'
@@ -46,8 +46,6 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDep
   metrics: Metrics
 }
 
-const healthPaths = ['/healthz', '/readyz']
-
 /**
  * A request without a body never tells of its end (`optimizeEmptyRequests`), and the framework would keep the timer of one whose
  * client has left for as long as it may run.
@@ -59,34 +57,6 @@ function tellOfLeft(app: FastifyInstance): void {
     })
   })
   app.addHook('onRequest', listen)
-}
-
-/** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
-function limitConcurrency(app: FastifyInstance, places: Places): void {
-  const counted = new WeakSet<FastifyRequest>()
-  const release = (request: FastifyRequest): void => {
-    if (counted.delete(request)) places.taken -= 1
-  }
-  const take = asHook((request, reply) => {
-    if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
-    places.taken += 1
-    counted.add(request)
-    reply.raw.once('close', () => release(request))
-    if (places.taken > places.most) {
-      throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
-    }
-  })
-  app.addHook('onRequest', take)
-  // Who sends a file has come in by now, and holds one of the places for uploads instead.
-  app.addHook('preParsing', (request, _reply, payload, done) => {
-    if (request.routeOptions.config.takesFile) release(request)
-    done(null, payload)
-  })
-  // The work is done when the answer is: a client that is slow to read it holds a socket, not a place.
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    release(request)
-    done(null, payload)
-  })
 }
 
 declare module 'fastify' {

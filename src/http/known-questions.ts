@@ -4,7 +4,7 @@ import type { Asked } from './content-maker.ts'
 /** What a URL asks for, as it was read when somebody was given an answer to it. It says nothing of who may ask. */
 export type KnownQuestion = Pick<Asked, 'route' | 'query'>
 
-/** URLs that were asked before: to read one again takes as long as to look up what it asks for. */
+/** URLs that were answered before. To look up what one asks for takes a fraction of what it takes to read it. */
 export interface KnownQuestions {
   peek(url: string): KnownQuestion | undefined
   note(url: string, question: KnownQuestion): void

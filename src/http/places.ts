@@ -1,5 +1,39 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../errors.ts'
+import { asHook } from './hook.ts'
+
 /** How many requests are being worked on in a server, and how many may be. */
 export interface Places {
   taken: number
   readonly most: number
+}
+
+const healthPaths = ['/healthz', '/readyz']
+
+/** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
+export function limitConcurrency(app: FastifyInstance, places: Places): void {
+  const counted = new WeakSet<FastifyRequest>()
+  const release = (request: FastifyRequest): void => {
+    if (counted.delete(request)) places.taken -= 1
+  }
+  const take = asHook((request, reply) => {
+    if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
+    places.taken += 1
+    counted.add(request)
+    reply.raw.once('close', () => release(request))
+    if (places.taken > places.most) {
+      throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
+    }
+  })
+  app.addHook('onRequest', take)
+  // Who sends a file has come in by now, and holds one of the places for uploads instead.
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (request.routeOptions.config.takesFile) release(request)
+    done(null, payload)
+  })
+  // The work is done when the answer is: a client that is slow to read it holds a socket, not a place.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    release(request)
+    done(null, payload)
+  })
 }
