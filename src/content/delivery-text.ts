@@ -192,12 +192,12 @@ export function toDeliverable({ object: { valueText, ...object }, value }: Outgo
   return { ...object, value: value ?? JSON.parse(valueText), archived: false }
 }
 
-/** The texts of a page's items, piece by piece: to join many pieces at once takes a fraction of what it takes to add them up. */
-export function itemsJson(container: Container, outgoing: readonly OutgoingObject[], sign: SignMedia): string {
+/** A page's items in pieces: to join many of them at once takes a fraction of what it takes to add them up. */
+export function itemsJson(container: Container, outgoing: readonly OutgoingObject[], sign: SignMedia): string[] {
   const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-  const pieces: string[] = []
+  const pieces = ['[']
   for (const each of outgoing) {
-    pieces.push(pieces.length === 0 ? '[' : ',')
+    if (pieces.length > 1) pieces.push(',')
     if (each.value) pieces.push(JSON.stringify(deliver(container, toDeliverable(each), sign)))
     else {
       const { valueText } = each.object
@@ -206,5 +206,6 @@ export function itemsJson(container: Container, outgoing: readonly OutgoingObjec
       pieces.push(each.frame.behind)
     }
   }
-  return pieces.length === 0 ? '[]' : `${pieces.join('')}]`
+  pieces.push(']')
+  return pieces
 }

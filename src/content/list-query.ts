@@ -25,12 +25,12 @@ export interface Filter {
 
 /** What a listing is asked for, checked against the schema: nothing after this point meets a caller's field name. */
 export interface ListQuery {
-  ids: string[] | undefined
-  filters: Filter[]
-  words: string[]
-  sort: SortTerm[]
-  limit: number
-  skip: number
+  readonly ids: readonly string[] | undefined
+  readonly filters: readonly Filter[]
+  readonly words: readonly string[]
+  readonly sort: readonly SortTerm[]
+  readonly limit: number
+  readonly skip: number
 }
 
 /** The parameters that all listings share, checked for their form already. */
@@ -129,7 +129,18 @@ function parseSort(schema: Schema, sort: string | undefined): SortTerm[] {
   return terms
 }
 
+/** What the very same parameters were read as, by the very same schema. */
+const known = new WeakMap<ListParameters, { schema: Schema; query: ListQuery }>()
+
 export function parseListQuery(schema: Schema, parameters: ListParameters): ListQuery {
+  const last = known.get(parameters)
+  if (last?.schema === schema) return last.query
+  const query = readListQuery(schema, parameters)
+  known.set(parameters, { schema, query })
+  return query
+}
+
+function readListQuery(schema: Schema, parameters: ListParameters): ListQuery {
   const { search = '', sort, limit = maxLimit, skip = 0 } = parameters
   const filters = collectFilters(parameters.filters)
   const ids = filters.get('_id')

@@ -62,6 +62,8 @@ interface Part {
  */
 export interface AnswerCache {
   readonly counts: CacheCounts
+  /** Whether each answer is of use to the one who has asked for it, and to nobody else. */
+  readonly keepsNothing: boolean
   /** Tells which revision a group's content has, as it was asked for at a moment of `performance.now()` or later. */
   observe(groupId: string, revision: number, askedMs: number): void
   /** Tells the same of a revision that this process has just committed. */
@@ -210,8 +212,10 @@ export function createAnswerCache({ mostBytes, clock }: { mostBytes: number; clo
     compressions < mostCompressions &&
     memory.holds(partOf(answer.groupId).shelf, answer)
 
+  const keepsNothing = mostBytes === 0
   return {
     counts,
+    keepsNothing,
     observe,
     observeWrite(groupId, revision) {
       const known = partOf(groupId).revision
@@ -225,7 +229,7 @@ export function createAnswerCache({ mostBytes, clock }: { mostBytes: number; clo
     use,
     async find(question, make) {
       const { groupId, url } = question
-      if (mostBytes === 0) return toKeep(makeAnswer(await make(clock()), clock()), question, '')
+      if (keepsNothing) return toKeep(makeAnswer(await make(clock()), clock()), question, '')
       const answer = await findOrMake(question, keyOf(question), make)
       memory.noteUrl(partOf(groupId).shelf, answer, url)
       return answer

@@ -69,7 +69,7 @@ export interface EncodedContent extends Validity {
 }
 
 export function encodeContent({ json, revision, untilMs }: Content): EncodedContent {
-  const body = bytesOf(`{"success":true,"data":${json},"error":null}`)
+  const body = bytesOf(['{"success":true,"data":', ...json, ',"error":null}'].join(''))
   return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"`, revision, untilMs }
 }
 

@@ -8,6 +8,6 @@ export interface Validity {
 
 /** What a content endpoint has found. */
 export interface Content extends Validity {
-  /** The answer's `data`, as JSON. */
-  json: string
+  /** The answer's `data` as JSON, in pieces. */
+  json: readonly string[]
 }

@@ -50,8 +50,9 @@ export const productVerbs = [
         content,
         () => findIntegration(content, input.type),
         async (integration) => {
-          const query = parseListQuery(integration.schema, input)
-          if (input.accountHandle !== undefined) query.filters.push(accountFilter(input.accountHandle))
+          const parsed = parseListQuery(integration.schema, input)
+          const account = input.accountHandle === undefined ? [] : [accountFilter(input.accountHandle)]
+          const query = { ...parsed, filters: [...parsed.filters, ...account] }
           const view = { status: input.status }
           const { objects, totalCount } = await listObjectsInState(content, integration, query, view, nowMs)
           return { items: objects.map((product) => showProduct(integration, product, nowMs)), totalCount }

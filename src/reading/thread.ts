@@ -7,15 +7,23 @@ import { type Asked, createContentMaker } from '../http/content-maker.ts'
 import { createCurrentFiles } from '../media/current-files.ts'
 import { openMedia } from '../media/open.ts'
 import { createContentMemory } from '../store/content-memory.ts'
+import type { Tenant } from '../store/groups.ts'
 import { NotHere, openReadings } from '../store/open-readings.ts'
 import { contentReads } from '../tenant/content-endpoints.ts'
 
-export interface Order extends Asked {
-  id: number
-  nowMs: number
+/** Without who asks. */
+export type Question = Pick<Asked, 'route' | 'query'>
+
+/** Lists of plain values are what is copied fastest from one thread to another. */
+export type Order = [
+  id: number,
+  /** A `Question` and a `Tenant` as JSON. */
+  questionText: string,
+  tenantText: string,
   /** What is remembered of the group from the time of another one is to be forgotten. */
-  epoch: number | undefined
-}
+  epoch: number | undefined,
+  nowMs: number,
+]
 
 /** What the thread is to make, one after the other. */
 export interface Orders {
@@ -24,15 +32,10 @@ export interface Orders {
   baseUrl: string
 }
 
-interface Made {
-  body: Uint8Array<ArrayBuffer>
-  etag: string
-  revision: number
-  untilMs: number
-}
-
-/** Without anything made, the main thread has to make it. A fault is one of the thread, not of the question. */
-export type Outcome = { id: number; made: Made } | { id: number; made?: undefined; fault: string | undefined }
+/** Without a body the main thread has to make it. A fault is one of the thread, not of the question. */
+export type Outcome =
+  | [id: number, body: ArrayBuffer, etag: string, revision: number, untilMs: number]
+  | [id: number, body: undefined, fault: string | undefined]
 
 /** What a thread says first, when it can be given something, and from then on. */
 export type Said = 'up' | Outcome
@@ -69,15 +72,31 @@ function keepUp(groupId: string, epoch: number | undefined): void {
   if (epoch !== undefined) epochs.set(groupId, epoch)
 }
 
-async function carryOut({ id, nowMs, epoch, ...asked }: Order): Promise<Outcome> {
-  keepUp(asked.tenant.groupID, epoch)
+/** What was asked before is the same object again, of which the rest may remember something. */
+function createReader<Value>(most: number): (text: string) => Value {
+  const known = createBoundedMap<string, Value>(most)
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const value = JSON.parse(text) as Value
+    known.set(text, value)
+    return value
+  }
+}
+
+const readQuestion = createReader<Question>(5000)
+const readTenant = createReader<Tenant>(1000)
+
+async function carryOut([id, questionText, tenantText, epoch, nowMs]: Order): Promise<Outcome> {
+  const tenant = readTenant(tenantText)
+  keepUp(tenant.groupID, epoch)
   try {
-    const { body, etag, revision, untilMs } = await makeContent(asked, nowMs)
-    const bytes = new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.length) // it has memory of its own
-    return { id, made: { body: bytes, etag, revision, untilMs } }
+    const { route, query } = readQuestion(questionText)
+    const { body, etag, revision, untilMs } = await makeContent({ route, query, tenant }, nowMs)
+    return [id, body.buffer as ArrayBuffer, etag, revision, untilMs] // it has memory of its own
   } catch (error) {
     const isOfQuestion = error instanceof AppError || error instanceof NotHere
-    return { id, fault: isOfQuestion ? undefined : String(error) }
+    return [id, undefined, isOfQuestion ? undefined : String(error)]
   }
 }
 
@@ -85,7 +104,8 @@ parentPort?.on('message', async (given: Orders) => {
   baseUrl = given.baseUrl
   for (const order of given.orders) {
     const outcome: Said = await carryOut(order)
-    parentPort?.postMessage(outcome, outcome.made ? [outcome.made.body.buffer] : [])
+    const [, body] = outcome
+    parentPort?.postMessage(outcome, body ? [body] : [])
   }
 })
 parentPort?.postMessage('up' satisfies Said)

@@ -2,7 +2,8 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { EncodedContent } from '../http/answer.ts'
 import type { Asked, MakeContent } from '../http/content-maker.ts'
-import type { Order, Orders, Outcome, Said, ThreadData } from './thread.ts'
+import type { Tenant } from '../store/groups.ts'
+import type { Order, Orders, Outcome, Question, Said, ThreadData } from './thread.ts'
 
 /** Content that is made in several threads at once. */
 export interface ReadingThreads {
@@ -40,6 +41,26 @@ const usualTimes = {
   /** For how long none is started after one has failed. */
   restMs: 60_000,
 }
+
+/** A text reaches a thread sooner than an object does. It is written once for what is asked again and again. */
+const texts = new WeakMap<object, string>()
+
+function textFor(known: object, toWrite: () => object): string {
+  const written = texts.get(known)
+  if (written !== undefined) return written
+  const text = JSON.stringify(toWrite())
+  texts.set(known, text)
+  return text
+}
+
+/** A query belongs to one question. */
+const questionText = ({ route, query }: Question): string => textFor(query, () => ({ route, query }) satisfies Question)
+
+const tenantText = (tenant: Tenant): string =>
+  textFor(tenant, () => {
+    const { database, bucketName, groupID, tier } = tenant
+    return { database, bucketName, groupID, tier } satisfies Tenant
+  })
 
 interface Waiting {
   asked: Asked
@@ -104,16 +125,18 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
   }
 
   function settle(thread: Thread, outcome: Outcome): void {
-    const waiting = thread.given.get(outcome.id)
+    const [id, body] = outcome
+    const waiting = thread.given.get(id)
     if (!waiting) return
-    thread.given.delete(outcome.id)
-    if (outcome.made) {
-      const { body, ...made } = outcome.made
+    thread.given.delete(id)
+    if (body) {
+      const [, , etag, revision, untilMs] = outcome
       counts.made += 1
-      waiting.resolve({ ...made, body: Buffer.from(body.buffer, body.byteOffset, body.length) })
+      waiting.resolve({ body: Buffer.from(body), etag, revision, untilMs })
     } else {
+      const [, , fault] = outcome
       makeNow(waiting)
-      if (outcome.fault !== undefined) fail(thread, new Error(outcome.fault))
+      if (fault !== undefined) fail(thread, new Error(fault))
     }
   }
 
@@ -145,12 +168,13 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     }
   }
 
-  function orderOf({ asked, nowMs }: Waiting, id: number): Order {
-    const { route, query, tenant } = asked
-    const { database, bucketName, groupID, tier } = tenant
-    const epoch = epochOf(groupID)
-    return { id, route, query, tenant: { database, bucketName, groupID, tier }, epoch, nowMs }
-  }
+  const orderOf = ({ asked, nowMs }: Waiting, id: number): Order => [
+    id,
+    questionText(asked),
+    tenantText(asked.tenant),
+    epochOf(asked.tenant.groupID),
+    nowMs,
+  ]
 
   /** Each gets one after the other, who has the fewest first. */
   function give(): void {

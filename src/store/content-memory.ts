@@ -1,6 +1,7 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Container } from '../content/model.ts'
 import { createHeaviestFirst } from '../heaviest-first.ts'
+import type { Entry } from './delivered-rows.ts'
 
 /**
  * What a process remembers of content, so that a listing does no work twice: containers, totals and the order of
@@ -17,7 +18,8 @@ export interface ContentMemory {
   forget(groupId: string): void
   containers: Drawer<KnownContainer>
   totals: Drawer<number>
-  orders: Drawer<KnownOrder>
+  /** What a listing begins with. Empty where it was asked for once, and not from its start. */
+  orders: Drawer<Entry[]>
 }
 
 export interface KnownContainer {
@@ -27,11 +29,6 @@ export interface KnownContainer {
   revision: number
   /** When the next of its objects falls due. */
   nextPublishMs: number
-}
-
-/** The ids that a listing begins with. Empty where it was asked for once, and not from its start. */
-export interface KnownOrder {
-  ids: string[]
 }
 
 /** In which moments something is true: from the one at which it was read up to, but not including, another. */
@@ -51,7 +48,7 @@ const mostGroups = 10_000
 const bytesPerThing = 300
 /** Whoever asks by texts as long as this is not served any faster, and fills the memory with them. */
 const mostKeyCharacters = 1000
-const bytesPerId = 48
+const bytesPerEntry = 80
 const bytesPerField = 300
 /** A field may list thousands of values. */
 const bytesOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
@@ -160,6 +157,6 @@ export function createContentMemory(mostBytes = 24 * 1024 * 1024): ContentMemory
     forget: (groupId) => epochs.delete(groupId),
     containers: createDrawer(0.2, ({ container }) => bytesOf(container)),
     totals: createDrawer(0.2, () => 0),
-    orders: createDrawer(0.6, ({ ids }) => ids.length * bytesPerId),
+    orders: createDrawer(0.6, (entries) => entries.length * bytesPerEntry),
   }
 }

@@ -3,12 +3,13 @@ import type { ListQuery } from '../content/list-query.ts'
 import type { Container } from '../content/model.ts'
 import { type ContainerPlace, readContainerAt } from './containers.ts'
 import type { ContentMemory, KnownContainer, Span } from './content-memory.ts'
+import { type DeliveredPage, deliveredColumns, type Entry, readEntries, toVisible } from './delivered-rows.ts'
 import type { GroupStore } from './groups.ts'
 import type { Listing } from './list-conditions.ts'
 import { type Counts, countMatches, pageOf, readInOrder } from './list-objects.ts'
 import { chooseWay, selectIds } from './list-plans.ts'
 import { type Revisions, revisionColumns, Superseded } from './revisions.ts'
-import { beginStatement, isOneOf, runStatement } from './statement.ts'
+import { beginStatement, runStatement } from './statement.ts'
 import type { ObjectRow } from './tables.ts'
 
 /** How many ids of a listing are remembered, the most that can be had at the cost of so many entries of an index. */
@@ -25,33 +26,6 @@ export interface VisibleList {
   mediaRevision: number
   /** From this moment on the same revision may give another list. */
   untilMs: number
-}
-
-const deliveredColumns = [
-  'id', 'value', 'publish_ms', 'created_ms', 'updated_ms', 'external_id', 'account_handle',
-] as const // biome-ignore format: one line reads better
-
-/** The values of these columns; those of products only may be left out. */
-type DeliveredValues = [
-  id: string,
-  value: string,
-  publishMs: number,
-  createdMs: number,
-  updatedMs: number,
-  externalId?: string | null,
-  accountHandle?: string,
-]
-
-function toVisible(values: DeliveredValues): VisibleObject {
-  return {
-    id: values[0],
-    valueText: values[1],
-    publishMs: values[2],
-    createdMs: values[3],
-    updatedMs: values[4],
-    externalId: values[5] ?? null,
-    accountHandle: values[6] ?? '',
-  }
 }
 
 /** Of what a listing is read: all parts of it are to be of the revision that its container was read at. */
@@ -111,14 +85,29 @@ const placeKey = (place: ContainerPlace): string =>
 const everythingOf = (query: ListQuery): ListQuery => ({ ...query, ids: undefined, filters: [], words: [] })
 const isEverything = ({ ids, filters, words }: ListQuery): boolean => !ids && filters.length === 0 && words.length === 0
 
-function matchKey({ container, query: { ids, filters, words } }: Listing): string {
-  return `${container.id} ${JSON.stringify([ids, filters, words])}`
+/** What is remembered of a listing is found by these: which objects it has, and in which order. */
+interface Keys {
+  match: string
+  order: string
+}
+
+/** A query belongs to one container. */
+const knownKeys = new WeakMap<ListQuery, Keys>()
+
+function keysOf({ container, query }: Listing): Keys {
+  const known = knownKeys.get(query)
+  if (known) return known
+  const { ids, filters, words, sort } = query
+  const match = `${container.id} ${JSON.stringify([ids, filters, words])}`
+  const keys = { match, order: `${match} ${JSON.stringify(sort)}` }
+  knownKeys.set(query, keys)
+  return keys
 }
 
 async function totalOf(reading: Reading): Promise<number> {
   const { memory, listing, revision, span } = reading
   const { groupId } = listing.group
-  const key = matchKey(listing)
+  const { match: key } = keysOf(listing)
   const known = memory.totals.recall(groupId, revision, key, listing.nowMs)
   if (known !== undefined) return known
   const counted = await countMatches(listing, () => totalOfAll(reading))
@@ -132,53 +121,32 @@ function totalOfAll(reading: Reading): Promise<number> {
   return totalOf({ ...reading, listing: { ...listing, query: everythingOf(listing.query) } })
 }
 
-interface Page {
-  objects: VisibleObject[]
-  /** Of each statement that it took. */
-  revisions: Revisions[]
+interface Page extends DeliveredPage {
   /** What can be remembered of the order once the page is known to be of the right revision. */
-  order?: string[]
-}
-
-/** The objects with these ids, in this order. Before them comes a row of the revisions. */
-async function readByIds({ group, container }: Listing, ids: readonly string[]): Promise<Page> {
-  const { groupId, database } = group
-  const draft = beginStatement(database)
-  const isProduct = container.kind === 'integration'
-  const columns = isProduct ? deliveredColumns : deliveredColumns.slice(0, -2)
-  // Each column has a name of its own: inside a transaction the values are taken from objects.
-  const others = isProduct ? ", null as external_id, '' as account_handle" : ''
-  const text = `select null as id, null as value, ${revisionColumns(draft, groupId)}, 0 as updated_ms${others} union all select ${columns.join(', ')} from ${draft.table('objects')} where group_id = ${draft.bind(groupId)} and ${isOneOf(draft, 'id', ids)}`
-  const rows = await database.readValues(text, draft.parameters)
-  const objects = new Map<string, VisibleObject>()
-  const revisions: Revisions[] = []
-  for (const row of rows) {
-    const values = row as DeliveredValues | [id: null, value: null, revision: number, mediaRevision: number]
-    if (values[0] === null) revisions.push({ revision: values[2], media_revision: values[3] })
-    else objects.set(values[0], toVisible(values as DeliveredValues))
-  }
-  return { objects: ids.flatMap((id) => objects.get(id) ?? []), revisions }
+  order?: Entry[]
 }
 
 type PageRow = Pick<ObjectRow, (typeof deliveredColumns)[number]> & Revisions
 
 async function readAtOnce(listing: Listing, counts: Counts): Promise<Page> {
   const rows = await readInOrder<PageRow>(listing, counts, listing.query, pageOf(listing, deliveredColumns))
-  const objects = rows.map((row) => toVisible(deliveredColumns.map((name) => row[name]) as DeliveredValues))
+  const objects = rows.map((row) =>
+    toVisible([row.id, row.value, row.publish_ms, row.created_ms, row.updated_ms, row.external_id, row.account_handle]),
+  )
   return { objects, revisions: rows }
 }
 
 /** As many ids as are worth to be remembered, or undefined where it would take too long to find them. */
-async function readOrder(listing: Listing, counts: Counts, wanted: number): Promise<string[] | undefined> {
+async function readOrder(listing: Listing, counts: Counts, wanted: number): Promise<Entry[] | undefined> {
   const isWorthIt = (depth: number): boolean =>
     chooseWay(listing, { ...counts, wanted: Math.min(depth, counts.matches) }).cost <= mostOrderEntries
   const limit = orderDepths.find((depth) => depth >= wanted && isWorthIt(depth))
   if (limit === undefined) return undefined
   const rows = await readInOrder<{ page_id: string }>(listing, counts, { limit, skip: 0 }, selectIds)
-  return rows.map((row) => row.page_id)
+  return rows.map((row) => toEntry(row.page_id))
 }
 
-const orderKey = (listing: Listing): string => `${matchKey(listing)} ${JSON.stringify(listing.query.sort)}`
+const toEntry = (id: string): Entry => ({ id, row: undefined })
 
 /**
  * Who asks for a listing a second time leafs through it: then its order is read apart from its objects and remembered, so
@@ -188,14 +156,14 @@ async function readPage(reading: Reading, matches: number): Promise<Page> {
   const { memory, listing, revision } = reading
   const { group, query, nowMs } = listing
   const end = Math.min(query.skip + query.limit, matches)
-  const known = memory.orders.recall(group.groupId, revision, orderKey(listing), nowMs)
-  if (known && known.ids.length >= end) return readByIds(listing, known.ids.slice(query.skip, end))
+  const known = memory.orders.recall(group.groupId, revision, keysOf(listing).order, nowMs)
+  if (known && known.length >= end) return readEntries(group, known.slice(query.skip, end))
 
   const counts = { matches, all: isEverything(query) ? matches : await totalOfAll(reading) }
   const order = known && (await readOrder(listing, counts, end))
-  if (order) return { ...(await readByIds(listing, order.slice(query.skip, end))), order }
+  if (order) return { ...(await readEntries(group, order.slice(query.skip, end))), order }
   const page = await readAtOnce(listing, counts)
-  return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => id) : (known?.ids ?? []) }
+  return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => toEntry(id)) : (known ?? []) }
 }
 
 /**
@@ -224,7 +192,7 @@ export async function listVisible(
   const revisions = page.revisions.length > 0 ? page.revisions : [await readRevisions(group)]
   for (const found of revisions) checkRevision(source, found.revision)
   // It has not changed since the container was read: so the order is of this revision, too.
-  if (order) memory.orders.keep(group.groupId, revision, orderKey(asked.listing), { ids: order }, source.span)
+  if (order) memory.orders.keep(group.groupId, revision, keysOf(asked.listing).order, order, source.span)
   return {
     container,
     objects,

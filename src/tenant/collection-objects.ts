@@ -40,7 +40,7 @@ export const collectionObjects = defineContentEndpoint({
       const objects = takeOut(container, group.groupId, list.objects)
       const keys = mediaKeysOfAll(container.schema, takenApart(objects))
       const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
-      const json = `{"items":${itemsJson(container, objects, sign)},"totalCount":${totalCount}}`
+      const json = ['{"items":', ...itemsJson(container, objects, sign), `,"totalCount":${totalCount}}`]
       return { json, revision, untilMs: Math.min(list.untilMs, untilMs) }
     }),
 })

@@ -33,9 +33,8 @@ interface ProductParameters extends ListParameters {
 function parseProductQuery(schema: Schema, parameters: ProductParameters): ListQuery {
   const listQuery = parseListQuery(schema, parameters)
   const { filter } = parseGroupBy(schema, parameters.groupBy)
-  if (filter) listQuery.filters.push(filter)
-  if (parameters.accountHandle !== undefined) listQuery.filters.push(accountFilter(parameters.accountHandle))
-  return listQuery
+  const account = parameters.accountHandle === undefined ? [] : [accountFilter(parameters.accountHandle)]
+  return { ...listQuery, filters: [...listQuery.filters, ...(filter ? [filter] : []), ...account] }
 }
 
 /** spec §4.3 */
@@ -61,21 +60,21 @@ export const integrationObjects = defineContentEndpoint({
       const place = { kind: 'integration', name: query.type } as const
       const readQuery = ({ schema }: Container) => parseProductQuery(schema, query)
       const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
-      if (!container) return { json: '{"items":[],"totalCount":0}', revision, untilMs: list.untilMs }
+      if (!container) return { json: ['{"items":[],"totalCount":0}'], revision, untilMs: list.untilMs }
       const { schema } = container
       const objects = takeOut(container, group.groupId, list.objects)
       const { field } = parseGroupBy(schema, query.groupBy)
       // Groups show every item as it is taken apart, also one that the page passes on as it is.
       const keys = mediaKeysOfAll(schema, field === undefined ? takenApart(objects) : objects.map(toDeliverable))
       const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
-      const page = `"items":${itemsJson(container, objects, sign)},"totalCount":${totalCount}`
+      const page = ['{"items":', ...itemsJson(container, objects, sign), `,"totalCount":${totalCount}`]
       const content = { revision, untilMs: Math.min(list.untilMs, untilMs) }
-      if (field === undefined) return { json: `{${page}}`, ...content }
+      if (field === undefined) return { json: [...page, '}'], ...content }
       const asked = { field, limit: maxGroups + 1, matches: totalCount, nowMs }
       const counted = await countByValue(group, container, readQuery(container), asked)
       if (counted.revision !== revision) throw new Superseded()
       const items = objects.map((object) => deliverIntegrationObject(container, toDeliverable(object), sign))
       const groups = groupItems(schema, field, counted.counts, items)
-      return { json: `{${page},"groups":${JSON.stringify(groups)}}`, ...content }
+      return { json: [...page, ',"groups":', JSON.stringify(groups), '}'], ...content }
     }),
 })

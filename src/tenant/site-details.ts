@@ -21,6 +21,6 @@ export const siteDetails = defineContentEndpoint({
       if (!site) throw notFound('There is no site with this siteId.')
       const keys = mediaUsesAnywhere(site.settings).map(({ key }) => key)
       const { sign, untilMs } = await signing(keys, { group, mediaRevision })
-      return { json: JSON.stringify(deliverSite(site, tenant.tier, sign)), revision, untilMs }
+      return { json: [JSON.stringify(deliverSite(site, tenant.tier, sign))], revision, untilMs }
     }),
 })

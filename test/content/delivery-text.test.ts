@@ -107,12 +107,12 @@ function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number }
   const collection = containerOf('collection', schema)
   const outgoing = takeOut(collection, groupId, objects)
   assert.equal(
-    attempt(() => itemsJson(collection, outgoing, sign)),
+    attempt(() => itemsJson(collection, outgoing, sign).join('')),
     attempt(() => JSON.stringify(parsed.map((object) => deliverCollectionObject(collection, object, sign)))),
   )
   const integration = containerOf('integration', schema)
   assert.equal(
-    attempt(() => itemsJson(integration, takeOut(integration, groupId, objects), sign)),
+    attempt(() => itemsJson(integration, takeOut(integration, groupId, objects), sign).join('')),
     attempt(() => JSON.stringify(parsed.map((object) => deliverIntegrationObject(integration, object, sign)))),
   )
   return { plain: outgoing.filter(({ value }) => value === undefined).length }
@@ -134,7 +134,7 @@ describe('a page as JSON', () => {
     for (const kind of ['collection', 'integration'] as const) {
       const [before, after] = [containerOf(kind, schema), { ...containerOf(kind, schema), name: 'Another' }]
       const page = (container: Container, each: VisibleObject) =>
-        itemsJson(container, takeOut(container, groupId, [each]), sign)
+        itemsJson(container, takeOut(container, groupId, [each]), sign).join('')
       const first = page(before, object)
       assert.equal(page(before, object), first)
       const deliver = kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject

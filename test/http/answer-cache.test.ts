@@ -23,7 +23,7 @@ function setUp({ mostBytes = megabyte, size = 10 } = {}) {
   const state = { revision: 1, text: 'first', untilMs: Number.POSITIVE_INFINITY, made: 0 }
   const contentNow = (): EncodedContent =>
     encodeContent({
-      json: JSON.stringify(state.text.padEnd(size)),
+      json: [JSON.stringify(state.text.padEnd(size))],
       revision: state.revision,
       untilMs: state.untilMs,
     })
@@ -200,7 +200,7 @@ describe('an answer', () => {
     assert.equal(state.made, 5)
     assert.equal(cache.peek('a', questionOf('a').scope, questionOf('a').url, clock.now), undefined)
     const answer = await cache.find(questionOf('a'), async () =>
-      encodeContent({ json: '1', revision: 1, untilMs: 2000 }),
+      encodeContent({ json: ['1'], revision: 1, untilMs: 2000 }),
     )
     assert.equal((await cache.formOf(answer, 'br, gzip, identity;q=0')).encoding, 'identity')
   })
@@ -262,7 +262,7 @@ describe('the memory for answers', () => {
   const fill = async (cache: AnswerCache, groupId: string, count: number, bytes: number, from = 0) => {
     for (let number = from; number < from + count; number += 1)
       await cache.find(questionOf(groupId, { number }), async () =>
-        encodeContent({ json: JSON.stringify('x'.repeat(bytes)), revision: 1, untilMs: Number.POSITIVE_INFINITY }),
+        encodeContent({ json: [JSON.stringify('x'.repeat(bytes))], revision: 1, untilMs: Number.POSITIVE_INFINITY }),
       )
   }
   const holds = (cache: AnswerCache, groupId: string, number: number): boolean =>
@@ -383,7 +383,7 @@ describe('the memory for answers', () => {
           } else {
             const answer = await cache.find(questionOf(groupId, { number }), async () =>
               encodeContent({
-                json: JSON.stringify('x'.repeat(bytes)),
+                json: [JSON.stringify('x'.repeat(bytes))],
                 revision: revisions[group] ?? 0,
                 untilMs: 2000,
               }),
@@ -413,7 +413,7 @@ describe('a tag that a client holds', () => {
 
 describe('a compressed answer', () => {
   const long = (cache: AnswerCache, text = 'abc '.repeat(1000)) =>
-    cache.find(questionOf('a'), async () => encodeContent({ json: JSON.stringify(text), revision: 1, untilMs: 2000 }))
+    cache.find(questionOf('a'), async () => encodeContent({ json: [JSON.stringify(text)], revision: 1, untilMs: 2000 }))
 
   it('is made when an answer is asked for a second time, and holds the same', async () => {
     const { cache } = setUp()
@@ -464,7 +464,7 @@ describe('a compressed answer', () => {
     const { cache } = setUp()
     const ask = (name: string) =>
       cache.find(questionOf('a', { name }), async () =>
-        encodeContent({ json: JSON.stringify(name.repeat(2000)), revision: 1, untilMs: 2000 }),
+        encodeContent({ json: [JSON.stringify(name.repeat(2000))], revision: 1, untilMs: 2000 }),
       )
     const names = ['one', 'two', 'three']
     for (const name of names) await ask(name)

@@ -590,4 +590,39 @@ describe('a service without memory for answers', () => {
       assert.equal(running.long(), 1)
     }
   })
+
+  it('sends each of them whole, also to who reads slowly and asks for many at once', async () => {
+    const running = await start('sqlite', { ANSWER_CACHE_MB: '0' })
+    after(() => running.close())
+    const group = await running.newGroup()
+    const posts = await group.collection('Posts', { text: { type: 'text' } })
+    await group.add(posts, ...Array.from({ length: 30 }, (_, n) => ({ value: { text: `${n} é `.repeat(5000) } })))
+    const paths = Array.from({ length: 20 }, (_, skip) => {
+      return `/tenant/collectionObjects?collectionId=${posts.id}&limit=10&skip=${skip}`
+    })
+    const asking = (path: string, ...headers: string[]) =>
+      [`GET ${path} HTTP/1.1`, 'Host: a.example', `Authorization: ${group.key}`, ...headers, '', ''].join('\r\n')
+    const expected: Buffer[] = []
+    for (const path of paths) expected.push((await running.sendRaw(asking(path, theLongWay))).body)
+    assert.equal(new Set(expected.map(String)).size, paths.length)
+    for (const path of paths) await running.sendRaw(asking(path)) // from now on each is known
+    const seen = running.long()
+    const askSlowly = async (): Promise<Buffer> => {
+      const socket = connect(running.port, '127.0.0.1')
+      socket.pause()
+      socket.write(paths.map((path) => asking(path)).join('') + lastRequest)
+      await setTimeout(300) // no more than what the system takes is under way by then
+      return buffer(socket)
+    }
+    for (const bytes of await Promise.all([askSlowly(), askSlowly(), askSlowly()])) {
+      let rest = bytes
+      for (const body of expected) {
+        const answer = parseAnswer(rest, false)
+        assert.equal(answer.status, 200)
+        assert.ok(answer.body.equals(body))
+        rest = rest.subarray(rest.indexOf('\r\n\r\n') + 4 + body.length)
+      }
+    }
+    assert.equal(running.long(), seen)
+  })
 })

@@ -136,7 +136,7 @@ describe('A request that waits for the answer to somebody else', () => {
   it('is told so, with the time that it has waited', async () => {
     const answers = createAnswerCache({ mostBytes: 1_000_000, clock: () => 1000 })
     const question = { groupId: 'g', scope: '', route: '/r', query: {}, url: '/r' }
-    const content = encodeContent({ json: '{}', revision: 1, untilMs: 2000 })
+    const content = encodeContent({ json: ['{}'], revision: 1, untilMs: 2000 })
     let end = (_: typeof content): void => {}
     const made = new Promise<typeof content>((resolve) => {
       end = resolve

@@ -218,7 +218,7 @@ describe('threads', () => {
     tenant: { database: 'main', bucketName: 'media', groupID: 'a', tier: 'free' },
     query: {},
   }
-  const content = encodeContent({ json: '{}', revision: 1, untilMs: 2000 })
+  const content = encodeContent({ json: ['{}'], revision: 1, untilMs: 2000 })
 
   interface Watched {
     threads: ReadingThreads

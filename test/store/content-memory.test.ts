@@ -30,9 +30,9 @@ describe('the memory of content', () => {
 
   it('takes no more than it may, and forgets what was used least recently', () => {
     const { orders } = createContentMemory(100_000)
-    const ids = Array.from({ length: 200 }, (_, n) => String(n))
+    const entries = Array.from({ length: 200 }, (_, n) => ({ id: String(n), row: undefined }))
     for (let n = 0; n < 50; n++) {
-      orders.keep('a', 1, `list ${n}`, { ids }, always)
+      orders.keep('a', 1, `list ${n}`, entries, always)
       assert.ok(orders.recall('a', 1, 'list 0', 0), `the first one is in use at ${n}`)
     }
     const known = Array.from({ length: 50 }, (_, n) => orders.recall('a', 1, `list ${n}`, 0) !== undefined)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import type { CompiledQuery } from 'kysely'
 import { parseListQuery } from '../../src/content/list-query.ts'
@@ -9,6 +10,7 @@ import { type ContentMemory, createContentMemory } from '../../src/store/content
 import { type Database, seenBy } from '../../src/store/database.ts'
 import type { GroupStore } from '../../src/store/groups.ts'
 import { listVisible } from '../../src/store/list-visible.ts'
+import { sqliteFileOf } from '../../src/store/open.ts'
 import { readAtOneRevision, readRevision } from '../../src/store/revisions.ts'
 import type { ContentTables } from '../../src/store/tables.ts'
 import { write } from '../helpers/authoring.ts'
@@ -51,22 +53,22 @@ async function list(store: GroupStore, memory: ContentMemory, { id }: Container,
 }
 
 /** The same database, with a look at what is asked of it. */
-function watching({ groupId, database }: GroupStore, onStatement: () => unknown) {
+function watching({ groupId, database }: GroupStore, onStatement: (text: string) => unknown) {
   const watched: Database<ContentTables> = {
     ...database,
     readValues: async (...statement) => {
-      await onStatement()
+      await onStatement(statement[0])
       return database.readValues(...statement)
     },
     readAside: async (...statement) => {
-      await onStatement()
+      await onStatement(statement[0])
       return database.readAside(...statement)
     },
     read: new Proxy(database.read, {
       get(read, name) {
         if (name === 'executeQuery')
           return async (query: CompiledQuery) => {
-            await onStatement()
+            await onStatement(query.sql)
             return read.executeQuery(query)
           }
         const found = Reflect.get(read, name, read)
@@ -217,4 +219,29 @@ onBothEngines('a listing with a memory', (engine) => {
     assert.equal(after.container?.name, 'stripe')
     assert.equal(after.revision, before.revision + 1)
   })
+})
+
+it('a listing with a memory is right when SQLite has given its rows other numbers', async () => {
+  const created = await harness('sqlite')
+  const group = await created.newGroup()
+  const collection = await group.collection('Items', schema)
+  await group.add(collection, ...Array.from({ length: 8 }, (_, n) => ({ value: { title: 'even', n } })))
+  let statements: string[] = []
+  const store = watching(group.store, (text) => statements.push(text))
+  const memory = createContentMemory()
+  const ask = async () => {
+    statements = []
+    return (await list(store, memory, collection, { skip: 1 }, testStartMs)).numbers
+  }
+  for (let round = 0; round < 3; round += 1) assert.deepEqual(await ask(), [1, 2, 3, 4, 5])
+  const byNumber = statements
+  assert.equal(byNumber.length, 1)
+  assert.match(byNumber[0] ?? '', /o\.rowid = /)
+  const file = new DatabaseSync(sqliteFileOf(created.config.dataDir, group.group.database))
+  file.exec('update objects set rowid = -rowid; update objects set rowid = 9 + rowid') // `vacuum` may do the like
+  file.close()
+  assert.deepEqual(await ask(), [1, 2, 3, 4, 5])
+  assert.equal(statements.length, 2, 'by numbers that are wrong now, and by ids')
+  assert.deepEqual(await ask(), [1, 2, 3, 4, 5])
+  assert.deepEqual(statements, byNumber)
 })
