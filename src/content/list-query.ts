@@ -13,14 +13,14 @@ const itemSortFields = ['publishDate', 'createdAt', 'updatedAt', '_id'] as const
 
 export interface SortTerm {
   /** A field of the item itself, or of its `objectValue`. */
-  by: { item: (typeof itemSortFields)[number] } | { field: string }
-  descending: boolean
+  readonly by: { readonly item: (typeof itemSortFields)[number] } | { readonly field: string }
+  readonly descending: boolean
 }
 
 /** One field and the keys of which any may match. */
 export interface Filter {
-  field: string
-  keys: string[]
+  readonly field: string
+  readonly keys: readonly string[]
 }
 
 /** What a listing is asked for, checked against the schema: nothing after this point meets a caller's field name. */
@@ -129,14 +129,15 @@ function parseSort(schema: Schema, sort: string | undefined): SortTerm[] {
   return terms
 }
 
-/** What the very same parameters were read as, by the very same schema. */
-const known = new WeakMap<ListParameters, { schema: Schema; query: ListQuery }>()
+/** What the very same parameters were read as by a schema, for as long as both are in use. */
+const known = new WeakMap<Schema, WeakMap<ListParameters, ListQuery>>()
 
 export function parseListQuery(schema: Schema, parameters: ListParameters): ListQuery {
-  const last = known.get(parameters)
-  if (last?.schema === schema) return last.query
+  const bySchema = known.get(schema) ?? new WeakMap<ListParameters, ListQuery>()
+  const found = bySchema.get(parameters)
+  if (found) return found
   const query = readListQuery(schema, parameters)
-  known.set(parameters, { schema, query })
+  known.set(schema, bySchema.set(parameters, query))
   return query
 }
 

@@ -11,7 +11,7 @@ export interface KnownQuestions {
   forget(url: string): void
 }
 
-const mostQuestions = 5000
+export const mostQuestions = 5000
 /** A longer one is read again each time. */
 const mostCharacters = 500
 

@@ -3,7 +3,8 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
-import { type Asked, createContentMaker } from '../http/content-maker.ts'
+import { createContentMaker } from '../http/content-maker.ts'
+import { type KnownQuestion, mostQuestions } from '../http/known-questions.ts'
 import { createCurrentFiles } from '../media/current-files.ts'
 import { openMedia } from '../media/open.ts'
 import { createContentMemory } from '../store/content-memory.ts'
@@ -11,13 +12,10 @@ import type { Tenant } from '../store/groups.ts'
 import { NotHere, openReadings } from '../store/open-readings.ts'
 import { contentReads } from '../tenant/content-endpoints.ts'
 
-/** Without who asks. */
-export type Question = Pick<Asked, 'route' | 'query'>
-
 /** Lists of plain values are what is copied fastest from one thread to another. */
 export type Order = [
   id: number,
-  /** A `Question` and a `Tenant` as JSON. */
+  /** A `KnownQuestion` and a `Tenant` as JSON. */
   questionText: string,
   tenantText: string,
   /** What is remembered of the group from the time of another one is to be forgotten. */
@@ -72,6 +70,9 @@ function keepUp(groupId: string, epoch: number | undefined): void {
   if (epoch !== undefined) epochs.set(groupId, epoch)
 }
 
+/** A longer one is read again each time. */
+const mostCharacters = 1000
+
 /** What was asked before is the same object again, of which the rest may remember something. */
 function createReader<Value>(most: number): (text: string) => Value {
   const known = createBoundedMap<string, Value>(most)
@@ -79,12 +80,12 @@ function createReader<Value>(most: number): (text: string) => Value {
     const found = known.get(text)
     if (found !== undefined) return found
     const value = JSON.parse(text) as Value
-    known.set(text, value)
+    if (text.length <= mostCharacters) known.set(text, value)
     return value
   }
 }
 
-const readQuestion = createReader<Question>(5000)
+const readQuestion = createReader<KnownQuestion>(mostQuestions)
 const readTenant = createReader<Tenant>(1000)
 
 async function carryOut([id, questionText, tenantText, epoch, nowMs]: Order): Promise<Outcome> {

@@ -2,8 +2,9 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { EncodedContent } from '../http/answer.ts'
 import type { Asked, MakeContent } from '../http/content-maker.ts'
+import type { KnownQuestion } from '../http/known-questions.ts'
 import type { Tenant } from '../store/groups.ts'
-import type { Order, Orders, Outcome, Question, Said, ThreadData } from './thread.ts'
+import type { Order, Orders, Outcome, Said, ThreadData } from './thread.ts'
 
 /** Content that is made in several threads at once. */
 export interface ReadingThreads {
@@ -54,7 +55,8 @@ function textFor(known: object, toWrite: () => object): string {
 }
 
 /** A query belongs to one question. */
-const questionText = ({ route, query }: Question): string => textFor(query, () => ({ route, query }) satisfies Question)
+const questionText = ({ route, query }: KnownQuestion): string =>
+  textFor(query, () => ({ route, query }) satisfies KnownQuestion)
 
 const tenantText = (tenant: Tenant): string =>
   textFor(tenant, () => {

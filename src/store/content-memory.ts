@@ -48,7 +48,7 @@ const mostGroups = 10_000
 const bytesPerThing = 300
 /** Whoever asks by texts as long as this is not served any faster, and fills the memory with them. */
 const mostKeyCharacters = 1000
-const bytesPerEntry = 80
+const bytesPerEntry = 88
 const bytesPerField = 300
 /** A field may list thousands of values. */
 const bytesOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length

@@ -1,5 +1,6 @@
 import type { VisibleObject } from '../content/delivery-text.ts'
-import type { GroupStore } from './groups.ts'
+import type { Container } from '../content/model.ts'
+import type { Listing } from './list-conditions.ts'
 import { type Revisions, revisionColumns } from './revisions.ts'
 import { beginStatement, isOneOf } from './statement.ts'
 
@@ -15,20 +16,20 @@ export interface Entry {
   row: number | undefined
 }
 
-export const deliveredColumns = [
-  'id', 'value', 'publish_ms', 'created_ms', 'updated_ms', 'external_id', 'account_handle',
-] as const // biome-ignore format: one line reads better
+/** Of objects of all kinds, and then those that only products have. */
+const commonColumns = ['id', 'value', 'publish_ms', 'created_ms', 'updated_ms'] as const
+const productColumns = ['external_id', 'account_handle'] as const
+export const deliveredColumns = [...commonColumns, ...productColumns] as const
 
-/** The values of these columns, and the row with SQLite. */
+/** The values of these columns; those that only products have may be left out. */
 type DeliveredValues = [
   id: string,
   value: string,
   publishMs: number,
   createdMs: number,
   updatedMs: number,
-  externalId: string | null,
-  accountHandle: string,
-  row?: number,
+  externalId?: string | null,
+  accountHandle?: string,
 ]
 
 /** What comes before them. */
@@ -41,70 +42,84 @@ export function toVisible(values: Readonly<DeliveredValues>): VisibleObject {
     publishMs: values[2],
     createdMs: values[3],
     updatedMs: values[4],
-    externalId: values[5],
-    accountHandle: values[6],
+    externalId: values[5] ?? null,
+    accountHandle: values[6] ?? '',
   }
 }
 
 const toRevisions = (values: RevisionValues): Revisions => ({ revision: values[2], media_revision: values[3] })
 
-const objectColumns = deliveredColumns.map((name) => `o.${name}`).join(', ')
-
-/** Each column has a name of its own: inside a transaction the values are taken from objects. */
-const withRevisions = (revisions: string): string =>
-  `select null as id, null as value, ${revisions}, 0 as updated_ms, null as external_id, null as account_handle`
-
-async function readByIds({ groupId, database }: GroupStore, entries: readonly Entry[]): Promise<DeliveredPage> {
-  const draft = beginStatement(database)
-  const [noRow, row] = database.engine === 'sqlite' ? [', 0 as row', ', o.rowid'] : ['', '']
-  const ids = entries.map(({ id }) => id)
-  const text = `${withRevisions(revisionColumns(draft, groupId))}${noRow} union all select ${objectColumns}${row} from ${draft.table('objects')} as o where o.group_id = ${draft.bind(groupId)} and ${isOneOf(draft, 'o.id', ids)}`
-  const found = await database.readValues(text, draft.parameters)
-  const objects = new Map<string, DeliveredValues>()
-  const revisions: Revisions[] = []
-  for (const values of found as (RevisionValues | DeliveredValues)[]) {
-    if (values[0] === null) revisions.push(toRevisions(values))
-    else objects.set(values[0], values as DeliveredValues)
-  }
-  const present = entries.flatMap((entry) => {
-    const values = objects.get(entry.id)
-    if (!values) return []
-    entry.row = values[7]
-    return toVisible(values)
-  })
-  return { objects: present, revisions }
+interface Parts {
+  /** What stands for a row before the first: nulls and the revisions. Each column has a name, by which a snapshot tells them apart. */
+  revisions(columns: string): string
+  objects: string
 }
 
-/** By how many there are: to put one together takes a tenth of the time that it runs. */
-const rowTexts: string[] = []
+function partsOf(kind: Container['kind'], hasRow: boolean): Parts {
+  const ofProducts = kind === 'integration' ? productColumns : []
+  const nulls = [...ofProducts, ...(hasRow ? ['row'] : [])].map((name) => `, null as ${name}`).join('')
+  const names = [...commonColumns, ...ofProducts, ...(hasRow ? ['rowid'] : [])]
+  return {
+    revisions: (columns) => `select null as id, null as value, ${columns}, 0 as updated_ms${nulls}`,
+    objects: `select ${names.map((name) => `o.${name}`).join(', ')}`,
+  }
+}
 
-function textByRows(count: number): string {
-  rowTexts[count] ??=
-    `${withRevisions('revision, media_revision')} from group_revisions where group_id = ? union all select ${objectColumns} from (values ${Array(count).fill('(?)').join(', ')}) as page cross join objects as o on o.rowid = page.column1`
-  return rowTexts[count]
+/** What is read, of whom and of which kind. */
+type Source = Pick<Listing, 'group' | 'container'>
+
+async function readByIds({ group, container }: Source, entries: readonly Entry[]): Promise<DeliveredPage> {
+  const { groupId, database } = group
+  const draft = beginStatement(database)
+  const hasRow = database.engine === 'sqlite'
+  const { revisions, objects } = partsOf(container.kind, hasRow)
+  const ids = entries.map(({ id }) => id)
+  const text = `${revisions(revisionColumns(draft, groupId))} union all ${objects} from ${draft.table('objects')} as o where o.group_id = ${draft.bind(groupId)} and ${isOneOf(draft, 'o.id', ids)}`
+  const found = await database.readValues(text, draft.parameters)
+  const byId = new Map(found.map((values) => [values[0], values]))
+  const present = entries.flatMap((entry) => {
+    const values = byId.get(entry.id)
+    if (!values) return []
+    if (hasRow) entry.row = values.pop() as number
+    return toVisible(values as DeliveredValues)
+  })
+  return { objects: present, revisions: [toRevisions(byId.get(null) as RevisionValues)] }
+}
+
+/** By kind and number: to put one together takes a tenth of the time that it runs. */
+const rowTexts = new Map<string, string>()
+
+function textByRows(kind: Container['kind'], count: number): string {
+  const key = `${kind} ${count}`
+  const known = rowTexts.get(key)
+  if (known !== undefined) return known
+  const { revisions, objects } = partsOf(kind, false)
+  const page = `(values ${Array(count).fill('(?)').join(', ')}) as page`
+  const text = `${revisions('revision, media_revision')} from group_revisions where group_id = ? union all ${objects} from ${page} cross join objects as o on o.rowid = page.column1`
+  rowTexts.set(key, text)
+  return text
 }
 
 /**
  * With SQLite a row is found by its number in two thirds of the time that it takes by its id. The numbers may have changed
- * since, for `vacuum` may count them anew: so each row must have the id that it was remembered for. Undefined where one has not.
+ * since, for `vacuum` may count them anew: so each row must have the id that it was remembered for, which no other group's
+ * object can have. Undefined where one has not.
  */
-async function readByRows(
-  { groupId, database }: GroupStore,
-  entries: readonly Entry[],
-): Promise<DeliveredPage | undefined> {
+async function readByRows({ group, container }: Source, entries: readonly Entry[]): Promise<DeliveredPage | undefined> {
+  const { groupId, database } = group
   const rows = entries.map(({ row }) => row)
-  const [first, ...found] = await database.readValues(textByRows(rows.length), [groupId, ...rows])
+  const [first, ...found] = await database.readValues(textByRows(container.kind, rows.length), [groupId, ...rows])
   if (found.length !== entries.length) return undefined
   const objects: VisibleObject[] = []
-  for (const [position, values] of (found as DeliveredValues[]).entries()) {
+  for (const [position, values] of found.entries()) {
     if (values[0] !== entries[position]?.id) return undefined
-    objects.push(toVisible(values))
+    objects.push(toVisible(values as DeliveredValues))
   }
   return { objects, revisions: [toRevisions(first as RevisionValues)] }
 }
 
 /** The objects of these entries, in this order, as far as they are there. */
-export async function readEntries(group: GroupStore, entries: readonly Entry[]): Promise<DeliveredPage> {
-  const isKnown = entries.every(({ row }) => row !== undefined)
-  return (isKnown && (await readByRows(group, entries))) || readByIds(group, entries)
+export async function readEntries(source: Source, entries: readonly Entry[]): Promise<DeliveredPage> {
+  const isKnown = entries.length > 0 && entries.every(({ row }) => row !== undefined)
+  return (isKnown && (await readByRows(source, entries))) || readByIds(source, entries)
 }

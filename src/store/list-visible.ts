@@ -91,7 +91,7 @@ interface Keys {
   order: string
 }
 
-/** A query belongs to one container. */
+/** A query belongs to one container, because each container that is read has a schema of its own, by which the query was read. */
 const knownKeys = new WeakMap<ListQuery, Keys>()
 
 function keysOf({ container, query }: Listing): Keys {
@@ -157,11 +157,11 @@ async function readPage(reading: Reading, matches: number): Promise<Page> {
   const { group, query, nowMs } = listing
   const end = Math.min(query.skip + query.limit, matches)
   const known = memory.orders.recall(group.groupId, revision, keysOf(listing).order, nowMs)
-  if (known && known.length >= end) return readEntries(group, known.slice(query.skip, end))
+  if (known && known.length >= end) return readEntries(listing, known.slice(query.skip, end))
 
   const counts = { matches, all: isEverything(query) ? matches : await totalOfAll(reading) }
   const order = known && (await readOrder(listing, counts, end))
-  if (order) return { ...(await readEntries(group, order.slice(query.skip, end))), order }
+  if (order) return { ...(await readEntries(listing, order.slice(query.skip, end))), order }
   const page = await readAtOnce(listing, counts)
   return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => toEntry(id)) : (known ?? []) }
 }

@@ -33,8 +33,9 @@ interface ProductParameters extends ListParameters {
 function parseProductQuery(schema: Schema, parameters: ProductParameters): ListQuery {
   const listQuery = parseListQuery(schema, parameters)
   const { filter } = parseGroupBy(schema, parameters.groupBy)
-  const account = parameters.accountHandle === undefined ? [] : [accountFilter(parameters.accountHandle)]
-  return { ...listQuery, filters: [...listQuery.filters, ...(filter ? [filter] : []), ...account] }
+  const account = parameters.accountHandle === undefined ? undefined : accountFilter(parameters.accountHandle)
+  const more = [filter, account].filter((each) => each !== undefined)
+  return more.length === 0 ? listQuery : { ...listQuery, filters: [...listQuery.filters, ...more] }
 }
 
 /** spec §4.3 */

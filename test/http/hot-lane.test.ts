@@ -625,4 +625,22 @@ describe('a service without memory for answers', () => {
     }
     assert.equal(running.long(), seen)
   })
+
+  it('gives back the bytes of each as soon as it is sent', async () => {
+    const running = await start('sqlite', { ANSWER_CACHE_MB: '0' })
+    after(() => running.close())
+    const { group, paths } = await fill(running)
+    const { answers } = running.service
+    const { find } = answers
+    const bodies: Buffer[] = []
+    answers.find = async (...asked) => {
+      const answer = await find(...asked)
+      bodies.push(answer.forms.identity.body)
+      return answer
+    }
+    const areGone = () => bodies.map(({ buffer }) => (buffer as ArrayBuffer).detached)
+    const [path = ''] = paths
+    for (const method of ['GET', 'GET', 'HEAD']) await running.send(method, path, `Authorization: ${group.key}`)
+    assert.deepEqual(areGone(), [false, true, false], 'the long way, the short one, and one without a body')
+  })
 })

@@ -5,11 +5,13 @@ import type { CompiledQuery } from 'kysely'
 import { parseListQuery } from '../../src/content/list-query.ts'
 import type { Container } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/schema.ts'
+import { deleteObject } from '../../src/store/change-objects.ts'
 import { changeSchema } from '../../src/store/change-schema.ts'
 import { type ContentMemory, createContentMemory } from '../../src/store/content-memory.ts'
 import { type Database, seenBy } from '../../src/store/database.ts'
 import type { GroupStore } from '../../src/store/groups.ts'
 import { listVisible } from '../../src/store/list-visible.ts'
+import { findObject } from '../../src/store/objects.ts'
 import { sqliteFileOf } from '../../src/store/open.ts'
 import { readAtOneRevision, readRevision } from '../../src/store/revisions.ts'
 import type { ContentTables } from '../../src/store/tables.ts'
@@ -142,6 +144,21 @@ onBothEngines('a listing with a memory', (engine) => {
     assert.deepEqual([after.totalCount, after.numbers], [11, []])
     assert.deepEqual((await ask()).numbers, [-1, 0, 1, 2, 3])
     assert.equal((await ask()).revision, await readRevision(group.store))
+  })
+
+  it('sees that the page it remembers is not there any more', async () => {
+    const { group, collection } = await fill(engine)
+    const [last] = await addItem(group, collection, 20)
+    const memory = createContentMemory()
+    const askLast = () => list(group.store, memory, collection, { skip: 10 }, testStartMs)
+    assert.deepEqual((await askLast()).numbers, [20])
+    await write(group.store, testStartMs, async (writer) => {
+      const found = await findObject(writer.group, last?.id ?? '')
+      assert.ok(found)
+      await deleteObject(writer, collection.id, found.object)
+    })
+    const { numbers, totalCount } = await askLast()
+    assert.deepEqual([numbers, totalCount], [[], 10])
   })
 
   it('refuses or accepts a field by the schema as it is, not as it is remembered', async () => {
