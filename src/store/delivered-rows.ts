@@ -1,8 +1,9 @@
+import { createBoundedMap } from '../bounded-map.ts'
 import type { VisibleObject } from '../content/delivery-text.ts'
 import type { Container } from '../content/model.ts'
 import type { Listing } from './list-conditions.ts'
 import { type Revisions, revisionColumns } from './revisions.ts'
-import { beginStatement, isOneOf } from './statement.ts'
+import { beginStatement } from './statement.ts'
 
 /** Objects that everybody may see, and the group's revisions as of the same moment. */
 export interface DeliveredPage {
@@ -65,17 +66,40 @@ function partsOf(kind: Container['kind'], hasRow: boolean): Parts {
   }
 }
 
+/** To put a statement together, and to find it by its text, takes longer than all else that is done with it here. */
+const knownTexts = createBoundedMap<string, string>(1000)
+
+function rememberText(key: string, write: () => string): string {
+  const known = knownTexts.get(key)
+  if (known !== undefined) return known
+  const text = write()
+  knownTexts.set(key, text)
+  return text
+}
+
 /** What is read, of whom and of which kind. */
 type Source = Pick<Listing, 'group' | 'container'>
 
-async function readByIds({ group, container }: Source, entries: readonly Entry[]): Promise<DeliveredPage> {
-  const { groupId, database } = group
-  const draft = beginStatement(database)
+/** The first parameter is the group, the others are the ids; PostgreSQL takes them as one text. */
+const textByIds = ({ group: { database }, container: { kind } }: Source, count: number): string =>
+  rememberText(`${database.schemaName ?? count} ${kind}`, () => {
+    const draft = beginStatement(database)
+    const groupId = draft.bind('')
+    const isPostgres = draft.engine === 'postgres'
+    const { revisions, objects } = partsOf(kind, !isPostgres)
+    const ids = isPostgres
+      ? `= any(string_to_array(${draft.bind('')}, ','))`
+      : `in (${Array.from({ length: count }, () => draft.bind('')).join(', ')})`
+    const columns = revisionColumns({ ...draft, bind: () => groupId }, '')
+    return `${revisions(columns)} union all ${objects} from ${draft.table('objects')} as o where o.group_id = ${groupId} and o.id ${ids}`
+  })
+
+async function readByIds(source: Source, entries: readonly Entry[]): Promise<DeliveredPage> {
+  const { groupId, database } = source.group
   const hasRow = database.engine === 'sqlite'
-  const { revisions, objects } = partsOf(container.kind, hasRow)
   const ids = entries.map(({ id }) => id)
-  const text = `${revisions(revisionColumns(draft, groupId))} union all ${objects} from ${draft.table('objects')} as o where o.group_id = ${draft.bind(groupId)} and ${isOneOf(draft, 'o.id', ids)}`
-  const found = await database.readValues(text, draft.parameters)
+  const parameters = [groupId, ...(hasRow ? ids : [ids.join()])]
+  const found = await database.readValues(textByIds(source, ids.length), parameters)
   const byId = new Map(found.map((values) => [values[0], values]))
   const present = entries.flatMap((entry) => {
     const values = byId.get(entry.id)
@@ -86,19 +110,12 @@ async function readByIds({ group, container }: Source, entries: readonly Entry[]
   return { objects: present, revisions: [toRevisions(byId.get(null) as RevisionValues)] }
 }
 
-/** By kind and number: to put one together takes a tenth of the time that it runs. */
-const rowTexts = new Map<string, string>()
-
-function textByRows(kind: Container['kind'], count: number): string {
-  const key = `${kind} ${count}`
-  const known = rowTexts.get(key)
-  if (known !== undefined) return known
-  const { revisions, objects } = partsOf(kind, false)
-  const page = `(values ${Array(count).fill('(?)').join(', ')}) as page`
-  const text = `${revisions('revision, media_revision')} from group_revisions where group_id = ? union all ${objects} from ${page} cross join objects as o on o.rowid = page.column1`
-  rowTexts.set(key, text)
-  return text
-}
+const textByRows = (kind: Container['kind'], count: number): string =>
+  rememberText(`rows ${count} ${kind}`, () => {
+    const { revisions, objects } = partsOf(kind, false)
+    const page = `(values ${Array(count).fill('(?)').join(', ')}) as page`
+    return `${revisions('revision, media_revision')} from group_revisions where group_id = ? union all ${objects} from ${page} cross join objects as o on o.rowid = page.column1`
+  })
 
 /**
  * With SQLite a row is found by its number in two thirds of the time that it takes by its id. The numbers may have changed
