@@ -7,7 +7,7 @@ import { takeAnswer } from './hot.ts'
 import { inCount } from './markdown.ts'
 import { engineNames, type Finding, type Setup } from './part.ts'
 import { filteredAndSorted, headersOf, neverAlike, sitePath } from './questions.ts'
-import { cacheOff, type PlainServers, type Server, startLeast, startPlain, startSluice } from './servers.ts'
+import { cacheOff, type PlainServers, startLeast, startPlain, startSluice } from './servers.ts'
 
 const differentPages = 2000
 /** More than a process remembers the order of. */
@@ -49,31 +49,25 @@ const questions: Question[] = [
 export async function benchCold(setup: Setup): Promise<Finding> {
   const { engines, stock, items } = setup
   await using started = new AsyncDisposableStack()
-  const places = new Map<string, { place: Place; sluice: Server }>()
-  const keyOf = (engine: Engine, hasPictures: boolean): string => `${engine} ${hasPictures}`
-  for (const engine of engines) {
-    for (const hasPictures of [false, true]) {
-      const place = await stock.have(engine, { items, hasPictures })
-      const sluice = started.use(await startSluice({ ...place.env, ...cacheOff }))
-      places.set(keyOf(engine, hasPictures), { place, sluice })
-    }
-  }
   const least = new Map<Engine, PlainServers>()
   for (const engine of engines) {
     const { collectionId, env } = await stock.have(engine, { items })
     const database = engine === 'sqlite' ? join(env.DATA_DIR, 'databases/main.sqlite') : env.DATABASE_URL
     least.set(engine, started.use(await startLeast({ engine, database, collectionId })))
   }
-  const asked = questions.map(({ name, hasPictures, hasLeast, requests }) => {
-    const sluices = engines.flatMap((engine): Contender[] => {
-      const found = places.get(keyOf(engine, hasPictures))
-      if (!found) return []
-      const { sluice, place } = found
-      return [{ name: `Sluice, ${engineNames[engine]}`, origin: sluice.origin, requests: requests(place) }]
-    })
+  /** A process of its own for each question: what one makes it remember is not to be in the way of another. */
+  async function startFor(engine: Engine, { hasPictures, requests }: Question): Promise<Contender> {
+    const place = await stock.have(engine, { items, hasPictures })
+    const { origin } = started.use(await startSluice({ ...place.env, ...cacheOff }))
+    return { name: `Sluice, ${engineNames[engine]}`, origin, requests: requests(place) }
+  }
+  const asked: { name: string; model: Contender; others: Contender[] }[] = []
+  for (const question of questions) {
+    const sluices: Contender[] = []
+    for (const engine of engines) sluices.push(await startFor(engine, question))
     const [model] = sluices
     if (!model) throw new Error('There is no engine to measure.')
-    const leasts = [...(hasLeast ? least : [])].map(
+    const leasts = [...(question.hasLeast ? least : [])].map(
       ([
         engine,
         {
@@ -85,8 +79,8 @@ export async function benchCold(setup: Setup): Promise<Finding> {
         requests: model.requests,
       }),
     )
-    return { name, model, others: [...leasts, ...sluices] }
-  })
+    asked.push({ name: question.name, model, others: [...leasts, ...sluices] })
+  }
   const answers = await Promise.all(asked.map(({ model }) => takeAnswer(model, model.requests)))
   const bare = started.use(await startPlain('bare', answers))
   const fastify = started.use(await startPlain('fastify', answers))
@@ -101,7 +95,7 @@ export async function benchCold(setup: Setup): Promise<Finding> {
   return {
     about: `Answers that Sluice makes from the database (\`ANSWER_CACHE_MB=0\`) with ${inCount(items)} items of 2 KB, asked for ${inCount(differentPages)} different pages:
 one of 12 categories, one of four fields to sort by in both directions, up to 20 pages deep. Besides answers a process also remembers schemas, totals, signatures
-and the order of listings while nobody writes, and it does so here, too. Where no two questions are alike there are ${inCount(differentListings)} first pages of several categories
+and the order of listings while nobody writes, and it does so here, too; each row of the table has a process of its own. Where no two questions are alike there are ${inCount(differentListings)} first pages of several categories
 at once: more than it remembers the order of. \`node:http\` and Fastify send one of these answers from a buffer.
 One that reads knows the ids of its items and does nothing but read them, put the answer together, hash it and send it: the least that a page from this database takes in one
 thread of this runtime (\`bench/least-server.ts\`). PostgreSQL runs on the same machine, and shares its cores.
