@@ -13,6 +13,8 @@ const submissionsPerSecond = 200
 const readsPerSecond = 100
 const mostConnections = 256
 const differentPages = 2000
+/** A process that has just been started is slow until what is asked for often is compiled. */
+const warmUpSeconds = 10
 
 /** How long answers took, and how many were not given: 503, as a server says that has more to do than it can. */
 interface Latencies {
@@ -140,12 +142,11 @@ async function measurePlace(place: Place, seconds: number, tell: (text: string) 
   const submissions: Latencies = { ms: [], refused: 0 }
   for (const { origin, reader } of cases) {
     tell(`reading ${reader.name}`)
-    await visitors.read(origin, reader, Math.min(1, seconds)) // warms up
+    const readAmongSubmissions = (forSeconds: number) =>
+      Promise.all([visitors.read(origin, reader, forSeconds), visitors.submitSteadily(origin, forSeconds)])
+    await readAmongSubmissions(Math.min(warmUpSeconds, seconds))
     const alone = await visitors.read(origin, reader, seconds)
-    const [among, submitted] = await Promise.all([
-      visitors.read(origin, reader, seconds),
-      visitors.submitSteadily(origin, seconds),
-    ])
+    const [among, submitted] = await readAmongSubmissions(seconds)
     submissions.ms.push(...submitted.ms)
     submissions.refused += submitted.refused
     rows.push([reader.name, ...figures(alone), ...figures(among)])
@@ -176,7 +177,7 @@ Over ${connections} connections, as many as possible: ${inCount(mostPerSecond)} 
   return {
     about: `Latency of ${readsPerSecond} reads a second from ${inCount(items)} items of 2 KB, for ${duration} s alone and as long while ${submissionsPerSecond} submissions a second
 (\`POST /tenant/definedCollectionObject\`) are posted to the same process. A submission gives its group a new revision, so an answer of that group is at hand only until the next one;
-those of other groups stay. Requests are sent at their time, whether earlier ones were answered or not. Client, server and database share the
+those of other groups stay. Before, there are ${warmUpSeconds} s of both to warm up. Requests are sent at their time, whether earlier ones were answered or not. Client, server and database share the
 machine, and its disk does the syncing: the greatest figures are as much its own as ours.`,
     tables: tables.join('\n\n'),
   }

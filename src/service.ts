@@ -162,6 +162,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     most: config.databaseUrl === undefined ? (config.readThreads ?? threadsToSpare()) : 0,
     baseUrl: () => baseUrl,
     epochOf: memory.epochOf,
+    isNeeded: store.isWriting,
     makeHere,
     onFailure: (error) => logger.warn({ err: error }, 'a thread that makes answers has ended; others make them'),
     leavesAll: options.leavesReadsToThreads,

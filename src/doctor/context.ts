@@ -51,6 +51,7 @@ function storeOf({ control, contents, close }: FoundDatabases): Store {
     },
     isReady: async () => true,
     poolUse: () => undefined,
+    isWriting: () => false,
     close,
   }
 }

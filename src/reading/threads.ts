@@ -21,6 +21,8 @@ export interface ReadingThreadsOptions {
   baseUrl(): string
   /** Another number whenever the main thread has seen a group at another revision. */
   epochOf(groupId: string): number | undefined
+  /** Whether the main thread has something to do that no other one can. Then it leaves everything to those that are up. */
+  isNeeded(): boolean
   /** Makes it in the main thread, and says what is wrong where it cannot be made. */
   makeHere: MakeContent
   onFailure(error: Error): void
@@ -85,7 +87,7 @@ interface Thread {
  * waits in one line: in each turn of its event loop the main thread makes the first, and the others take what they can.
  */
 export function createReadingThreads(options: ReadingThreadsOptions): ReadingThreads {
-  const { config, most, baseUrl, epochOf, makeHere, onFailure, leavesAll = false } = options
+  const { config, most, baseUrl, epochOf, isNeeded, makeHere, onFailure, leavesAll = false } = options
   const { lookEveryMs, mostIdleMs, mostSilentMs, restMs } = options.times ?? usualTimes
   const counts = { threads: 0, made: 0 }
   const line: Waiting[] = []
@@ -178,13 +180,13 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     nowMs,
   ]
 
+  const hasRoom = ({ isUp, given }: Thread): boolean => isUp && given.size < mostAhead
+
   /** Each gets one after the other, who has the fewest first. */
   function give(): void {
     const orders = new Map<Thread, Order[]>()
     while (line.length > 0) {
-      const [thread] = [...threads]
-        .filter(({ isUp, given }) => isUp && given.size < mostAhead)
-        .sort((one, other) => one.given.size - other.given.size)
+      const [thread] = [...threads].filter(hasRoom).sort((one, other) => one.given.size - other.given.size)
       const waiting = thread && line.shift()
       if (!waiting) break
       if (thread.given.size === 0) thread.movedMs = performance.now()
@@ -199,7 +201,8 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     isDealing = false
     if (leavesAll) startIfNeeded()
     const isOthers = leavesAll && threads.size > 0
-    const first = isOthers ? undefined : line.shift()
+    const isLeft = isOthers || (isNeeded() && [...threads].some(hasRoom))
+    const first = isLeft ? undefined : line.shift()
     give()
     startIfNeeded()
     if (first) makeNow(first)

@@ -20,6 +20,8 @@ export interface Store {
   isReady(): Promise<boolean>
   /** PostgreSQL only: what the connections are doing. */
   poolUse(): PoolUse | undefined
+  /** SQLite only: whether the main thread is needed to write. */
+  isWriting(): boolean
   close(): Promise<void>
 }
 
@@ -56,15 +58,18 @@ export const schemaOf = (name: string): string => schemaPrefix + name
 interface Opener {
   open<Tables>(name: string): Database<Tables>
   poolUse(): PoolUse | undefined
+  isWriting(): boolean
   close(): Promise<void>
 }
 
 function sqliteOpener({ dataDir, ...listeners }: StoreOptions): Opener {
   mkdirSync(databasesFolder(dataDir), { recursive: true, mode: 0o700 })
   const aside = createAside()
+  const writes = { inWork: 0 }
   return {
-    open: (name) => openSqlite(sqliteFileOf(dataDir, name), { ...listeners, aside }),
+    open: (name) => openSqlite(sqliteFileOf(dataDir, name), { ...listeners, aside, writes }),
     poolUse: () => undefined,
+    isWriting: () => writes.inWork > 0,
     close: () => aside.close(),
   }
 }
@@ -81,6 +86,7 @@ async function postgresOpener(url: string, options: StoreOptions): Promise<Opene
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
+    isWriting: () => false,
     close: () => pool.end(),
   }
 }
@@ -137,6 +143,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     control,
     content,
     poolUse: opener.poolUse,
+    isWriting: opener.isWriting,
     close,
     async isReady() {
       // A newer schema will do: during a rollout the old servers go on serving.

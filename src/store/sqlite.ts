@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
 import type { SQLInputValue } from 'node:sqlite'
+import type { Transaction } from 'kysely'
 import { type Database, type Listeners, readBy } from './database.ts'
 import type { Aside } from './sqlite/aside.ts'
 import { createCheckpoints } from './sqlite/checkpoints.ts'
@@ -17,6 +18,8 @@ const readerCacheKb = 64 * 1024
 export interface SqliteOptions extends Listeners {
   /** A thread for what takes long. Without one, as in short commands, everything is done in ours. */
   aside?: Aside | undefined
+  /** Counts what is being written, or waits for it. */
+  writes?: { inWork: number } | undefined
   /** The log; a test may bring its own. */
   wal?: Wal | undefined
 }
@@ -31,7 +34,7 @@ const readsAside =
   }
 
 export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): Database<Tables> {
-  const { onRevision = () => {}, aside, wal = openWal(path) } = options
+  const { onRevision = () => {}, aside, writes = { inWork: 0 }, wal = openWal(path) } = options
   // For its owner only; SQLite gives the files beside it the same mode. A file that is there is left alone: closing it
   // would end the locks of others in this process.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
@@ -56,6 +59,18 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
     })
   }
 
+  async function writeInTurn<Result>(
+    work: (transaction: Transaction<Tables>) => Promise<Result>,
+    whose: string | undefined,
+  ): Promise<Result> {
+    writes.inWork += 1
+    try {
+      return await takeTurn(whose, () => written.transaction().execute(work)) // Kysely lets one in at a time
+    } finally {
+      writes.inWork -= 1
+    }
+  }
+
   if (aside) writer.exec(`pragma wal_autocheckpoint = ${mostLogPages}`)
   const checkpointWhenDue = aside ? createCheckpoints(writer, () => checkpoint(aside)) : () => {}
   return {
@@ -67,7 +82,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
     snapshot: reading.snapshot,
     async write(work, whose) {
       durability.refuseAfterFailure()
-      const result = await takeTurn(whose, () => written.transaction().execute(work)) // Kysely lets one in at a time
+      const result = await writeInTurn(work, whose)
       checkpointWhenDue()
       await durability.reached()
       return result

@@ -228,7 +228,11 @@ describe('threads', () => {
     askMany(): Promise<unknown[]>
   }
 
-  function watch(config: Config, times: Partial<Record<'mostIdleMs' | 'mostSilentMs' | 'restMs', number>>): Watched {
+  function watch(
+    config: Config,
+    times: Partial<Record<'mostIdleMs' | 'mostSilentMs' | 'restMs', number>>,
+    options: { leavesAll: boolean; isNeeded(): boolean } = { leavesAll: true, isNeeded: () => false },
+  ): Watched {
     const failures: string[] = []
     let here = 0
     const threads = createReadingThreads({
@@ -241,7 +245,7 @@ describe('threads', () => {
         return content
       },
       onFailure: ({ message }) => void failures.push(message),
-      leavesAll: true,
+      ...options,
       times: { lookEveryMs: 20, mostIdleMs: 60_000, mostSilentMs: 60_000, restMs: 60_000, ...times },
     })
     after(() => threads.close())
@@ -288,6 +292,32 @@ describe('threads', () => {
     }
     assert.deepEqual([here(), failures], [0, []])
     assert.equal(service.readingThreads.counts.threads, 0)
+  })
+
+  it('are left everything while the main one is needed for something else', async () => {
+    const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
+    const group = await newGroup()
+    const site = await createSite(group.store, { name: 'S', domainName: 'a.example', settings: {} }, 1000)
+    let isNeeded = false
+    const { threads, here } = watch(config, {}, { leavesAll: false, isNeeded: () => isNeeded })
+    const { id: groupID, database, bucketName, tier } = group.group
+    const ask = () =>
+      threads.make({ ...asked, tenant: { groupID, database, bucketName, tier }, query: { siteId: site.id } }, 1000)
+    isNeeded = true
+    await ask()
+    assert.deepEqual([here(), threads.counts.threads], [1, 0], 'where there is no other, it makes it itself')
+    isNeeded = false
+    const deadline = performance.now() + 20_000
+    while (threads.counts.made === 0 && performance.now() < deadline) await Promise.all(Array.from({ length: 20 }, ask))
+    const [made, before] = [threads.counts.made, here()]
+    await ask()
+    assert.deepEqual([threads.counts.made, here()], [made, before + 1], 'a single question does not travel')
+    isNeeded = true
+    for (let time = 0; time < 10; time += 1) await ask()
+    assert.deepEqual([threads.counts.made, here()], [made + 10, before + 1])
+    await Promise.all(Array.from({ length: 200 }, ask))
+    assert.equal(threads.counts.made + here(), made + before + 211)
+    assert.ok(here() > before + 1, 'it helps where there are more than a thread can hold')
   })
 
   it('neither write nor do what takes long', async () => {

@@ -115,6 +115,27 @@ describe('a write to SQLite', () => {
     assert.deepEqual(second.acknowledged, [2])
   })
 
+  it('counts as being written from when it is asked for until it is committed', async () => {
+    const { service, newGroup } = await harness('sqlite')
+    const { store } = await newGroup()
+    const isWriting = () => service.store.isWriting()
+    await until(() => !isWriting())
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const first = store.database.write(async () => {
+      begun.resolve()
+      await goOn.promise
+    })
+    assert.ok(isWriting())
+    const second = store.database.write(async () => {
+      throw new Error('given up')
+    })
+    await begun.promise
+    assert.ok(isWriting())
+    goOn.resolve()
+    await Promise.all([first, assert.rejects(second, /given up/)])
+    assert.ok(!isWriting())
+  })
+
   it('shares its sync with all that are committed by then', async () => {
     const wal = createHeldWal()
     const database = open(await createDatabaseFile(), wal)
