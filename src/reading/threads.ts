@@ -21,7 +21,7 @@ export interface ReadingThreadsOptions {
   baseUrl(): string
   /** Another number whenever the main thread has seen a group at another revision. */
   epochOf(groupId: string): number | undefined
-  /** Whether the main thread has something to do that no other one can. Then it leaves everything to those that are up. */
+  /** Whether the main thread has something to do that no other one can. Then it leaves to those that are up what they have room for. */
   isNeeded(): boolean
   /** Makes it in the main thread, and says what is wrong where it cannot be made. */
   makeHere: MakeContent
