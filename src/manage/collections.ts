@@ -14,7 +14,8 @@ import {
 import type { GroupStore } from '../store/groups.ts'
 import { listSites } from '../store/sites.ts'
 import { Type } from '../type.ts'
-import { collectionShape, done, doneShape, id, listOf, showCollection, wholeList } from './shapes.ts'
+import { collectionShape, showCollection } from './content-shapes.ts'
+import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
 import { refuseStale } from './stale.ts'
 import { defineGroupVerb } from './verb.ts'
 

@@ -4,7 +4,8 @@ import { writeContent } from '../store/changes.ts'
 import { createGroup, deleteContent, deleteGroupRow, listGroups, updateGroup } from '../store/groups.ts'
 import { tiers } from '../tiers.ts'
 import { Type } from '../type.ts'
-import { done, doneShape, groupShape, listOf, showGroup, wholeList } from './shapes.ts'
+import { groupShape, showGroup } from './access-shapes.ts'
+import { done, doneShape, listOf, wholeList } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200, description: 'What people call it.' })

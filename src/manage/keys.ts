@@ -1,6 +1,7 @@
 import { createApiKey, findApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../store/api-keys.ts'
 import { Type } from '../type.ts'
-import { durationInput, id, keyShape, listOf, newKeyShape, showKey, wholeList } from './shapes.ts'
+import { keyShape, newKeyShape, showKey } from './access-shapes.ts'
+import { durationInput, id, listOf, wholeList } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 
 const label = Type.Optional(Type.String({ maxLength: 200, description: 'What the key is for, shown in lists.' }))

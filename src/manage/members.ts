@@ -12,18 +12,8 @@ import {
   setRole,
 } from '../store/users.ts'
 import { Type } from '../type.ts'
-import {
-  done,
-  doneShape,
-  id,
-  listOf,
-  memberShape,
-  newTokenShape,
-  showMember,
-  showToken,
-  tokenShape,
-  wholeList,
-} from './shapes.ts'
+import { memberShape, newTokenShape, showMember, showToken, tokenShape } from './access-shapes.ts'
+import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
 import { expiryOf, tokenLabel, tokenLife } from './users.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
 

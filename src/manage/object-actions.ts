@@ -7,7 +7,7 @@ import { changeObjects, deleteObject, type ObjectChange } from '../store/change-
 import type { ContentWriter } from '../store/changes.ts'
 import { findContainerById } from '../store/containers.ts'
 import { findObject, findObjects, insertObjects } from '../store/objects.ts'
-import { showObject } from './shapes.ts'
+import { showObject } from './content-shapes.ts'
 import { refuseStale } from './stale.ts'
 
 /** What can be done to an object that exists, one way for a single call and for many at once. */

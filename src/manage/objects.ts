@@ -10,6 +10,7 @@ import { listObjectsInState } from '../store/list-objects.ts'
 import { insertObjects, type NewObject } from '../store/objects.ts'
 import { Type } from '../type.ts'
 import { collectionId, takeCollection } from './collections.ts'
+import { objectShape, showObject } from './content-shapes.ts'
 import {
   type ActedOn,
   actOnObjects,
@@ -20,7 +21,7 @@ import {
   takeObject,
 } from './object-actions.ts'
 import { withReferences } from './references.ts'
-import { done, doneShape, id, listOf, objectShape, showObject, wholeList } from './shapes.ts'
+import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
 import { defineGroupVerb, type Verb } from './verb.ts'
 
 export const objectId = id('The object.')

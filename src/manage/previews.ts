@@ -5,7 +5,8 @@ import {
   revokePreviewToken,
 } from '../store/preview-tokens.ts'
 import { Type } from '../type.ts'
-import { durationInput, id, listOf, newPreviewShape, previewShape, showPreview, wholeList } from './shapes.ts'
+import { newPreviewShape, previewShape, showPreview } from './content-shapes.ts'
+import { durationInput, id, listOf, wholeList } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 
 const { least, most } = previewLifeSeconds

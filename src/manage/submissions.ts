@@ -8,9 +8,10 @@ import { readByContainer } from '../store/containers.ts'
 import { listSubmissions } from '../store/submissions.ts'
 import { Type } from '../type.ts'
 import { collectionId, takeCollection } from './collections.ts'
+import { objectShape, showObject } from './content-shapes.ts'
 import { takeObject } from './object-actions.ts'
 import { objectId } from './objects.ts'
-import { listOf, objectShape, showObject } from './shapes.ts'
+import { listOf } from './shapes.ts'
 import { defineGroupVerb, type Verb } from './verb.ts'
 
 const filters = {

@@ -5,17 +5,8 @@ import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/ad
 import { findGroupById } from '../store/groups.ts'
 import { createUser, findUser, listUsers, setDisabled } from '../store/users.ts'
 import { Type } from '../type.ts'
-import {
-  durationInput,
-  id,
-  listOf,
-  newTokenShape,
-  showToken,
-  showUser,
-  tokenShape,
-  userShape,
-  wholeList,
-} from './shapes.ts'
+import { newTokenShape, showToken, showUser, tokenShape, userShape } from './access-shapes.ts'
+import { durationInput, id, listOf, wholeList } from './shapes.ts'
 import { defineServiceVerb, type ServiceContext } from './verb.ts'
 
 const userId = id('The user.')

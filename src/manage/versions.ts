@@ -6,9 +6,10 @@ import { changedFields, changeObject } from '../store/change-objects.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { countVersions, findVersion, listVersions, type ObjectVersion } from '../store/versions.ts'
 import { Type } from '../type.ts'
+import { objectShape, publishDateOf, showObject, showVersion, versionShape } from './content-shapes.ts'
 import { checkObjectVersion, takeObject } from './object-actions.ts'
 import { objectId } from './objects.ts'
-import { listOf, objectShape, publishDateOf, showObject, showVersion, versionShape, wholeList } from './shapes.ts'
+import { listOf, wholeList } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 
 const versionNumber = (description: string) => Type.Integer({ minimum: 1, maximum: 2_000_000_000, description })

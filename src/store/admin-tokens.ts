@@ -4,8 +4,8 @@ import { type GroupRole, lesserRole } from '../roles.ts'
 import { displayPrefix, hashSecret, makeAdminToken } from '../secrets.ts'
 import type { Authoring } from './changes.ts'
 import { writeControl } from './control-changes.ts'
+import type { AdminTokenRow } from './control-tables.ts'
 import type { Store } from './open.ts'
-import type { AdminTokenRow } from './tables.ts'
 import type { User } from './users.ts'
 
 /** Lets a user in. It can do what the user can, or less. */

@@ -5,9 +5,9 @@ import { displayPrefix, hashSecret, makeApiKey } from '../secrets.ts'
 import type { Tier } from '../tiers.ts'
 import type { Authoring } from './changes.ts'
 import { writeControl } from './control-changes.ts'
+import type { ApiKeyRow } from './control-tables.ts'
 import type { Tenant } from './groups.ts'
 import type { Store } from './open.ts'
-import type { ApiKeyRow } from './tables.ts'
 
 export interface ApiKey {
   id: string

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { AnyDatabase } from './check-open.ts'
+import type { ControlTables } from './control-tables.ts'
 import type { Database } from './database.ts'
-import type { ContentTables, ControlTables } from './tables.ts'
+import type { ContentTables } from './tables.ts'
 
 /** PostgreSQL only: what its machine takes the time to be. */
 export async function readDatabaseTime({ read }: AnyDatabase): Promise<number> {

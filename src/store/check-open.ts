@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Pool } from 'pg'
+import type { ControlTables } from './control-tables.ts'
 import type { Database, Engine } from './database.ts'
 import { type Migration, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
@@ -9,7 +10,7 @@ import { controlMigrations } from './migrations/control.ts'
 import { controlName, databaseNamePattern, type StoreOptions, schemaOf, schemaPrefix, sqliteFileOf } from './open.ts'
 import { openPostgres, openPostgresPool } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
-import type { ContentTables, ControlTables, MigrationRow } from './tables.ts'
+import type { ContentTables, MigrationRow } from './tables.ts'
 
 /** One database as it is: nothing was made, nothing was migrated. */
 export interface FoundDatabase<Tables> {

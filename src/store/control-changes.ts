@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely'
 import { makeId } from '../ids.ts'
 import { type Authoring, shortNote } from './changes.ts'
+import type { ControlTables } from './control-tables.ts'
 import type { Database } from './database.ts'
-import type { ControlTables } from './tables.ts'
 
 export interface ControlChange {
   type: string

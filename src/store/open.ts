@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
+import type { ControlTables } from './control-tables.ts'
 import type { Database, QueryListener, RevisionListener } from './database.ts'
 import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
@@ -9,7 +10,7 @@ import { openPostgres, openPostgresPool } from './postgres.ts'
 import { createStatementNames } from './prepared-statements.ts'
 import { createAside } from './sqlite/aside.ts'
 import { openSqlite } from './sqlite.ts'
-import type { ContentTables, ControlTables } from './tables.ts'
+import type { ContentTables } from './tables.ts'
 
 /** All databases of the service: `control` knows the groups, each named content database holds the content of some. */
 export interface Store {

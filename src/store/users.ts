@@ -6,8 +6,8 @@ import { makeId } from '../ids.ts'
 import type { GroupRole } from '../roles.ts'
 import type { Authoring } from './changes.ts'
 import { writeControl } from './control-changes.ts'
+import type { ControlTables, UserRow } from './control-tables.ts'
 import type { Store } from './open.ts'
-import type { ControlTables, UserRow } from './tables.ts'
 
 /** A person or a program that manages content. */
 export interface User {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { ControlTables } from '../../src/store/control-tables.ts'
 import type { Store } from '../../src/store/open.ts'
-import type { ContentTables, ControlTables } from '../../src/store/tables.ts'
+import type { ContentTables } from '../../src/store/tables.ts'
 
 const controlTables: Record<keyof ControlTables, true> = {
   migrations: true,
