@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { EncodedContent } from '../http/answer.ts'
 import type { Asked, MakeContent } from '../http/content-maker.ts'
@@ -29,6 +29,7 @@ export interface ReadingThreadsOptions {
   /** For tests: the main thread makes nothing. */
   leavesAll?: boolean | undefined
   times?: typeof usualTimes
+  heap?: ResourceLimits
 }
 
 /** So many are left in line before a thread is started, which takes some 60 MB. */
@@ -44,6 +45,12 @@ const usualTimes = {
   /** For how long none is started after one has failed. */
   restMs: 60_000,
 }
+
+/**
+ * Left to itself V8 lets a heap of which 40 MB are in use grow to 200 MB before it clears up. The largest page there can be,
+ * of 100 items with a million characters each, is there twice for a moment: as rows, and as one text.
+ */
+const usualHeap: ResourceLimits = { maxYoungGenerationSizeMb: 48, maxOldGenerationSizeMb: 512 }
 
 /** A text reaches a thread sooner than an object does. It is written once for what is asked again and again. */
 const texts = new WeakMap<object, string>()
@@ -88,6 +95,7 @@ interface Thread {
  */
 export function createReadingThreads(options: ReadingThreadsOptions): ReadingThreads {
   const { config, most, baseUrl, epochOf, isNeeded, makeHere, onFailure, leavesAll = false } = options
+  const resourceLimits = options.heap ?? usualHeap
   const { lookEveryMs, mostIdleMs, mostSilentMs, restMs } = options.times ?? usualTimes
   const counts = { threads: 0, made: 0 }
   const line: Waiting[] = []
@@ -146,7 +154,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
 
   function start(): void {
     const workerData: ThreadData = { config }
-    const worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'reading', workerData })
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'reading', workerData, resourceLimits })
     worker.unref()
     const looking = setInterval(() => look(thread), lookEveryMs).unref()
     const thread: Thread = { worker, isUp: false, given: new Map(), movedMs: performance.now(), looking }

@@ -4,10 +4,11 @@ import { mkdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { ResourceLimits } from 'node:worker_threads'
 import { type Config, readConfig } from '../../src/config.ts'
 import { encodeContent } from '../../src/http/answer.ts'
 import type { Asked } from '../../src/http/content-maker.ts'
-import { createReadingThreads, type ReadingThreads } from '../../src/reading/threads.ts'
+import { createReadingThreads, type ReadingThreads, type ReadingThreadsOptions } from '../../src/reading/threads.ts'
 import { sqliteFileOf } from '../../src/store/open.ts'
 import { openReadings } from '../../src/store/open-readings.ts'
 import { createSite } from '../helpers/authoring.ts'
@@ -220,6 +221,13 @@ describe('threads', () => {
   }
   const content = encodeContent({ json: ['{}'], revision: 1, untilMs: 2000 })
 
+  const tenantOf = ({ group: { id: groupID, database, bucketName, tier } }: TestGroup) => ({
+    groupID,
+    database,
+    bucketName,
+    tier,
+  })
+
   interface Watched {
     threads: ReadingThreads
     failures: string[]
@@ -231,7 +239,7 @@ describe('threads', () => {
   function watch(
     config: Config,
     times: Partial<Record<'mostIdleMs' | 'mostSilentMs' | 'restMs', number>>,
-    options: { leavesAll: boolean; isNeeded(): boolean } = { leavesAll: true, isNeeded: () => false },
+    options: Partial<Pick<ReadingThreadsOptions, 'leavesAll' | 'isNeeded' | 'heap'>> = {},
   ): Watched {
     const failures: string[] = []
     let here = 0
@@ -245,6 +253,8 @@ describe('threads', () => {
         return content
       },
       onFailure: ({ message }) => void failures.push(message),
+      leavesAll: true,
+      isNeeded: () => false,
       ...options,
       times: { lookEveryMs: 20, mostIdleMs: 60_000, mostSilentMs: 60_000, restMs: 60_000, ...times },
     })
@@ -280,9 +290,7 @@ describe('threads', () => {
     const group = await newGroup()
     const site = await createSite(group.store, { name: 'S', domainName: 'a.example', settings: {} }, 1000)
     const { threads, failures, here } = watch(config, { mostIdleMs: 100 })
-    const { id: groupID, database, bucketName, tier } = group.group
-    const ask = () =>
-      threads.make({ ...asked, tenant: { groupID, database, bucketName, tier }, query: { siteId: site.id } }, 1000)
+    const ask = () => threads.make({ ...asked, tenant: tenantOf(group), query: { siteId: site.id } }, 1000)
     for (let round = 1; round <= 2; round += 1) {
       assert.match((await ask()).body.toString(), /a\.example/)
       assert.deepEqual(threads.counts, { threads: 1, made: round })
@@ -300,9 +308,7 @@ describe('threads', () => {
     const site = await createSite(group.store, { name: 'S', domainName: 'a.example', settings: {} }, 1000)
     let isNeeded = false
     const { threads, here } = watch(config, {}, { leavesAll: false, isNeeded: () => isNeeded })
-    const { id: groupID, database, bucketName, tier } = group.group
-    const ask = () =>
-      threads.make({ ...asked, tenant: { groupID, database, bucketName, tier }, query: { siteId: site.id } }, 1000)
+    const ask = () => threads.make({ ...asked, tenant: tenantOf(group), query: { siteId: site.id } }, 1000)
     isNeeded = true
     await ask()
     assert.deepEqual([here(), threads.counts.threads], [1, 0], 'where there is no other, it makes it itself')
@@ -318,6 +324,35 @@ describe('threads', () => {
     await Promise.all(Array.from({ length: 200 }, ask))
     assert.equal(threads.counts.made + here(), made + before + 211)
     assert.ok(here() > before + 1, 'it helps where there are more than a thread can hold')
+  })
+
+  describe('have a heap', () => {
+    const longest = 'ж'.repeat(990_000)
+
+    /** A page of items that are as long as they may be, each character two bytes. */
+    async function askForPage(items: number, heap?: ResourceLimits) {
+      const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
+      const group = await newGroup()
+      const posts = await group.collection('Posts', { text: { type: 'longText' } })
+      for (let item = 0; item < items; item += 1) await group.add(posts, { value: { text: longest } })
+      const watched = watch(config, {}, heap && { heap })
+      const question = { route: '/tenant/collectionObjects', query: { collectionId: posts.id } } as const
+      const { body } = await watched.threads.make({ ...question, tenant: tenantOf(group) }, Date.now())
+      return { ...watched, body }
+    }
+
+    it('that holds the largest page there can be', async () => {
+      const { body, failures, here, threads } = await askForPage(100)
+      assert.ok(body.length > 198e6, `${body.length}`)
+      assert.deepEqual([failures, here(), threads.counts], [[], 0, { threads: 1, made: 1 }])
+    })
+
+    it('that has an end, and leave to the main one what is too large for it', async () => {
+      const { body, failures, here, threads } = await askForPage(40, { maxOldGenerationSizeMb: 64 })
+      assert.equal(body, content.body)
+      assert.match(failures.join(), /heap out of memory/)
+      assert.deepEqual([here(), threads.counts], [1, { threads: 0, made: 0 }])
+    })
   })
 
   it('neither write nor do what takes long', async () => {
