@@ -32,7 +32,7 @@ export interface Database<Tables> {
    */
   readAside<Row>(text: string, parameters: readonly unknown[], whose?: string): Promise<Row[]>
   /** For a statement that is run all the time: it goes the shortest way, and a row is the list of its columns' values. */
-  readValues(text: string, parameters: readonly unknown[]): Promise<unknown[][]>
+  readValues(text: string, parameters: readonly (string | number)[]): Promise<unknown[][]>
   /** All reads of one piece of work see the same moment, whatever others write meanwhile. */
   snapshot<Result>(work: (read: Kysely<Tables>) => Promise<Result>): Promise<Result>
   /** Those who say whose data they write take turns (see `turns.ts`). */

@@ -124,7 +124,7 @@ const textByRows = (kind: Container['kind'], count: number): string =>
  */
 async function readByRows({ group, container }: Source, entries: readonly Entry[]): Promise<DeliveredPage | undefined> {
   const { groupId, database } = group
-  const rows = entries.map(({ row }) => row)
+  const rows = entries.map(({ row }) => row as number) // or this was not called
   const [first, ...found] = await database.readValues(textByRows(container.kind, rows.length), [groupId, ...rows])
   if (found.length !== entries.length) return undefined
   const objects: VisibleObject[] = []

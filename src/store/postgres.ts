@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import { type Database, type Listeners, logTo, readBy } from './database.ts'
 import { preparingPool, type StatementNames } from './prepared-statements.ts'
 import { createTurns } from './turns.ts'
+import { queryValues, type ValuesQuestion } from './values-query.ts'
 
 const connectTimeoutMs = 5000
 const statementTimeoutMs = 15_000
@@ -48,16 +49,15 @@ export interface PostgresOptions extends Listeners {
   nameOf?: StatementNames
 }
 
-const readsValues =
-  (pool: Pool, nameOf: StatementNames, { onQuery }: Listeners): Database<unknown>['readValues'] =>
-  async (text, parameters) => {
+function readsValues(pool: Pool, nameOf: StatementNames, { onQuery }: Listeners): Database<unknown>['readValues'] {
+  const known: ValuesQuestion['known'] = new Map()
+  return async (text, parameters) => {
     const startMs = performance.now()
-    const name = nameOf(text)
-    const query = { text, values: [...parameters], rowMode: 'array' as const, ...(name !== undefined && { name }) }
-    const { rows } = await pool.query<unknown[]>(query)
+    const rows = await queryValues(pool, { text, name: nameOf(text), parameters, known })
     onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
     return rows
   }
+}
 
 export function openPostgres<Tables>(pool: Pool, schemaName: string, options: PostgresOptions = {}): Database<Tables> {
   const { onQuery, onRevision = () => {}, nameOf = () => undefined } = options
