@@ -3,6 +3,7 @@ import { toIso } from '../content/moments.ts'
 import { Type } from '../type.ts'
 
 /** The parts of what the verbs take and answer. */
+
 const exampleId = '66f0c0ffee0123456789abcd'
 export const id = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, description, examples: [exampleId] })

@@ -29,7 +29,6 @@ export interface ReadingThreadsOptions {
   /** For tests: the main thread makes nothing. */
   leavesAll?: boolean | undefined
   times?: typeof usualTimes
-  heap?: ResourceLimits
 }
 
 /** So many are left in line before a thread is started, which takes some 60 MB. */
@@ -47,8 +46,8 @@ const usualTimes = {
 }
 
 /**
- * Left to itself V8 lets a heap of which 40 MB are in use grow to 200 MB before it clears up. The largest page there can be,
- * of 100 items with a million characters each, is there twice for a moment: as rows, and as one text.
+ * Left to itself V8 lets a heap of which 40 MB are in use grow to 200 MB before it clears up. The end must never be reached:
+ * so a thread makes nothing large (see `open-readings.ts`), but it has to read that to see that it is.
  */
 const usualHeap: ResourceLimits = { maxYoungGenerationSizeMb: 48, maxOldGenerationSizeMb: 512 }
 
@@ -95,7 +94,6 @@ interface Thread {
  */
 export function createReadingThreads(options: ReadingThreadsOptions): ReadingThreads {
   const { config, most, baseUrl, epochOf, isNeeded, makeHere, onFailure, leavesAll = false } = options
-  const resourceLimits = options.heap ?? usualHeap
   const { lookEveryMs, mostIdleMs, mostSilentMs, restMs } = options.times ?? usualTimes
   const counts = { threads: 0, made: 0 }
   const line: Waiting[] = []
@@ -154,7 +152,11 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
 
   function start(): void {
     const workerData: ThreadData = { config }
-    const worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'reading', workerData, resourceLimits })
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+      name: 'reading',
+      workerData,
+      resourceLimits: usualHeap,
+    })
     worker.unref()
     const looking = setInterval(() => look(thread), lookEveryMs).unref()
     const thread: Thread = { worker, isUp: false, given: new Map(), movedMs: performance.now(), looking }

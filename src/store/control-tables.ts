@@ -1,6 +1,8 @@
 import type { Generated } from 'kysely'
 import type { MigrationRow, RecordedChange } from './tables.ts'
 
+/** The tables of the control database, in the notation of `tables.ts`. */
+
 export interface GroupRow {
   id: string
   name: string

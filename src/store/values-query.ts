@@ -3,7 +3,7 @@ import type { Connection, Pool, PoolClient, Submittable } from 'pg'
 /** What the values of a statement's columns are read with. */
 type Readers = ((text: string) => unknown)[]
 
-/** A statement as pg keeps it for a connection, once PostgreSQL has read and planned it under a name. */
+/** pg's connection, which notes by their names the statements that PostgreSQL has prepared on it. */
 type Preparing = Connection & { parsedStatements: Record<string, string | undefined> }
 
 interface RowDescription {
@@ -18,13 +18,13 @@ export interface ValuesQuestion {
   text: string
   name: string | undefined
   parameters: readonly (string | number)[]
-  /** Of statements that have a name, by that name: PostgreSQL never changes a prepared statement's columns. */
+  /** Of statements that have a name, by that name, as of when it was last prepared: from then on its columns stay the same. */
   known: Map<string, Readers>
 }
 
 /**
- * A query whose rows are lists of values. PostgreSQL is asked for a prepared statement's columns once and not each time, and
- * no objects are made of them: that was a quarter of what it costs us to look up a page.
+ * A query whose rows are lists of values. PostgreSQL is asked for a statement's columns when it is prepared and not each time,
+ * and no objects are made of them: that was a quarter of what it costs us to read a page's objects.
  *
  * It takes the place of pg's own `Query`, as pg-cursor does: pg calls these methods as messages arrive.
  */
@@ -32,6 +32,8 @@ class ValuesQuery implements Submittable {
   /** pg notes by these what a connection has prepared. */
   readonly name: string | undefined
   readonly text: string
+  /** Set by pg where the database's URL has a `query_timeout`, to know when it is over. */
+  callback: (() => void) | undefined
   readonly #question: ValuesQuestion
   readonly #client: PoolClient
   readonly #rows: unknown[][] = []
@@ -60,7 +62,7 @@ class ValuesQuery implements Submittable {
     connection.stream.cork() // all of it in one packet
     if (!isPrepared) connection.parse({ name, text, types: [] }, true)
     connection.bind({ portal: '', statement: name, values: parameters.map(String) }, true)
-    if (this.#readers.length === 0) connection.describe({ type: 'P', name: '' }, true)
+    if (!isPrepared || this.#readers.length === 0) connection.describe({ type: 'P', name: '' }, true)
     connection.execute({ portal: '' }, true)
     connection.sync()
     connection.stream.uncork()
@@ -82,10 +84,12 @@ class ValuesQuery implements Submittable {
   handleCommandComplete(): void {}
 
   handleError(error: Error): void {
+    this.callback?.()
     this.#reject(error)
   }
 
   handleReadyForQuery(): void {
+    this.callback?.()
     this.#resolve(this.#rows)
   }
 }
@@ -101,6 +105,7 @@ export async function queryValues(pool: Pool, question: ValuesQuestion): Promise
     return rows
   } catch (error) {
     client.release(error as Error)
+    Error.captureStackTrace(error as Error) // or it would only say that something was read from the connection
     throw error
   }
 }

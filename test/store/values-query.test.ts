@@ -6,9 +6,9 @@ import { queryValues, type ValuesQuestion } from '../../src/store/values-query.t
 import { harness } from '../helpers/harness.ts'
 
 describe('a query for values', () => {
-  async function open() {
+  async function open(parameters = '') {
     const { config } = await harness('postgres')
-    const pool = await openPostgresPool(config.databaseUrl ?? '', () => {})
+    const pool = await openPostgresPool(`${config.databaseUrl}${parameters}`, () => {})
     after(() => pool.end())
     let descriptions = 0
     pool.on('connect', (client: PoolClient & { connection?: NodeJS.EventEmitter }) => {
@@ -38,17 +38,17 @@ describe('a query for values', () => {
     assert.deepEqual(await ask('select 1 where false', []), [])
   })
 
-  it('asks once for the columns of what is prepared, and has it prepared on each connection', async () => {
+  it('asks for the columns of what is prepared once on each connection', async () => {
     const { pool, ask, descriptions } = await open()
     assert.deepEqual(await ask(ofAllKinds, ['a,b', 7], 'kinds'), expected)
     assert.equal(descriptions(), 1)
     const many = await Promise.all(Array.from({ length: 100 }, () => ask(ofAllKinds, ['a,b', 7], 'kinds')))
     for (const rows of many) assert.deepEqual(rows, expected)
     assert.ok(pool.totalCount > 1)
-    assert.equal(descriptions(), 1)
+    assert.equal(descriptions(), pool.totalCount)
     await ask(ofAllKinds, ['a,b', 7])
     await ask(ofAllKinds, ['a,b', 7])
-    assert.equal(descriptions(), 3, 'what has no name may have other columns each time')
+    assert.equal(descriptions(), pool.totalCount + 2, 'what has no name may have other columns each time')
   })
 
   it('may use what pg has prepared on the connection, and pg what it has', async () => {
@@ -72,6 +72,17 @@ describe('a query for values', () => {
     const many = Array.from({ length: 30 }, (_, n) => ask(division, [n % 3], 'division'))
     const outcomes = await Promise.allSettled(many)
     for (const [n, { status }] of outcomes.entries()) assert.equal(status, n % 3 ? 'fulfilled' : 'rejected')
+  })
+
+  it('knows a timeout that the URL has, and leaves no timer behind', async () => {
+    const { ask } = await open('?query_timeout=1000')
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    await ask('select 1', [])
+    const before = timers()
+    for (let time = 0; time < 20; time += 1) await ask('select 1', [])
+    assert.ok(timers() <= before, `${timers()} instead of ${before}`)
+    await assert.rejects(ask('select pg_sleep(10)', []), /timeout/)
+    assert.deepEqual(await ask('select 1', []), [[1]])
   })
 
   it('fails where a value cannot be read, and the process goes on', async () => {
