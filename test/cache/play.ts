@@ -2,7 +2,7 @@ import { draftPublishMs } from '../../src/content/model.ts'
 import { signingWindow } from '../../src/media/signer.ts'
 import { testStartMs } from '../helpers/harness.ts'
 import type { Cluster } from './cluster.ts'
-import { ask, judge, lookAgain, playRead, possibleFor } from './reads.ts'
+import { ask, judge, lookAgain, noteTruths, playRead, possibleFor } from './reads.ts'
 import { type Figures, note, openScene, type Scene, slotOf } from './scene.ts'
 import { kindOf, type Move, type ScriptStep, type Write } from './script.ts'
 import { callVerb, doWrite } from './writes.ts'
@@ -52,7 +52,8 @@ async function destinationOf(scene: Scene, move: Move): Promise<number> {
 /** What was asked for before a write was acknowledged may be answered as before it, and nothing later. */
 async function playRace(scene: Scene, { write, reads }: Extract<ScriptStep, { kind: 'race' }>): Promise<void> {
   const seen = reads.map((read) => slotOf(scene, read.key).side.own[read.at])
-  for (const read of reads) await possibleFor(scene, read) // notes what is right now
+  await noteTruths(scene)
+  for (const read of reads) await possibleFor(scene, read) // also where it is asked for the first time
   note(scene, 'at the same time:')
   const [side, answers] = await Promise.all([
     callVerb(scene, write),
@@ -66,6 +67,7 @@ async function playRace(scene: Scene, { write, reads }: Extract<ScriptStep, { ki
 async function playWrite(scene: Scene, write: Write): Promise<void> {
   const { figures } = scene
   const before = figures.writes
+  await noteTruths(scene)
   const side = await doWrite(scene, write)
   if (figures.writes > before) figures.kinds.add(kindOf(write))
   await lookAgain(scene, side)

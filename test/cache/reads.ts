@@ -101,6 +101,14 @@ export async function playRead(scene: Scene, read: Read): Promise<void> {
   }
 }
 
+/** Notes what is right of all that was asked for: after a write, who has not seen it yet may still say that. */
+export async function noteTruths(scene: Scene): Promise<void> {
+  for (const side of scene.sides) {
+    const key = anyKeyOf(scene, side)
+    for (const target of side.asked) await possibleFor(scene, { ...plainRead, at: 0, key, target })
+  }
+}
+
 /** Looks at some of what was asked for before, in both processes. */
 export async function lookAgain(scene: Scene, side: Side, most = lookedAtAgain): Promise<void> {
   const key = anyKeyOf(scene, side)
