@@ -17,12 +17,14 @@ import { compileQuery } from './http/query.ts'
 import { closeQuietConnections } from './http/quiet-connections.ts'
 import { createRequestIds } from './http/request-ids.ts'
 import { registerWebhookRoute } from './http/webhook-route.ts'
+import { idPattern } from './ids.ts'
 import type { ServiceLogger } from './logging.ts'
 import { registerManageRoutes } from './manage/routes.ts'
 import type { ManageDeps } from './manage/verb.ts'
 import { registerMediaRoute } from './media/route.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { answerScrapes, placeOfMetrics } from './metrics/serve.ts'
+import type { StallWatch, WorkName } from './metrics/stalls.ts'
 import { registerTenantRoutes } from './tenant/index.ts'
 
 const bodyLimitBytes = 256 * 1024
@@ -44,6 +46,7 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDep
   config: Config
   logger: ServiceLogger
   metrics: Metrics
+  stalls: StallWatch
 }
 
 /**
@@ -109,6 +112,21 @@ function logRequests(app: FastifyInstance, accessLog: AccessLog): void {
     })
     done()
   })
+}
+
+/** Names each request where the event loop stalls while it is in work. */
+function watchForStalls(app: FastifyInstance, stalls: StallWatch): void {
+  const nameOf = ({ method, routeOptions, params, tenant }: FastifyRequest): WorkName => {
+    const { url = 'none', config } = routeOptions
+    const { groupId } = (params ?? {}) as { groupId?: string }
+    const group = tenant?.groupID ?? (idPattern.test(groupId ?? '') ? groupId : undefined)
+    return { what: `${method} ${url}`, verb: config.verb, group }
+  }
+  const begin = asHook((request, reply) => {
+    stalls.begin(request, () => nameOf(request))
+    reply.raw.once('close', () => stalls.end(request))
+  })
+  app.addHook('onRequest', begin)
 }
 
 /** The server itself; the framework is asked for what the hot lane leaves alone. */
@@ -190,6 +208,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   })
   app.addHook('onRequest', beginAnswer)
   tellOfLeft(app)
+  watchForStalls(app, deps.stalls)
   limitConcurrency(app, places)
   limitBodyTime(app)
   logRequests(app, accessLog)

@@ -7,6 +7,7 @@ import type { ServedTenant } from './http/admission.ts'
 import { type AnswerCache, createAnswerCache } from './http/answer-cache.ts'
 import { createContentMaker } from './http/content-maker.ts'
 import { createKnownQuestions } from './http/known-questions.ts'
+import type { JobHandler } from './jobs/handler.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger, type ServiceLogger } from './logging.ts'
 import { createMail, type Mail } from './mail/mail.ts'
@@ -17,6 +18,7 @@ import { mediaHandlers } from './media/handlers.ts'
 import { createMedia, type Media, tidyMedia } from './media/media.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createMetricsServer, placeOfMetrics } from './metrics/serve.ts'
+import { type StallWatch, watchStalls } from './metrics/stalls.ts'
 import { catalogueHandlers } from './payments/catalogue-handlers.ts'
 import { orderHandlers } from './payments/orders.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
@@ -94,6 +96,21 @@ export function openConfiguredStore(
   })
 }
 
+/** A job is named where the event loop stalls while it runs. */
+function watchedJob(stalls: StallWatch, handler: JobHandler): JobHandler {
+  return {
+    ...handler,
+    async run(job, context) {
+      stalls.begin(job, () => ({ what: `job ${handler.kind}`, group: job.groupId }))
+      try {
+        await handler.run(job, context)
+      } finally {
+        stalls.end(job)
+      }
+    },
+  }
+}
+
 export async function createService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
@@ -105,15 +122,17 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const vault = createVault(masterKey)
   const payments = createPayments({ config, masterKey, vault, store, clock, baseUrl: () => baseUrl, logger })
   const mail = createMail({ config, masterKey, vault, store, media })
+  const stalls = watchStalls({ logger })
+  const handlers = [
+    ...mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
+    ...catalogueHandlers({ store, payments, media, clock }),
+    ...orderHandlers({ payments }),
+    ...payments.sandbox.handlers,
+    ...mail.handlers,
+  ]
   const worker = createWorker({
     store,
-    handlers: [
-      ...mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
-      ...catalogueHandlers({ store, payments, media, clock }),
-      ...orderHandlers({ payments }),
-      ...payments.sandbox.handlers,
-      ...mail.handlers,
-    ],
+    handlers: handlers.map((handler) => watchedJob(stalls, handler)),
     clock,
     logger,
     workers: config.jobWorkers,
@@ -153,6 +172,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     store,
     clock,
     cacheCounts: answers.counts,
+    stalls,
     isServed: placeOfMetrics(config) !== undefined,
   })
   const questions = createKnownQuestions()
@@ -169,7 +189,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   })
   const makeContent = readingThreads.make
   const parts = { store, memory, media, payments, mail, currentFiles, answers, questions, makeContent }
-  const deps = { config, logger, ...parts, ...admission, metrics, clock }
+  const deps = { config, logger, ...parts, ...admission, metrics, stalls, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
@@ -202,6 +222,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
       clearInterval(tidying)
       await Promise.all([app.close(), manageApp?.close(), metricsServer?.close(), worker.stop()])
       metrics.close()
+      stalls.stop()
       await payments.close()
       mail.close()
       await lastUses.close()

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
+import type { StallWatch } from '../metrics/stalls.ts'
 import type { RateDecision } from '../rate-limiter.ts'
 import { tiers } from '../tiers.ts'
 import type { AccessLog } from './access-log.ts'
@@ -16,6 +17,7 @@ export interface HotLaneDeps extends AdmissionDeps {
   questions: KnownQuestions
   makeContent: MakeContent
   places: Places
+  stalls: Pick<StallWatch, 'begin' | 'end'>
   accessLog: AccessLog
   makeRequestId(): string
   clock: Clock
@@ -98,7 +100,7 @@ interface Admitted extends Asking {
  * which decides and words everything. Both give the same answer.
  */
 export function createHotLane(deps: HotLaneDeps): HotLane {
-  const { authorize, takeToken, config, answers, questions, makeContent, places } = deps
+  const { authorize, takeToken, config, answers, questions, makeContent, places, stalls } = deps
   const { accessLog, makeRequestId, clock, keepAliveSeconds, readAddress, isClosing } = deps
   const policies = new Map(tiers.map((tier) => [tier, writePolicy(tier, config.rateLimits[tier])]))
   const endHead = createHeadEnd(keepAliveSeconds)
@@ -154,13 +156,17 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
    * once, and has one place.
    */
   async function answerKnown(admitted: Admitted, known: KnownQuestion, takeLongWay: () => void): Promise<void> {
-    const { request, decision } = admitted
+    const { request, tenant, decision } = admitted
     let isOurs = true
     places.taken += 1
+    stalls.begin(request, () => ({ what: `${request.method} ${known.route}`, group: tenant.groupID }))
     const letGo = (): boolean => {
       const wasOurs = isOurs
       isOurs = false
-      if (wasOurs) places.taken -= 1
+      if (wasOurs) {
+        places.taken -= 1
+        stalls.end(request)
+      }
       return wasOurs
     }
     const handOver = (): void => {

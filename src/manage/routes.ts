@@ -10,6 +10,13 @@ import { registerManageDocs } from './openapi.ts'
 import { createUploadPlaces, type UploadPlaces } from './upload-places.ts'
 import { type Actor, type ManageDeps, runVerb, type Verb } from './verb.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The verb of a management route. */
+    verb?: string
+  }
+}
+
 const bodyLimitBytes = 8 * 1024 * 1024
 const readTimeoutMs = 25_000
 /** A change of many objects may take long; it ends before the connection is given up for silence. */
@@ -91,7 +98,7 @@ function routeOf(deps: RouteDeps, inUploadPlace: UploadPlaces, verb: Verb): Rout
     schema: { hide: true },
     bodyLimit: bodyLimitBytes,
     handlerTimeout: timeoutOf(verb),
-    config: { takesFile: verb.takesFile },
+    config: { takesFile: verb.takesFile, verb: verb.name },
     exposeHeadRoute: false,
     async handler(request, reply) {
       const data = await run(request, reply)

@@ -61,6 +61,18 @@ export const families = {
     [],
     'Time in which the process worked and did not wait; its rate is the utilisation, 1 at most.',
   ),
+  eventLoopStalls: family(
+    'counter',
+    'sluice_event_loop_stalls_total',
+    ['cause'],
+    'How often the process was more than 100 ms late for its next piece of work. `work`: it was busy with another one, and the log names the candidates; `wait`: it got no CPU, or waited for a disk.',
+  ),
+  eventLoopStalled: family(
+    'counter',
+    'sluice_event_loop_stalled_seconds_total',
+    ['cause'],
+    'How late it was on those occasions, all together.',
+  ),
   databases: family(
     'gauge',
     'sluice_databases',

@@ -8,12 +8,14 @@ import { watchEventLoop } from './event-loop.ts'
 import { families } from './families.ts'
 import { readBuild, readProcess } from './process-readings.ts'
 import { createRequestCounts, type RequestCounts } from './request-counts.ts'
+import type { StallWatch } from './stalls.ts'
 import { type Reading, renderText, single } from './text-format.ts'
 
 export interface MetricsDeps {
   store: Store
   clock: Clock
   cacheCounts: CacheCounts
+  stalls: Pick<StallWatch, 'read'>
   /** Whether anybody can ask for the text. */
   isServed: boolean
 }
@@ -59,7 +61,7 @@ async function countConnections(servers: readonly Server[]): Promise<number> {
 }
 
 /** Requests are counted in any case, because that costs next to nothing; the rest is looked up when somebody asks. */
-export function createMetrics({ store, clock, cacheCounts, isServed }: MetricsDeps): Metrics {
+export function createMetrics({ store, clock, cacheCounts, stalls, isServed }: MetricsDeps): Metrics {
   const requests = createRequestCounts()
   const eventLoop = isServed ? watchEventLoop() : undefined
   const databases = watchDatabases(store, clock)
@@ -74,6 +76,7 @@ export function createMetrics({ store, clock, cacheCounts, isServed }: MetricsDe
       single(families.openConnections, await countConnections(servers)),
       ...readCache(cacheCounts),
       ...(eventLoop?.read() ?? []),
+      ...stalls.read(),
       ...ofDatabases,
       ...readPool(store),
       ...readProcess(),

@@ -6,6 +6,7 @@ import { createKnownQuestions } from '../../src/http/known-questions.ts'
 import { createLogger } from '../../src/logging.ts'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
+import { watchStalls } from '../../src/metrics/stalls.ts'
 import { createService, type Service } from '../../src/service.ts'
 import { createContentMemory } from '../../src/store/content-memory.ts'
 import { contentReads } from '../../src/tenant/content-endpoints.ts'
@@ -39,7 +40,8 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
     const [groupID = '', tier] = text.split(' ') as [string, Tier]
     return { database: 'main', bucketName: 'media', groupID, tier, frozen: false, keyId: '', scope: tier }
   }
-  const metrics = createMetrics({ store, clock: now, cacheCounts: answers.counts, isServed: false })
+  const stalls = watchStalls({ logger, every: () => () => {} })
+  const metrics = createMetrics({ store, clock: now, cacheCounts: answers.counts, stalls, isServed: false })
   const memory = createContentMemory(0)
   const signing = { signer: media.signer, ttlSeconds: config.signedUrlTtlSeconds, clock: now }
   const currentFiles = createCurrentFiles({ ...signing, maxKept: 0 })
@@ -60,6 +62,7 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
       authorizeManager: async () => undefined,
       takeToken: () => ({ allowed: true, remaining: 1, resetSeconds: 0, retryAfterSeconds: 0 }),
       metrics,
+      stalls,
       clock: now,
     },
     'delivery',

@@ -146,7 +146,13 @@ async function metricsOf(change: (store: Store) => Partial<Store>): Promise<{ me
   const { store } = running.service
   const cacheCounts = { hits: 7, misses: 5, joined: 3, evictions: 2, bytes: 1024, entries: 4 }
   const clock = () => running.clock.now
-  const metrics = createMetrics({ store: { ...store, ...change(store) }, clock, cacheCounts, isServed: false })
+  const metrics = createMetrics({
+    store: { ...store, ...change(store) },
+    clock,
+    cacheCounts,
+    stalls: { read: () => [] },
+    isServed: false,
+  })
   return { metrics, running }
 }
 
