@@ -1,6 +1,7 @@
 #!/bin/sh
 # Brings a package that tests or the bench need, on Debian, Ubuntu and their like: chromium, the browser that tests drive,
-# postfix, a mail server that they send to (it is not set up: the test does so), or wrk, which makes the bench's load.
+# postfix, a mail server that they send to (it is not set up: the test does so), pgbouncer, a pooler before PostgreSQL,
+# spamassassin, which scores e-mails, or wrk, which makes the bench's load.
 set -eu
 fail() { echo "$1" >&2; exit 1; }
 

@@ -92,6 +92,10 @@ export function openConfiguredStore(
     preparesStatements: config.databasePrepare === 'on',
     clock,
     onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    onStatementsLost: () =>
+      logger.warn(
+        'the pooler before PostgreSQL loses prepared statements, so none are used: set DATABASE_PREPARE=off, or let it keep them (PgBouncer 1.21 or newer with max_prepared_statements above 0)',
+      ),
     onRevision,
   })
 }

@@ -1,4 +1,4 @@
-import type { AnyFound } from '../store/check-open.ts'
+import type { AnyFound, FoundDatabases } from '../store/check-open.ts'
 import { type Check, type DoctorContext, type Finding, NotChecked } from './check.ts'
 import { messageOf, shellWord } from './words.ts'
 
@@ -48,6 +48,19 @@ const missing = ({ name, place }: AnyFound): Finding => ({
   advice: 'Restore it from your newest backup before you start a server, which would make an empty one.',
 })
 
+async function findLostStatements({ config }: DoctorContext, found: FoundDatabases): Promise<Finding[]> {
+  if (config.databasePrepare === 'off' || (await found.keepsStatements())) return []
+  return [
+    {
+      level: 'attention',
+      what: 'The pooler before PostgreSQL loses prepared statements, so the service does without them.',
+      advice:
+        'Say so, and a start need not find it out; or let the pooler keep them (PgBouncer 1.21 or newer with max_prepared_statements above 0).',
+      commands: ['DATABASE_PREPARE=off'],
+    },
+  ]
+}
+
 /** That the databases are there and can be opened. */
 export const databasesCheck: Check = {
   name: 'Databases',
@@ -62,6 +75,7 @@ export const databasesCheck: Check = {
       ...(isControlAbsent ? [contents.length > 0 ? missing(control) : nothingYet] : []),
       ...unopened.map(unreadable),
       ...absent.map(missing),
+      ...(await findLostStatements(ctx, found)),
     ]
   },
 }

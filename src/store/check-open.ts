@@ -9,6 +9,7 @@ import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
 import { controlName, databaseNamePattern, type StoreOptions, schemaOf, schemaPrefix, sqliteFileOf } from './open.ts'
 import { openPostgres, openPostgresPool } from './postgres.ts'
+import { keepsStatements } from './prepared-statements.ts'
 import { openSqlite } from './sqlite.ts'
 import type { ContentTables, MigrationRow } from './tables.ts'
 
@@ -32,6 +33,8 @@ export interface FoundDatabases {
   control: FoundDatabase<ControlTables>
   /** Those that are there, and those that groups say should be. */
   contents: FoundDatabase<ContentTables>[]
+  /** False where a pooler before PostgreSQL loses prepared statements. */
+  keepsStatements(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -50,6 +53,7 @@ interface Home {
   names: string[]
   placeOf(name: string): string
   open<Tables>(name: string): Database<Tables>
+  keepsStatements(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -63,6 +67,7 @@ async function sqliteHome(dataDir: string): Promise<Home> {
     names: [controlName, ...contents].filter((name) => existsSync(placeOf(name))),
     placeOf,
     open: (name) => openSqlite(placeOf(name)),
+    keepsStatements: async () => true,
     close: async () => {},
   }
 }
@@ -85,6 +90,7 @@ async function postgresHome(url: string, onConnectionError: (error: Error) => vo
       names: (await schemasIn(pool)).map((schema) => schema.slice(schemaPrefix.length)),
       placeOf: schemaOf,
       open: (name) => openPostgres(pool, schemaOf(name)),
+      keepsStatements: () => keepsStatements(pool),
       close: () => pool.end(),
     }
   } catch (error) {
@@ -135,6 +141,7 @@ export async function findDatabases(
     engine: home.engine,
     control,
     contents,
+    keepsStatements: home.keepsStatements,
     async close() {
       for (const { database } of [control, ...contents]) await database?.close()
       await home.close()

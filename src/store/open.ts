@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Pool } from 'pg'
 import type { Clock } from '../clock.ts'
 import type { ControlTables } from './control-tables.ts'
 import type { Database, QueryListener, RevisionListener } from './database.ts'
@@ -7,7 +8,7 @@ import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
 import { openPostgres, openPostgresPool } from './postgres.ts'
-import { createStatementNames } from './prepared-statements.ts'
+import { createStatementNames, keepsStatements, type StatementNames } from './prepared-statements.ts'
 import { createAside } from './sqlite/aside.ts'
 import { openSqlite } from './sqlite.ts'
 import type { ContentTables } from './tables.ts'
@@ -41,6 +42,8 @@ export interface StoreOptions {
   preparesStatements?: boolean | undefined
   clock: Clock
   onConnectionError(error: Error): void
+  /** PostgreSQL only: a pooler loses prepared statements, so none is prepared from now on. */
+  onStatementsLost?(): void
   onQuery?: QueryListener | undefined
   onRevision?: RevisionListener | undefined
 }
@@ -75,13 +78,23 @@ function sqliteOpener({ dataDir, ...listeners }: StoreOptions): Opener {
   }
 }
 
+async function namesFor(pool: Pool, onLost: () => void): Promise<StatementNames | undefined> {
+  try {
+    if (await keepsStatements(pool)) return createStatementNames(onLost)
+    onLost()
+    return undefined
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
 async function postgresOpener(url: string, options: StoreOptions): Promise<Opener> {
-  const { onConnectionError, preparesStatements = true, ...listeners } = options
+  const { onConnectionError, onStatementsLost = () => {}, preparesStatements = true, ...listeners } = options
   const pool = await openPostgresPool(url, onConnectionError)
-  const nameOf = createStatementNames()
-  const prepared = { ...listeners, ...(preparesStatements && { nameOf }) }
+  const statements = preparesStatements ? await namesFor(pool, onStatementsLost) : undefined
   return {
-    open: (name) => openPostgres(pool, schemaOf(name), prepared),
+    open: (name) => openPostgres(pool, schemaOf(name), { ...listeners, statements }),
     poolUse: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,

@@ -46,22 +46,31 @@ export async function openPostgresPool(url: string, onConnectionError: (error: E
 
 export interface PostgresOptions extends Listeners {
   /** Which statements are prepared; none where the server's pooler cannot keep them. */
-  nameOf?: StatementNames
+  statements?: StatementNames | undefined
 }
 
-function readsValues(pool: Pool, nameOf: StatementNames, { onQuery }: Listeners): Database<unknown>['readValues'] {
+const noNames: StatementNames = { nameOf: () => undefined, observe: () => {} }
+
+function readsValues(
+  pool: Pool,
+  { nameOf, observe }: StatementNames,
+  { onQuery }: Listeners,
+): Database<unknown>['readValues'] {
   const known: ValuesQuestion['known'] = new Map()
   return async (text, parameters) => {
     const startMs = performance.now()
-    const rows = await queryValues(pool, { text, name: nameOf(text), parameters, known })
+    const rows = await queryValues(pool, { text, name: nameOf(text), parameters, known }).catch((error) => {
+      observe(error)
+      throw error
+    })
     onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
     return rows
   }
 }
 
 export function openPostgres<Tables>(pool: Pool, schemaName: string, options: PostgresOptions = {}): Database<Tables> {
-  const { onQuery, onRevision = () => {}, nameOf = () => undefined } = options
-  const dialect = new PostgresDialect({ pool: preparingPool(pool, nameOf) })
+  const { onQuery, onRevision = () => {}, statements = noNames } = options
+  const dialect = new PostgresDialect({ pool: preparingPool(pool, statements) })
   const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
   const takeTurn = createTurns()
   const takeLongTurn = createTurns()
@@ -70,7 +79,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
     schemaName,
     read: db,
     readAside: (text, parameters, whose) => takeLongTurn(whose, () => readBy(db)(text, parameters)),
-    readValues: readsValues(pool, nameOf, options),
+    readValues: readsValues(pool, statements, options),
     snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     write: (work, whose) => takeTurn(whose, () => db.transaction().execute(work)),
     onRevision,

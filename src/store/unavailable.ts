@@ -1,7 +1,10 @@
 /** SQLite: busy, locked, read-only, input/output error, full, cannot open. */
 const sqliteCodes = new Set([5, 6, 8, 10, 13, 14])
-/** PostgreSQL: connection lost, out of resources, stopped by an operator or a time-out, lock not available. */
-const postgresCode = /^(08|53|57|25006|55P03|40001|40P01)/
+/**
+ * PostgreSQL: connection lost, out of resources, stopped by an operator or a time-out, lock not available, a prepared statement
+ * that a pooler has lost (from then on none is used).
+ */
+const postgresCode = /^(08|53|57|25006|55P03|40001|40P01|26000|42P05)/
 const systemCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

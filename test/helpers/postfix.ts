@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { makeCertificate } from './certificate.ts'
+import { ensureInstalled, whyNotInstalled } from './debian-package.ts'
+import { freePort } from './free-port.ts'
 
 const program = '/usr/sbin/postfix'
-const installer = join(import.meta.dirname, '../../scripts/install-debian.sh')
 /** Who owns the mailboxes: nobody. */
 const mailUser = 65534
 
@@ -27,27 +27,7 @@ export interface Postfix {
 
 /** Why Postfix cannot be had here; undefined where it can. Only root can start it, and only Debian's is known to us. */
 export function whyNoPostfix(): string | undefined {
-  if (process.getuid?.() !== 0) return 'Postfix can only be started by root'
-  return existsSync(program) || existsSync('/usr/bin/apt-get')
-    ? undefined
-    : 'there is no Postfix, and no apt-get to bring it'
-}
-
-/** A machine that has no Postfix and can have it gets it. */
-function ensureInstalled(): void {
-  if (existsSync(program)) return
-  const { status, stdout, stderr } = spawnSync(installer, ['postfix'], { encoding: 'utf8' })
-  if (!existsSync(program))
-    throw new Error(`There is no Postfix, and installing it ended with ${status}.\n${stdout}${stderr}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
+  return process.getuid?.() === 0 ? whyNotInstalled(program) : 'Postfix can only be started by root'
 }
 
 const settings = (folder: string, address: string) => `compatibility_level = 3.6
@@ -105,7 +85,7 @@ async function answers(port: number): Promise<boolean> {
 
 /** For as long as the test or suite runs that asks for it. */
 export async function startPostfix(): Promise<Postfix> {
-  ensureInstalled()
+  ensureInstalled(program, 'postfix')
   const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
   await chmod(folder, 0o755) // each part of Postfix runs as another user
   const address = 'ann@people.example'

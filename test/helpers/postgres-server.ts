@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { freePort } from './free-port.ts'
 
 /** A real PostgreSQL for tests and benches, from the npm package. */
 export interface PostgresServer {
@@ -22,15 +22,6 @@ export interface PostgresOptions {
 const startTimeoutMs = 60_000
 /** PostgreSQL refuses to run as root; 65534 is "nobody" on Linux and macOS alike. */
 const unprivileged = { uid: 65534, gid: 65534 }
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  if (address === null || typeof address === 'string') throw new Error('No free port.')
-  return address.port
-}
 
 async function run(command: string, args: string[], identity: object): Promise<void> {
   const child = spawn(command, args, { ...identity, stdio: ['ignore', 'pipe', 'pipe'] })

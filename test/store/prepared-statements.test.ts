@@ -9,7 +9,7 @@ import { harness } from '../helpers/harness.ts'
 
 describe('names of statements', () => {
   it('are given to texts that come again, the same one to the same text', () => {
-    const nameOf = createStatementNames()
+    const { nameOf } = createStatementNames()
     const text = 'select id from objects where id = $1'
     assert.deepEqual([nameOf(text), nameOf(text)], [undefined, undefined])
     const name = nameOf(text)
@@ -20,7 +20,7 @@ describe('names of statements', () => {
   })
 
   it('are not given to what takes all columns, or is too long, or comes when there are enough', () => {
-    const nameOf = createStatementNames()
+    const { nameOf } = createStatementNames()
     const often = (text: string) => [1, 2, 3, 4].map(() => nameOf(text)).at(-1)
     for (const text of [
       'select * from objects where id = $1',

@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+const installer = join(import.meta.dirname, '../../scripts/install-debian.sh')
+
+/** Why a program cannot be had here; undefined where it can. */
+export function whyNotInstalled(program: string): string | undefined {
+  if (existsSync(program) || existsSync('/usr/bin/apt-get')) return undefined
+  return `there is no ${program}, and no apt-get to bring it`
+}
+
+/** A machine that lacks a program of Debian's gets it. */
+export function ensureInstalled(program: string, packageName: string): void {
+  if (existsSync(program)) return
+  const { status, stdout, stderr } = spawnSync(installer, [packageName], { encoding: 'utf8' })
+  if (!existsSync(program))
+    throw new Error(`There is no ${program}, and installing ${packageName} ended with ${status}.\n${stdout}${stderr}`)
+}
