@@ -227,7 +227,8 @@ export interface Page {
   format: string
   collections: PageCollection[]
   integrations: { type: string; name: string; role: string; displayAs: string }[]
-  labels: { title: string; subtitle: string; navLabel: string }
+  /** Texts, and pictures such as a hero image. */
+  labels: { title: string; subtitle: string; navLabel: string; [label: string]: string | MediaValue }
   displayOnHeader: boolean
   displayOnFooter: boolean
 }
@@ -254,9 +255,10 @@ export interface SiteDetails {
   logo?: MediaValue
   heroImage?: MediaValue
   businessInfo?: BusinessInfo
-  socialLinks?: { type: string; link: string }[]
+  /** `platform` and `url` say once more what `type` and `link` say. */
+  socialLinks?: { type: string; link: string; platform: string; url: string }[]
   pages?: Page[]
-  /** The colours and pictures once more, where site templates of the older form read them. */
+  /** Colours, pictures, pages and settings of one's own once more, where site templates of the older form read them. */
   siteDetails: { schema: object; values: { mediaFields: { [field: string]: string }; [key: string]: unknown } }
   [key: string]: unknown
 }

@@ -3,7 +3,8 @@ import { replaceMediaInHtml } from './html-media.ts'
 import { isMediaValue, type MediaReference, mapMedia, mapTexts } from './media-values.ts'
 import { type Container, type StoredObject, type StoredSite, unsetPublishMs } from './model.ts'
 import { toIso } from './moments.ts'
-import { type Field, isMedia, isVariantMap, leafOf, mayHoldHtml, type Schema } from './schema.ts'
+import { type Field, isMedia, isRecord, isVariantMap, leafOf, mayHoldHtml, type Schema } from './schema.ts'
+import { ownKeys } from './site-settings.ts'
 
 export type CurrentFile = MediaValue['currentFile']
 
@@ -100,16 +101,32 @@ export function deliverIntegrationObject(
   }
 }
 
+/** Each part under both of its names. */
+function deliverLink(one: unknown): unknown {
+  if (!isRecord(one)) return one
+  const { type = one.platform, link = one.url, platform = type, url = link } = one
+  return { ...one, type, link, platform, url }
+}
+
+/** Settings of known names that stand beside `siteDetails` only. */
+const flatOnly: readonly string[] = [...ownKeys, 'businessInfo', 'socialLinks']
+
 export function deliverSite(site: StoredSite, tier: string, sign: SignMedia): SiteDetails {
   const { colors = {}, ...settings } = signAll(site.settings, sign) as StoredSite['settings']
+  const { socialLinks } = settings
+  if (Array.isArray(socialLinks)) settings.socialLinks = socialLinks.map(deliverLink)
   const pictures = Object.entries(settings).filter(([, value]) => isMediaValue(value))
   const mediaFields = Object.fromEntries(pictures.map(([name, value]) => [name, (value as MediaValue).type]))
+  const open = Object.entries(settings).filter(([name]) => !flatOnly.includes(name))
   const own = { _id: site.id, name: site.name, domainName: site.domainName, tier }
   return {
     ...own,
     ...colors,
     ...settings,
     ...own, // whatever a setting is called, it cannot pose as one of these
-    siteDetails: { schema: {}, values: { ...colors, ...Object.fromEntries(pictures), mediaFields } },
+    siteDetails: {
+      schema: {},
+      values: { ...Object.fromEntries(open), ...colors, ...Object.fromEntries(pictures), mediaFields },
+    },
   }
 }

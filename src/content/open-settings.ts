@@ -8,6 +8,8 @@ import { isStorableText } from './validate.ts'
 
 const maxDepth = 20
 const maxCharacters = 200_000
+/** For who writes settings. */
+export const limitsInWords = `At most ${maxCharacters} characters of JSON, nested at most ${maxDepth} deep.`
 /** Names that lead to an object's ancestors in the programs that read the settings. */
 const dangerousKeys = ['__proto__', 'constructor', 'prototype']
 

@@ -1,5 +1,7 @@
+import { isMediaValue } from './media-values.ts'
 import { isRecord } from './schema.ts'
-import { type Check, count, flag, listOf, mapOf, objectOf, text, textThatMust } from './shapes.ts'
+import { type Check, count, flag, listOf, mapOf, must, objectOf, text, textThatMust } from './shapes.ts'
+import { mediaProblem } from './validate.ts'
 
 /** The pages of a site: what each shows, and where. */
 
@@ -20,6 +22,12 @@ const boundCollection = objectOf(
 )
 const boundIntegration = objectOf({ type: text, name: text, role: text, displayAs: text }, ['type'])
 
+/** A page's texts, and its pictures such as a hero image. Whose file it is, is looked at for all settings alike. */
+const label = must(
+  'be a text, or a media value with name, key and type',
+  (value) => typeof value === 'string' || (isMediaValue(value) && mediaProblem(value.type, value) === undefined),
+)
+
 const page = objectOf(
   {
     name: text,
@@ -27,12 +35,15 @@ const page = objectOf(
     format: text,
     collections: listOf(boundCollection),
     integrations: listOf(boundIntegration),
-    labels: mapOf(text),
+    labels: mapOf(label),
     displayOnHeader: flag,
     displayOnFooter: flag,
   },
   ['name', 'slug'],
 )
+
+/** What is checked of pages, in words. */
+export const pageRules = `a list of at most ${maxPages}, each with a name and a slug of its own without a leading slash; and, where given: format; collections, a list of {collectionId, name, role, displayAs, order, enabled}; integrations, a list of {type, name, role, displayAs}; labels, of which each is a text or a media value; displayOnHeader and displayOnFooter, true or false`
 
 /** The slug that pages are told apart by: the empty one and "home" both mean the home page. */
 function slugOf(one: unknown): string | undefined {
@@ -57,6 +68,21 @@ export const pages: Check = (path, value) => [
 
 function recordsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isRecord) : []
+}
+
+/** The pages with this one in the place of the page that has the slug, or behind all others. */
+export function withPage(list: unknown, slug: string, page: Record<string, unknown>): unknown[] {
+  const all = recordsIn(list)
+  const wanted = { slug, ...page }
+  const place = all.findIndex((one) => slugOf(one) === slugOf({ slug }))
+  return place < 0 ? [...all, wanted] : all.with(place, wanted)
+}
+
+/** The pages without the one that has the slug; undefined where none has it. */
+export function withoutPage(list: unknown, slug: string): unknown[] | undefined {
+  const all = recordsIn(list)
+  const others = all.filter((one) => slugOf(one) !== slugOf({ slug }))
+  return others.length < all.length ? others : undefined
 }
 
 /** The ids of all collections that pages are bound to, each once. */

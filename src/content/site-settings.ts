@@ -2,14 +2,14 @@ import { isDomainName, isOrigin, isWebLink } from './addresses.ts'
 import { countries, isCountry } from './countries.ts'
 import { isEmailAddress } from './email.ts'
 import { noticeRhythms, type PrivateSiteSettings } from './model.ts'
-import { limitProblem, problemsAnywhere } from './open-settings.ts'
-import { pages } from './pages.ts'
+import { limitProblem, limitsInWords, problemsAnywhere } from './open-settings.ts'
+import { pageRules, pages } from './pages.ts'
 import { isRecord } from './schema.ts'
 import { type Check, flag, listOf, mapOf, memberPath, objectOf, text, textThatMust } from './shapes.ts'
 import { colorPattern, isStorableText, mediaProblem, refuse } from './validate.ts'
 
 export type { PrivateSiteSettings } from './model.ts'
-export { collectionIdsIn } from './pages.ts'
+export { collectionIdsIn, withoutPage, withPage } from './pages.ts'
 
 /** A site as it is written: parsed JSON. */
 export interface SiteDraft {
@@ -23,7 +23,7 @@ const maxNameLength = 200
 const maxPrivateEntries = 50
 const colorNamePattern = /^[A-Za-z0-9_-]{1,64}$/
 /** What the service itself puts into a delivered site: a setting of such a name would never be seen. */
-const ownKeys = ['_id', 'name', 'domainName', 'tier', 'siteDetails']
+export const ownKeys = ['_id', 'name', 'domainName', 'tier', 'siteDetails']
 
 const siteName = textThatMust(
   `be a text of 1 to ${maxNameLength} characters that can be stored, and not blank`,
@@ -69,10 +69,40 @@ const businessInfo = objectOf({
   shipping: flag,
 })
 
-const socialLinks = listOf(objectOf({ type: text, link: webLink }, ['type', 'link']))
+const linkParts = objectOf({ type: text, platform: text, link: webLink, url: webLink })
+
+/** Templates name the two parts in one of two ways; both are delivered. */
+const socialLink: Check = (path, value) => {
+  const problems = linkParts(path, value)
+  if (problems.length > 0 || !isRecord(value)) return problems
+  const { type, platform, link, url } = value
+  return [
+    ...((type ?? platform) === undefined ? [`${path}.type (or platform) is required`] : []),
+    ...((link ?? url) === undefined ? [`${path}.link (or url) is required`] : []),
+  ]
+}
+const socialLinks = listOf(socialLink)
 
 /** The settings that websites rely on. All others are open. */
 const knownSettings = { colors, logo: imageOrNull, heroImage: imageOrNull, businessInfo, socialLinks, pages }
+
+/** The same in words, for who writes settings. */
+const rulesInWords: Readonly<Record<keyof typeof knownSettings, string>> = {
+  colors: 'name → colour such as #7c3aed or rgb(124, 58, 237)',
+  logo: 'a media value of type image, or null',
+  heroImage: 'the same',
+  businessInfo:
+    'name, description; address with street1, street2, city, state, zip, country; contactInfo with email, phoneNumber; shipping: true or false; all else are texts, and the e-mail address is checked',
+  socialLinks: 'a list of {type, link} or {platform, url}, with http or https addresses',
+  pages: pageRules,
+}
+
+/** What `settings` take, in words. */
+export const settingsRules = `Checked keys: ${Object.entries(rulesInWords)
+  .map(([key, rule]) => `${key} (${rule})`)
+  .join(
+    '; ',
+  )}. Any other key is yours, and holds any JSON; not to be used are ${ownKeys.join(', ')}. Media values, wherever they stand, must be files of the group, and are delivered signed. ${limitsInWords}`
 
 const privateSettings: Readonly<Record<keyof PrivateSiteSettings, Check>> = {
   allowedOrigins: listOf(origin, maxPrivateEntries),

@@ -130,6 +130,28 @@ const exampleProduct = {
 
 const exampleColours = { primary: '#a63f2a', secondary: '#3f6b6a', surface: '#fffaf0', 'text-primary': '#3d2014' }
 
+const examplePages = [
+  {
+    name: 'Blog',
+    slug: 'blog',
+    format: 'blog',
+    collections: [
+      {
+        collectionId: '66f0c0ffee0123456789abce',
+        name: 'Blog',
+        role: 'primary',
+        displayAs: 'cards',
+        order: 0,
+        enabled: true,
+      },
+    ],
+    integrations: [],
+    labels: { title: 'From the oven', subtitle: '', navLabel: 'Blog' },
+    displayOnHeader: true,
+    displayOnFooter: false,
+  },
+]
+
 const exampleSite = {
   _id: '66f0c0ffee0123456789abd0',
   name: 'Corner Bakery',
@@ -144,31 +166,23 @@ const exampleSite = {
     contactInfo: { email: 'hello@bakery.example', phoneNumber: '+1 902 555 0114' },
     shipping: true,
   },
-  socialLinks: [{ type: 'instagram', link: 'https://social.example/bakery' }],
-  pages: [
+  socialLinks: [
     {
-      name: 'Blog',
-      slug: 'blog',
-      format: 'blog',
-      collections: [
-        {
-          collectionId: '66f0c0ffee0123456789abce',
-          name: 'Blog',
-          role: 'primary',
-          displayAs: 'cards',
-          order: 0,
-          enabled: true,
-        },
-      ],
-      integrations: [],
-      labels: { title: 'From the oven', subtitle: '', navLabel: 'Blog' },
-      displayOnHeader: true,
-      displayOnFooter: false,
+      type: 'instagram',
+      link: 'https://social.example/bakery',
+      platform: 'instagram',
+      url: 'https://social.example/bakery',
     },
   ],
+  pages: examplePages,
   siteDetails: {
     schema: {},
-    values: { ...exampleColours, logo: { ...exampleMedia, name: 'logo' }, mediaFields: { logo: 'image' } },
+    values: {
+      ...exampleColours,
+      logo: { ...exampleMedia, name: 'logo' },
+      pages: examplePages,
+      mediaFields: { logo: 'image' },
+    },
   },
 }
 
@@ -186,7 +200,17 @@ export const siteDetailsAnswer = success(
       logo: Type.Optional(media),
       heroImage: Type.Optional(media),
       businessInfo: Type.Optional(Type.Object({}, { additionalProperties: true })),
-      socialLinks: Type.Optional(Type.Array(Type.Object({ type: Type.String(), link: Type.String() }))),
+      socialLinks: Type.Optional(
+        Type.Array(
+          Type.Object(
+            { type: Type.String(), link: Type.String(), platform: Type.String(), url: Type.String() },
+            {
+              additionalProperties: true,
+              description: '`platform` and `url` say once more what `type` and `link` say.',
+            },
+          ),
+        ),
+      ),
       pages: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))),
       siteDetails: Type.Object({ schema: Type.Object({}), values: Type.Object({}, { additionalProperties: true }) }),
     },

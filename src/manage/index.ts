@@ -12,6 +12,7 @@ import { orderVerbs } from './orders.ts'
 import { previewVerbs } from './previews.ts'
 import { productVerbs } from './products.ts'
 import { recordVerbs } from './records.ts'
+import { sitePageVerbs } from './site-pages.ts'
 import { siteVerbs } from './sites.ts'
 import { submissionVerbs } from './submissions.ts'
 import { suppressionVerbs } from './suppressions.ts'
@@ -26,6 +27,7 @@ export const verbs: readonly Verb[] = [
   ...memberVerbs,
   ...keyVerbs,
   ...siteVerbs,
+  ...sitePageVerbs,
   ...mediaVerbs,
   ...collectionVerbs,
   ...objectVerbs,

@@ -3,7 +3,7 @@ import { countries } from '../content/countries.ts'
 import { isEmailAddress, maxAddressLength } from '../content/email.ts'
 import { mergeParts } from '../content/merge.ts'
 import { noticeRhythms, type StoredSite } from '../content/model.ts'
-import { collectionIdsIn } from '../content/site-settings.ts'
+import { collectionIdsIn, settingsRules } from '../content/site-settings.ts'
 import { invalid, notFound } from '../errors.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import { listContainers } from '../store/containers.ts'
@@ -15,10 +15,9 @@ import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
 import { refuseStale } from './stale.ts'
 import { defineGroupVerb } from './verb.ts'
 
-const siteId = id('The site.')
+export const siteId = id('The site.')
 const settings = Type.Record(Type.String(), Type.Unknown(), {
-  description:
-    'colors, logo, heroImage, businessInfo, socialLinks, pages (with the collections they show), and any keys of your own. Delivered as they are; media is signed.',
+  description: `Delivered as they are. ${settingsRules}`,
 })
 const addresses = (description: string) => Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50, description })
 const site = {
@@ -71,7 +70,7 @@ function privateSettingsOf(before: PrivateSettings, given: GivenSettings): Priva
 }
 
 /** Pages show collections of this group only. */
-async function checkBindings(group: GroupStore, wanted: StoredSite['settings']): Promise<void> {
+export async function checkBindings(group: GroupStore, wanted: StoredSite['settings']): Promise<void> {
   const bound = collectionIdsIn(wanted)
   if (bound.length === 0) return
   const known = new Set((await listContainers(group, 'collection')).map(({ id: containerId }) => containerId))
@@ -80,7 +79,7 @@ async function checkBindings(group: GroupStore, wanted: StoredSite['settings']):
     throw invalid(`settings.pages name the collection "${unknown}", which the group does not have.`)
 }
 
-async function takeSite(group: GroupStore, wantedId: string): Promise<StoredSite> {
+export async function takeSite(group: GroupStore, wantedId: string): Promise<StoredSite> {
   const found = await findSite(group, wantedId)
   if (!found) throw notFound('There is no such site in this group.')
   return found

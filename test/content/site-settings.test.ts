@@ -139,9 +139,12 @@ const scenarios: Record<string, Scenario> = {
   },
   socialLinks: {
     problemsOf: inSettings('socialLinks'),
-    accepted: [[], [{ type: 'x', link: 'https://x.example', icon: 'y' }]],
-    refused: [null, {}, ['https://x.example'], [{ link: 'https://x.example' }], [{ type: 'x' }], [{ type: 5, link: 'https://x.example' }]],
-    because: /^settings\.socialLinks(\[0\](\.type|\.link)?)? (must be|is required)/,
+    accepted: [
+      [], [{ type: 'x', link: 'https://x.example', icon: 'y' }], [{ platform: 'x', url: 'https://x.example' }],
+      [{ type: 'x', platform: 'y', link: 'https://x.example', url: 'https://y.example' }],
+    ],
+    refused: [null, {}, ['https://x.example'], [{ link: 'https://x.example' }], [{ type: 'x' }], [{ type: 5, link: 'https://x.example' }], [{ platform: 'x' }], [{ url: 'https://x.example' }], [{ platform: 'x', url: 'x.example' }], [{ platform: null, url: 'https://x.example' }]],
+    because: /^settings\.socialLinks(\[0\](\.type|\.link|\.url|\.platform)?)? (\(or (platform|url)\) )?(must be|is required)/,
   },
   'the link of a social link': {
     problemsOf: (link) => inSettings('socialLinks')([{ type: 'x', link }]),
@@ -200,9 +203,9 @@ const scenarios: Record<string, Scenario> = {
   },
   'the labels of a page': {
     problemsOf: inPage('labels'),
-    accepted: [{}, { title: 'T', anyOther: '' }],
-    refused: [null, [], 'x', { title: 5 }, { title: null }, { title: { en: 'x' } }],
-    because: /^settings\.pages\[0\]\.labels(\.title)? must be (an object|a text)$/,
+    accepted: [{}, { title: 'T', anyOther: '' }, { title: 'T', heroImage: image(), film: { ...image(), type: 'video' } }],
+    refused: [null, [], 'x', { title: 5 }, { title: null }, { title: { en: 'x' } }, { title: { ...image(), type: 'other' } }, { title: { ...image(), name: '' } }],
+    because: /^settings\.pages\[0\]\.labels(\.title)? must be (an object|a text)/,
   },
   'a page on the header': {
     problemsOf: inPage('displayOnHeader'),

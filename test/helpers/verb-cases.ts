@@ -77,8 +77,8 @@ async function newChangedObject(scene: Scene): Promise<string> {
   return objectId
 }
 
-async function newSite({ group, created, fresh }: Scene): Promise<string> {
-  const site = { name: fresh(), domainName: '', settings: { motto: fresh() } }
+async function newSite({ group, created, fresh }: Scene, pages?: object[]): Promise<string> {
+  const site = { name: fresh(), domainName: '', settings: { motto: fresh(), ...(pages && { pages }) } }
   return (await createSite(group.store, site, created.clock.now)).id
 }
 
@@ -242,6 +242,17 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     version: 1,
     name: scene.fresh(),
     settings: { motto: null, pages: pagesOf(scene.posts.id) },
+  }),
+  'site set-page': async (scene) => ({
+    siteId: await newSite(scene),
+    slug: 'home',
+    version: 1,
+    page: pagesOf(scene.posts.id)[0],
+  }),
+  'site remove-page': async (scene) => ({
+    siteId: await newSite(scene, pagesOf(scene.posts.id)),
+    slug: 'home',
+    version: 1,
   }),
   'site delete': async (scene) => ({ siteId: await newSite(scene) }),
   'media add': ({ fresh }) => ({ name: fresh() }),

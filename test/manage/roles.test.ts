@@ -90,7 +90,7 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
     'mail list', 'mail show', 'mail-server show', 'suppression list',
   ],
   editor: [
-    'site update', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
+    'site update', 'site set-page', 'site remove-page', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
     'object bulk', 'object restore-version', 'preview create', 'preview list', 'preview revoke', 'product update',
     'submission approve', 'submission reject', 'media add', 'media rename', 'media replace', 'media delete',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { describe, it } from 'node:test'
+import { ownKeys } from '../../src/content/site-settings.ts'
+import { verbs } from '../../src/manage/index.ts'
 import { readRevision } from '../../src/store/revisions.ts'
 import { assertRefused, type Data, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -21,6 +23,16 @@ async function withSite(engine: TestEngine) {
     siteDetails: async () => (await group.get(`/tenant/siteDetails?siteId=${site._id}`)).json().data,
   }
 }
+
+describe('the help of a site’s settings', () => {
+  it('names every key that is checked, and every one that cannot be used', () => {
+    for (const name of ['site create', 'site update']) {
+      const { settings } = verbs.find((verb) => verb.name === name)?.input.properties as Record<string, Data>
+      const checked = ['colors', 'logo', 'heroImage', 'businessInfo', 'socialLinks', 'pages', 'labels', 'collections']
+      for (const key of [...checked, ...ownKeys]) assert.match(settings.description, new RegExp(`\\b${key}\\b`), name)
+    }
+  })
+})
 
 onBothEngines('sites', (engine) => {
   it('are made, listed, shown and delivered', async () => {
@@ -51,6 +63,43 @@ onBothEngines('sites', (engine) => {
     await does('PATCH', path, { version: 2, name: 'Shop', domainName: '' })
     const renamed = await siteDetails()
     assert.deepEqual([renamed.name, renamed.domainName], ['Shop', ''])
+  })
+
+  it('have one page changed, added, renamed or removed, and all others as they were', async () => {
+    const { does, path, siteDetails, pages, posts, settings } = await withSite(engine)
+    const [blog] = pages
+    const slugs = async () => (await siteDetails()).pages.map(({ slug }: Data) => slug)
+    const home = { name: 'Home', format: 'home', labels: { title: 'Fresh' } }
+    const added = await does('PUT', `${path}/pages/home`, { version: 1, page: home })
+    assert.deepEqual(added.settings, { ...settings, pages: [blog, { slug: 'home', ...home }] })
+    assert.equal(added.version, 2)
+    await does('PUT', `${path}/pages/about%2Fteam`, { version: 2, page: { name: 'Team', slug: 'about/team' } })
+    assert.deepEqual(await slugs(), ['blog', 'home', 'about/team'])
+    const journal = { name: 'Journal', slug: 'journal', collections: [{ collectionId: posts._id }] }
+    const renamed = await does('PUT', `${path}/pages/blog`, { version: 3, page: journal })
+    assert.deepEqual(renamed.settings.pages[0], journal)
+    assert.deepEqual(await slugs(), ['journal', 'home', 'about/team'])
+    await does('DELETE', `${path}/pages/about%2Fteam?version=4`)
+    const after = await does('DELETE', `${path}/pages/journal?version=5`)
+    assert.deepEqual([after.version, await slugs()], [6, ['home']])
+  })
+
+  it('refuse a page that is stale, wrong, of another group’s collection or not there, and change nothing', async () => {
+    const { send, path, group, newManagedGroup } = await withSite(engine)
+    const theirs = await (await newManagedGroup()).collection('Posts', {})
+    const before = await everythingIn(group.store)
+    const put = (slug: string, page: object, version = 1) => send('PUT', `${path}/pages/${slug}`, { version, page })
+    const stale = await put('blog', { name: 'Blog' }, 2)
+    assertRefused(stale, 409, /The site was changed meanwhile/)
+    assertRefused(await put('blog', {}), 400, /settings\.pages\[0\]\.name is required/)
+    assertRefused(await put('shop', { name: 'Shop', slug: 'blog' }), 400, /slug is that of an earlier page/)
+    assertRefused(await put('Shop', { name: 'Shop' }), 400, /pages\[1\]\.slug must be lower-case/)
+    const foreign = { name: 'Shop', collections: [{ collectionId: theirs.id }] }
+    assertRefused(await put('shop', foreign), 400, /which the group does not have/)
+    assertRefused(await send('DELETE', `${path}/pages/shop?version=1`), 404, /The site has no page "shop"/)
+    assertRefused(await send('DELETE', `${path}/pages/blog?version=7`), 409, /changed meanwhile/)
+    assertRefused(await send('DELETE', `${path}/pages/blog`), 400, /version is required/)
+    assert.deepEqual(await everythingIn(group.store), before)
   })
 
   it('show collections of the group only', async () => {

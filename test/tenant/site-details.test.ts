@@ -51,7 +51,8 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.equal(data.tier, 'pro')
     for (const [name, colour] of Object.entries(settings.colors)) assert.equal(data[name], colour)
     assert.deepEqual(data.businessInfo, settings.businessInfo)
-    assert.deepEqual(data.socialLinks, settings.socialLinks)
+    const link = 'https://example.com'
+    assert.deepEqual(data.socialLinks, [{ type: 'instagram', link, platform: 'instagram', url: link }])
     assert.deepEqual(data.pages, settings.pages)
     assert.equal(data.colors, undefined)
     for (const picture of ['logo', 'heroImage']) {
@@ -60,7 +61,49 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     }
   })
 
-  it('gives colours and pictures once more under siteDetails.values', async () => {
+  it('delivers social links under both of their names, however they were written', async () => {
+    const [type, link] = ['mastodon', 'https://social.example/@bakery']
+    const written = [
+      { type, link, icon: 'tusk' },
+      { platform: type, url: link },
+      { type, link, platform: 'Mastodon', url: `${link}/with_replies` },
+    ]
+    const { answer } = await withSite(engine, () => ({ socialLinks: written }))
+    assert.deepEqual(answer.json().data.socialLinks, [
+      { type, link, icon: 'tusk', platform: type, url: link },
+      { platform: type, url: link, type, link },
+      written[2],
+    ])
+  })
+
+  it('signs pictures among the labels of pages, there and under siteDetails.values', async () => {
+    const { answer } = await withSite(engine, (media) => ({
+      pages: [{ name: 'Home', slug: 'home', labels: { title: 'Fresh', heroImage: media('page-hero') } }],
+    }))
+    const { data } = answer.json()
+    const [{ labels }] = data.pages
+    assert.equal(labels.title, 'Fresh')
+    assert.match(labels.heroImage.currentFile.source, /^http.*page-hero\.png\?expires=\d+&signature=/)
+    assert.deepEqual(data.siteDetails.values.pages, data.pages)
+  })
+
+  it('gives open settings once more under siteDetails.values, where a colour of the same name stands before them', async () => {
+    const { answer, settings } = await withSite(engine, (media) => ({
+      tagline: 'Bread',
+      accent: 'a setting',
+      navigation: { items: [media('icon')] },
+      mediaFields: 'a setting',
+    }))
+    const { data } = answer.json()
+    const { values } = data.siteDetails
+    assert.deepEqual([values.tagline, values.navigation], ['Bread', data.navigation])
+    assert.match(values.navigation.items[0].currentFile.source, /\?expires=/)
+    assert.equal(values.accent, settings.colors.accent)
+    assert.deepEqual(values.mediaFields, { logo: 'image', heroImage: 'image' })
+    for (const name of ['businessInfo', 'socialLinks', '_id', 'name', 'tier']) assert.ok(!(name in values), name)
+  })
+
+  it('gives colours, pictures and pages once more under siteDetails.values', async () => {
     const { settings, answer } = await withSite(engine)
     const { data } = answer.json()
     assert.deepEqual(data.siteDetails.schema, {})
@@ -68,6 +111,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
       ...settings.colors,
       logo: data.logo,
       heroImage: data.heroImage,
+      pages: data.pages,
       mediaFields: { logo: 'image', heroImage: 'image' },
     })
   })
