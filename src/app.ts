@@ -6,7 +6,7 @@ import { type AccessLog, createAccessLog } from './http/access-log.ts'
 import { type AdmissionDeps, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import { compileBody } from './http/body.ts'
-import { createAddressReader } from './http/caller-address.ts'
+import { createAddressReader, rememberPeers } from './http/caller-address.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { asHook } from './http/hook.ts'
@@ -145,6 +145,7 @@ function listenBefore(handle: Parameters<typeof createServer>[1] & {}, hotLane: 
       if (!hotLane(request, response, takeLongWay)) takeLongWay()
     },
   )
+  rememberPeers(server)
   closeQuietConnections(server, quietTimeoutMs)
   return server
 }

@@ -3,6 +3,8 @@ import type { Config } from './config.ts'
 
 /** For how long lines that can wait do. */
 const longestWaitMs = 50
+/** What cannot be written, such as on a full disk, is kept up to here; what comes on top of it is dropped. */
+const maxUnwrittenBytes = 4 * 2 ** 20
 
 /** The framework's own words may quote an address, and its query what somebody looked for. */
 const withoutQueries = (text: string): string => text.replace(/(\/(?:tenant|manage)\/[^\s?"']*)\?[^\s"']*/g, '$1?…')
@@ -12,8 +14,9 @@ function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
   const code = 'code' in error ? error.code : 'errcode' in error ? error.errcode : undefined
   const cause = error.cause === undefined ? undefined : describeError(error.cause)
+  const errors = error instanceof AggregateError ? error.errors.map(describeError) : undefined
   const { name, message, stack } = error
-  return { type: name, message: withoutQueries(message), code, stack: stack && withoutQueries(stack), cause }
+  return { type: name, message: withoutQueries(message), code, stack: stack && withoutQueries(stack), cause, errors }
 }
 
 /** The last fence: a library's own message may quote a URL. */
@@ -28,23 +31,43 @@ export type ServiceLogger = Logger & {
   collectLines(takeLines: () => string): (isMuch: boolean) => void
 }
 
-/** Lines in their order: one that cannot wait takes along what waits. */
+/** What stands in the log for lines that could not be made. */
+function writeLoss(error: unknown): string {
+  const time = new Date().toISOString()
+  return `${hideSecrets(JSON.stringify({ level: 'error', time, err: describeError(error), msg: 'log lines were lost' }))}\n`
+}
+
+/** Lines in their order: one that cannot wait takes along what waits. Never throws: no request and no timer ends by its log. */
 function createLineWriter(destination: DestinationStream) {
   const collectors: (() => string)[] = []
   let timer: NodeJS.Timeout | undefined
+  function attempt(write: () => void): void {
+    try {
+      write()
+    } catch {
+      // there is nowhere left to tell it
+    }
+  }
+  function take(takeLines: () => string): string {
+    try {
+      return takeLines()
+    } catch (error) {
+      return writeLoss(error)
+    }
+  }
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
     for (const takeLines of collectors) {
-      const lines = takeLines()
-      if (lines !== '') destination.write(lines)
+      const lines = take(takeLines)
+      if (lines !== '') attempt(() => destination.write(lines))
     }
   }
   return {
     flush,
     write(line: string): void {
       flush()
-      destination.write(line)
+      attempt(() => destination.write(line))
     },
     collectLines(takeLines: () => string): (isMuch: boolean) => void {
       collectors.push(takeLines)
@@ -57,7 +80,9 @@ function createLineWriter(destination: DestinationStream) {
 }
 
 function openStandardOutput(): ReturnType<typeof createLineWriter> {
-  const lines = createLineWriter(pino.destination({ dest: 1, sync: true }))
+  const stream = pino.destination({ dest: 1, sync: true, maxLength: maxUnwrittenBytes })
+  stream.on('error', () => {}) // the next line tries again
+  const lines = createLineWriter(stream)
   process.once('exit', lines.flush) // however it comes to an end
   return lines
 }

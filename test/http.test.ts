@@ -249,6 +249,24 @@ describe('what is no request, or not for us', () => {
     assert.equal((await send(running.port, get('/healthz'))).status, 200)
   })
 
+  it('a request whose client resets the connection behind it is logged with its address, and harms nobody', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const resets = Array.from({ length: 10 }, async (_, ms) => {
+        const socket = connect(running.port, '127.0.0.1')
+        const closed = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve))
+        await once(socket, 'connect')
+        socket.write(get(ms % 2 === 0 ? '/' : '/nope'))
+        if (ms > 1) await sleep(ms % 5)
+        socket.resetAndDestroy()
+        await closed
+      })
+      await Promise.all(resets)
+    }
+    assert.equal((await send(running.port, get('/healthz'))).status, 200)
+    const addresses = logged(running).flatMap(({ msg, address }) => (msg === 'request' ? [address] : []))
+    assert.deepEqual([...new Set(addresses)], ['127.0.0.1'])
+  })
+
   it('a request without a Host is 400 in HTTP/1.1, which asks for one, and fine in HTTP/1.0', async () => {
     assertFailure(await send(running.port, get('/healthz').replace('Host: a.example\r\n', '')), 400, 'ValidationError')
     assert.equal((await send(running.port, 'GET /healthz HTTP/1.0\r\n\r\n')).status, 200)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -58,6 +59,49 @@ describe('the logger', () => {
     assert.equal(written[3], 'five\n')
     writeSoon('six\n', true)
     assert.equal(written[4], 'six\n', 'much does not wait')
+  })
+
+  it('never throws: neither because of a line that cannot be made, nor of one that cannot be written', async () => {
+    const written: string[] = []
+    let isFull = false
+    const write = (text: string): void => {
+      if (isFull) throw new Error('no space left')
+      written.push(text)
+    }
+    const logger = createLogger({ logLevel: 'info' }, { write })
+    let isBroken = true
+    const tell = logger.collectLines(() => {
+      if (isBroken) throw new Error(`broken for ${makeApiKey()}`)
+      return ''
+    })
+    tell(true)
+    tell(false)
+    while (written.length < 2) await sleep(5) // by the timer, which would end the process
+    isBroken = false
+    isFull = true
+    logger.warn('this goes nowhere')
+    isFull = false
+    logger.warn('this arrives')
+    const lines = written.map((line) => JSON.parse(line))
+    assert.deepEqual(
+      lines.map(({ msg }) => msg),
+      ['log lines were lost', 'log lines were lost', 'this arrives'],
+    )
+    assert.match(lines[0].err.stack, /broken for slc_live_\[secret\]/)
+  })
+
+  it('does not end the process where standard output is a full disk', async () => {
+    const module = JSON.stringify(import.meta.resolve('../src/logging.ts'))
+    const program = `
+      import { createLogger } from ${module}
+      const logger = createLogger({ logLevel: 'info' })
+      for (let line = 0; line < 200; line += 1) logger.info('x'.repeat(50000))
+      setTimeout(() => console.error('alive'), 50)`
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', full, 'pipe'] })
+    closeSync(full)
+    assert.ok(child.stderr)
+    assert.equal(await text(child.stderr), 'alive\n')
   })
 
   for (const [what, end] of [

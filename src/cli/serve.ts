@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
+import type { ServiceLogger } from '../logging.ts'
 import { createService, type Service, type ServicePlaces } from '../service.ts'
 import type { Command, CommandContext } from './command.ts'
 import { describeDemo } from './demo-banner.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 
 const shutdownMs = 30_000
+/** What a fault has left hanging will not finish, and nobody is served until the supervisor has started us again. */
+const shutdownAfterFaultMs = 10_000
 
 /** Resolves at the first request to stop. A second one ends the process as if nobody were listening. */
 function untilAskedToStop(): Promise<NodeJS.Signals> {
@@ -19,9 +22,34 @@ function untilAskedToStop(): Promise<NodeJS.Signals> {
   })
 }
 
-async function closeInTime(service: Service): Promise<void> {
-  const inTime = await Promise.race([service.close().then(() => true), sleep(shutdownMs, false, { ref: false })])
-  if (!inTime) throw new AppError('Unavailable', 'Requests were still running after 30 seconds; they were cut off.')
+/**
+ * Rejects with the first error that nobody caught. All are logged; the process no longer ends by itself, so that what is
+ * in work can be finished.
+ */
+function untilFault(logger: ServiceLogger): Promise<never> {
+  const fault = new Promise<never>((_, reject) => {
+    process.on('uncaughtException', (error, origin) => {
+      logger.fatal({ err: error, origin }, 'uncaught error; the service stops')
+      reject(error)
+    })
+  })
+  fault.catch(() => {}) // who waits for it is told as well
+  return fault
+}
+
+async function closeWithin(service: Service, ms: number): Promise<void> {
+  const inTime = await Promise.race([service.close().then(() => true), sleep(ms, false, { ref: false })])
+  if (!inTime)
+    throw new AppError('Unavailable', `Requests were still running after ${ms / 1000} seconds; they were cut off.`)
+}
+
+async function serveUntilStopped(service: Service, context: CommandContext, isDemo: boolean): Promise<void> {
+  const stopped = untilAskedToStop()
+  const places = await service.listen()
+  if (isDemo) await showDemo(service, context, places)
+  giveBackMemory() // before the first requests: V8 would forget with it what it has learned from them
+  const signal = await stopped
+  context.logger.info({ signal }, 'stopping')
 }
 
 export const serveCommand: Command = {
@@ -30,20 +58,23 @@ export const serveCommand: Command = {
   args: [],
   options: { demo: { type: 'boolean' } },
   help: `Settings come from the environment; docs/operations.md has the table. Stops in order on SIGTERM and Ctrl-C:
-takes no new connections, finishes what runs, closes the databases, within 30 seconds.
+takes no new connections, finishes what runs, closes the databases, within 30 seconds. Does the same within 10 seconds
+after an error that nobody caught, and ends with 1, for your supervisor to start it again.
 
 Options:
   --demo   fill an empty service with the demo bakery and print how to try it`,
   async run(context, { options }) {
     const { config, clock, logger } = context
-    const service = await createService(config, { clock, logger })
-    const stopped = untilAskedToStop()
-    const places = await service.listen()
-    if (options.demo) await showDemo(service, context, places)
-    giveBackMemory() // before the first requests: V8 would forget with it what it has learned from them
-    const signal = await stopped
-    logger.info({ signal }, 'stopping')
-    await closeInTime(service)
+    const fault = untilFault(logger)
+    const service = await Promise.race([createService(config, { clock, logger }), fault])
+    try {
+      await Promise.race([serveUntilStopped(service, context, Boolean(options.demo)), fault])
+    } catch (error) {
+      await closeWithin(service, shutdownAfterFaultMs)
+      throw error
+    }
+    await closeWithin(service, shutdownMs)
+    await Promise.race([fault, Promise.resolve()]) // one that came meanwhile is not passed over
     logger.info('stopped')
   },
 }

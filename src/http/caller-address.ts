@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import type { Server } from 'node:http'
+import { BlockList, isIP, type Socket } from 'node:net'
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
 
@@ -34,4 +35,14 @@ export function createAddressReader(
     while (isTrusted(caller) && listed.length > 0) caller = listed.pop() ?? caller
     return caller
   }
+}
+
+/**
+ * The system tells the address of a peer only as long as the connection stands, and the socket keeps what it was told. So it is
+ * asked for at once, or a request whose client resets the connection would come from nowhere. Who has gone by then is let go.
+ */
+export function rememberPeers(server: Server): void {
+  server.on('connection', (socket: Socket) => {
+    if (socket.remoteAddress === undefined) socket.destroy()
+  })
 }

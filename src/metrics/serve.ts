@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { LimitDeps } from '../http/admission.ts'
+import { rememberPeers } from '../http/caller-address.ts'
 import { hashSecret, isSameSecret } from '../secrets.ts'
 import type { Metrics } from './metrics.ts'
 import { textType } from './text-format.ts'
@@ -82,6 +83,7 @@ export function createMetricsServer(deps: MetricsServerDeps): MetricsServer {
       response.writeHead(500).end()
     })
   })
+  rememberPeers(server)
   server.maxConnections = mostConnections
   server.setTimeout(silenceLimitMs)
   return {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,9 +11,9 @@ import { runCli, startServer } from '../helpers/process.ts'
 const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=100000/100000`).join()
 
 /** A running server on an empty place, with a group and a key made by the CLI while it runs. */
-async function running(engine: TestEngine) {
+async function running(engine: TestEngine, env: Record<string, string> = {}) {
   const place = await createEmptyPlace(engine)
-  const server = await startServer({ ...place.env, RATE_LIMITS: unlimited })
+  const server = await startServer({ ...place.env, RATE_LIMITS: unlimited, ...env })
   after(async () => {
     await server.stop()
     await place.remove()
@@ -95,6 +96,45 @@ onBothEngines('the real process', (engine) => {
     assert.match(answer, /"totalCount":0/)
     assert.match(server.output(), /"msg":"stopped"/)
   })
+
+  for (const [what, fault] of [
+    ['an error that nobody caught', "throw new Error('nobody caught this', { cause: new Error('the cause') })"],
+    [
+      'a rejection that nobody handled',
+      "Promise.reject(new Error('nobody caught this', { cause: new Error('the cause') }))",
+    ],
+  ] as const) {
+    it(`logs ${what} whole, finishes what runs, takes nothing new, and ends with 1`, async () => {
+      const onSignal = `data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => { ${fault} })`)}`
+      const { server, key, cli, group } = await running(engine, { NODE_OPTIONS: `--import=${onSignal}` })
+      const collection = await cli('collection', 'create', group._id, 'Guests', '--schema', '{"name":{"type":"text"}}', '--accepts', 'createReview') // biome-ignore format: one command, one line
+      const { port, hostname } = new URL(server.baseUrl)
+      const socket = connect(Number(port), hostname)
+      socket.setEncoding('utf8')
+      let answer = ''
+      socket.on('data', (chunk) => (answer += chunk))
+      const body = JSON.stringify({ collectionId: collection._id, type: 'createReview', objectValue: { name: 'Ann' } })
+      const head = `POST /tenant/definedCollectionObject HTTP/1.1\r\nHost: x\r\nAuthorization: ${key.key}\r\nContent-Type: application/json`
+      socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`)
+      await sleep(200)
+      const ended = once(server.child, 'close')
+      server.child.kill('SIGUSR2')
+      await sleep(200)
+      await assert.rejects(fetch(`${server.baseUrl}/healthz`))
+      socket.write(body.slice(10))
+      assert.deepEqual(await ended, [1, null])
+      assert.match(answer, /^HTTP\/1\.1 201 Created/)
+      const lines = server.output().split('\n')
+      const told = lines.filter((line) => line.includes('"level":"fatal"')).map((line) => JSON.parse(line))
+      assert.deepEqual(
+        told.map(({ err }) => [err.message, err.cause.message]),
+        [['nobody caught this', 'the cause']],
+      )
+      assert.match(told[0].err.stack, /data:text\/javascript/)
+      const list = await cli('object', 'list', group._id, collection._id)
+      assert.match(JSON.stringify(list), /Ann/)
+    })
+  }
 
   it('serves two processes on one database, and a write of one is seen by the other', async () => {
     const { place, server, cli, group, key } = await running(engine)
