@@ -3,7 +3,7 @@ import { invalid } from '../errors.ts'
 import { deliverCollectionObject } from './delivery.ts'
 import { isEmailAddress } from './email.ts'
 import { mediaKeysIn } from './media-uses.ts'
-import type { Container, StoredObject, SubmissionType } from './model.ts'
+import { type Container, type StoredObject, type SubmissionType, unsetPublishMs } from './model.ts'
 import { isMedia, leafOf } from './schema.ts'
 import { problemsOf, refuse } from './validate.ts'
 
@@ -90,11 +90,19 @@ export function checkSubmission(collection: Container, type: SubmissionType, obj
   refuse([...new Set(problems.filter((problem) => problem !== undefined))])
 }
 
-/** What becomes of it: it waits for approval, or is seen at once. */
-export const stateOfSubmission = ({ settings }: Container) =>
+/** What becomes of it: it waits for approval, or is seen at once. Its publish date is the moment it is first seen. */
+export const stateOfSubmission = ({ settings }: Container, nowMs: number) =>
   settings.moderation
-    ? ({ archived: true, review: 'pending' } as const)
-    : ({ archived: false, review: 'approved' } as const)
+    ? ({ archived: true, review: 'pending', publishMs: unsetPublishMs } as const)
+    : ({ archived: false, review: 'approved', publishMs: nowMs } as const)
+
+type State = Pick<StoredObject, 'archived' | 'publishMs' | 'review'>
+
+/** The publish date of a submission that a change lets be seen for the first time, whichever verb does so. */
+export function datedWhenSeen(before: State, wanted: Partial<State>, nowMs: number): { publishMs?: number } {
+  const isFirstSeen = before.archived && wanted.archived === false && before.publishMs === unsetPublishMs
+  return before.review !== null && isFirstSeen && wanted.publishMs === undefined ? { publishMs: nowMs } : {}
+}
 
 /**
  * A submission as its sender is shown it, in the shape of the listing. The answer is kept for who asks again: so no

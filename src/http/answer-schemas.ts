@@ -265,7 +265,7 @@ export const submissionAnswer = success(collectionObject, {
     mediaFields: {},
   },
   collectionObj: { name: 'Reviews', refID: '66f0c0ffee0123456789abce' },
-  publishDate: null,
+  publishDate: exampleItem.createdAt,
 })
 
 const commonFailures: ErrorCode[] = ['ValidationError', 'Unauthorized', 'RateLimited', 'InternalError', 'Unavailable']

@@ -1,6 +1,7 @@
 import { mediaUsesIn } from '../content/media-uses.ts'
 import { type Container, isVisible, type ReviewState, type StoredObject } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
+import { datedWhenSeen } from '../content/submissions.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import type { ContentWriter } from './changes.ts'
 import { inBatches } from './in-batches.ts'
@@ -140,7 +141,7 @@ export async function changeObjects(
 ): Promise<StoredObject[]> {
   const { group, nowMs, noticedMs } = writer
   const steps = planned.map(({ before, wanted }): Step => {
-    const state = { ...before, ...wanted }
+    const state = { ...before, ...wanted, ...datedWhenSeen(before, wanted, nowMs) }
     const differences = differencesOf(before, state)
     const after = differences.length > 0 ? { ...state, version: before.version + 1, updatedMs: nowMs } : state
     const searchTexts: Step['searchTexts'] = [

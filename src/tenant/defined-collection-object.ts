@@ -1,5 +1,5 @@
 import type { CollectionObject } from '../../client/src/wire.ts'
-import { type Container, submissionTypes, unsetPublishMs } from '../content/model.ts'
+import { type Container, submissionTypes } from '../content/model.ts'
 import {
   checkSubmission,
   deliverSubmission,
@@ -72,7 +72,7 @@ async function storeSubmission(
   const subscriber = await findSubscriber(writer.group, submission)
   if (subscriber) return deliverSubmission(collection, subscriber)
   await takeFromQuotas(writer, collection, hourlyLimit)
-  const [object] = await insertObjects(writer, collection, [{ value, ...stateOfSubmission(collection) }])
+  const [object] = await insertObjects(writer, collection, [{ value, ...stateOfSubmission(collection, writer.nowMs) }])
   if (!object) throw new Error('The submission was not stored.')
   await announceSubmission(writer, collection, object)
   return deliverSubmission(collection, object)
@@ -84,13 +84,12 @@ function pretendToStore(collection: Container, { type, objectValue: value }: Sub
   return deliverSubmission(collection, {
     id: makeId(),
     value,
-    publishMs: unsetPublishMs,
     createdMs: nowMs,
     updatedMs: nowMs,
     externalId: null,
     accountHandle: '',
     version: 1,
-    ...stateOfSubmission(collection),
+    ...stateOfSubmission(collection, nowMs),
   })
 }
 

@@ -101,8 +101,9 @@ describe('deliverSubmission', () => {
   })
 
   it('follows from the moderation of the collection', () => {
-    assert.deepEqual(stateOfSubmission(both), { archived: false, review: 'approved' })
-    assert.deepEqual(stateOfSubmission(collection({ moderation: true })), { archived: true, review: 'pending' })
+    const [seen, waiting] = [stateOfSubmission(both, 5), stateOfSubmission(collection({ moderation: true }), 5)]
+    assert.deepEqual(seen, { archived: false, review: 'approved', publishMs: 5 })
+    assert.deepEqual(waiting, { archived: true, review: 'pending', publishMs: unsetPublishMs })
   })
 })
 

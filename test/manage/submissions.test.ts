@@ -72,6 +72,39 @@ onBothEngines('submissions', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
+  it('are dated by the moment at which they are first seen, whichever verb lets them be seen', async () => {
+    const { does, group, reviews, delivered, clock } = await withReviews(engine)
+    const ways: [way: (id: string) => Promise<unknown>, date: 'now' | null | string][] = [
+      [(id) => does('POST', `/submissions/${id}/approve`), 'now'],
+      [(id) => does('POST', `/objects/${id}/restore`), 'now'],
+      [(id) => does('PATCH', `/objects/${id}`, { version: 1, archived: false }), 'now'],
+      [(id) => does('PATCH', `/objects/${id}`, { version: 1, archived: false, publishDate: null }), null],
+      [async (id) => {
+        await does('PATCH', `/objects/${id}`, { version: 1, publishDate: '2026-01-02T00:00:00Z' })
+        await does('POST', `/submissions/${id}/approve`)
+      }, '2026-01-02T00:00:00.000Z'],
+    ] // biome-ignore format: a table
+    for (const [way, date] of ways) {
+      clock.now += 60_000
+      const [{ id } = { id: '' }] = await group.add(reviews, waiting({ text: 'New' }))
+      clock.now += 60_000
+      const seenAt = date === 'now' ? new Date(clock.now).toISOString() : date
+      await way(id)
+      const dateOf = async () => (await delivered(reviews.id)).find(({ _id }) => _id === id)?.publishDate
+      assert.equal(await dateOf(), seenAt)
+      clock.now += 60_000
+      await does('POST', `/submissions/${id}/reject`)
+      await does('POST', `/submissions/${id}/approve`)
+      const again = date === null ? new Date(clock.now).toISOString() : seenAt
+      assert.equal(await dateOf(), again, 'a second approval keeps the date')
+    }
+    const sorted = await group.get(`/tenant/collectionObjects?collectionId=${reviews.id}&sort=publishDate:desc`)
+    const dates: string[] = sorted.json().data.items.flatMap(({ publishDate }: { publishDate: string | null }) => publishDate ?? []) // biome-ignore format: short
+    assert.deepEqual(dates, dates.toSorted().toReversed())
+    assert.equal(dates.length, ways.length)
+    await assertIndexIsRight(group.store)
+  })
+
   it('are only what visitors sent in', async () => {
     const { does, send, reviews } = await withReviews(engine)
     const own = (await does('GET', `/collections/${reviews.id}/objects?status=published`)).items[0]

@@ -1,44 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { after, it } from 'node:test'
+import { it } from 'node:test'
 import { draftPublishMs } from '../../src/content/model.ts'
 import type { Database } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { contentMigrations } from '../../src/store/migrations/content.ts'
-import { openPostgres, openPostgresPool } from '../../src/store/postgres.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import type { ContentTables } from '../../src/store/tables.ts'
-import { createEmptyPlace, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { openFormer } from '../helpers/former-database.ts'
+import { onBothEngines } from '../helpers/harness.ts'
 import { assertTotalsAreRight } from '../helpers/totals.ts'
 
-const stepsBefore = contentMigrations.findIndex(({ name }) => name.startsWith('totals'))
 const dates = { created_ms: 0, updated_ms: 0 }
-
-/** A content database as the version before left it. */
-async function openFormer(engine: TestEngine): Promise<Database<ContentTables>> {
-  const place = await createEmptyPlace(engine)
-  const { DATA_DIR, DATABASE_URL } = place.env
-  const pool = engine === 'postgres' ? await openPostgresPool(DATABASE_URL, () => {}) : undefined
-  mkdirSync(join(DATA_DIR, 'databases'), { recursive: true })
-  const database = pool
-    ? openPostgres<ContentTables>(pool, 'sluice_main')
-    : openSqlite<ContentTables>(join(DATA_DIR, 'databases/main.sqlite'))
-  after(async () => {
-    await database.close()
-    await pool?.end()
-    await place.remove()
-  })
-  await migrate(database, contentMigrations.slice(0, stepsBefore), 0)
-  await database.write(async (db) => {
-    for (const id of ['empty', 'posts', 'notes'])
-      await db
-        .insertInto('containers')
-        .values({ id, group_id: 'g', kind: 'collection', name: id, schema: '{}', ...dates })
-        .execute()
-  })
-  return database
-}
 
 /** Rows as the version before writes them. */
 async function insertAsBefore({ write }: Database<ContentTables>, prefix: string, containerId: string) {
@@ -72,7 +43,14 @@ async function insertAsBefore({ write }: Database<ContentTables>, prefix: string
 
 onBothEngines('a database from before there were totals', (engine) => {
   it('is counted when it is brought to this version, and so is what the version before still writes', async () => {
-    const database = await openFormer(engine)
+    const database = await openFormer(engine, 'totals, which the database keeps')
+    await database.write(async (db) => {
+      for (const id of ['empty', 'posts', 'notes'])
+        await db
+          .insertInto('containers')
+          .values({ id, group_id: 'g', kind: 'collection', name: id, schema: '{}', ...dates })
+          .execute()
+    })
     const group = { groupId: 'g', database }
     await insertAsBefore(database, 'a', 'posts')
     await insertAsBefore(database, 'b', 'notes')

@@ -5,6 +5,7 @@ import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
 import { addCommerce } from './content-commerce.ts'
 import { addMail } from './content-mail.ts'
+import { dateSubmissions } from './content-submissions.ts'
 import { addTotals } from './content-totals.ts'
 
 interface ObjectsOfThen {
@@ -379,5 +380,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'totals, which the database keeps',
     up: addTotals,
+  },
+  {
+    name: 'publish dates of submissions',
+    up: dateSubmissions,
   },
 ]

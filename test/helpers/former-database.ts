@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import type { Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { contentMigrations } from '../../src/store/migrations/content.ts'
+import { openPostgres, openPostgresPool } from '../../src/store/postgres.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { ContentTables } from '../../src/store/tables.ts'
+import { createEmptyPlace, type TestEngine } from './harness.ts'
+
+/** An empty content database as it was before this step of its history. */
+export async function openFormer(engine: TestEngine, step: string): Promise<Database<ContentTables>> {
+  const stepsBefore = contentMigrations.findIndex(({ name }) => name === step)
+  assert.ok(stepsBefore > 0, `there is no step "${step}"`)
+  const place = await createEmptyPlace(engine)
+  const { DATA_DIR, DATABASE_URL } = place.env
+  const pool = engine === 'postgres' ? await openPostgresPool(DATABASE_URL, () => {}) : undefined
+  mkdirSync(join(DATA_DIR, 'databases'), { recursive: true })
+  const database = pool
+    ? openPostgres<ContentTables>(pool, 'sluice_main')
+    : openSqlite<ContentTables>(join(DATA_DIR, 'databases/main.sqlite'))
+  after(async () => {
+    await database.close()
+    await pool?.end()
+    await place.remove()
+  })
+  await migrate(database, contentMigrations.slice(0, stepsBefore), 0)
+  return database
+}
