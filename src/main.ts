@@ -6,7 +6,7 @@ import { AppError } from './errors.ts'
 import { createLogger } from './logging.ts'
 import { openConfiguredStore } from './service.ts'
 import type { Store } from './store/open.ts'
-import { isDatabaseAway } from './store/unavailable.ts'
+import { describeRefusal, isDatabaseAway } from './store/unavailable.ts'
 
 /** The sentence for what a person can do something about; anything else is a fault of ours and shows its stack. */
 function explain(error: unknown): string {
@@ -20,6 +20,8 @@ function explain(error: unknown): string {
   if (code === 'EADDRINUSE')
     return `${error.message}. Stop what listens there, or set PORT (or MANAGE_PORT, METRICS_PORT) to another port.`
   if (code === 'EACCES' || code === 'EROFS') return `${error.message}. Set DATA_DIR to a folder that can be written.`
+  const refusal = describeRefusal(error)
+  if (refusal) return `PostgreSQL cannot be used: ${refusal.problem}. ${refusal.advice}`
   if (isDatabaseAway(error)) return `The database does not answer (${error.message || code}). Is DATABASE_URL right?`
   if ('severity' in error) return `PostgreSQL says: ${error.message}. Check DATABASE_URL and the rights of its role.`
   return error.stack ?? error.message

@@ -1,4 +1,5 @@
 import type { AnyFound, FoundDatabases } from '../store/check-open.ts'
+import { describeRefusal } from '../store/unavailable.ts'
 import { type Check, type DoctorContext, type Finding, NotChecked } from './check.ts'
 import { messageOf, shellWord } from './words.ts'
 
@@ -17,13 +18,14 @@ export async function openDatabases(ctx: DoctorContext): Promise<AnyFound[]> {
 }
 
 function unreachable({ config: { databaseUrl } }: DoctorContext, error: unknown): Finding {
-  const what = `The databases cannot be reached: ${messageOf(error)}.`
+  const refusal = describeRefusal(error)
+  const what = `The databases cannot be reached: ${refusal?.problem ?? messageOf(error)}.`
   if (databaseUrl === undefined)
     return { level: 'wrong', what, advice: 'Let the user that runs Sluice read and write DATA_DIR.' }
   return {
     level: 'wrong',
     what,
-    advice: 'Start PostgreSQL, or set DATABASE_URL to where it is and to a role that may use it. To try:',
+    advice: `${refusal?.advice ?? 'Start PostgreSQL, or set DATABASE_URL to where it is and to a role that may use it.'} To try:`,
     commands: ['psql "$DATABASE_URL" -c "select 1"'],
   }
 }

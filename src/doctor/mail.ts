@@ -99,7 +99,8 @@ async function findUnreachable(server: MailServerAddress): Promise<Finding[]> {
     {
       level: 'attention',
       what: `The mail server of SMTP_URL cannot be used: ${problem}`,
-      advice: 'E-mails wait until it can, for about a day. Look whether it runs, and whether SMTP_URL is right:',
+      advice:
+        'E-mails wait until it can, for about a day. Look whether it runs, and whether SMTP_URL is right; if a private CA signed its certificate, name the CA in NODE_EXTRA_CA_CERTS:',
       commands: ['npx sluice doctor'],
     },
   ]

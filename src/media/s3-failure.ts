@@ -1,3 +1,4 @@
+import { certificateFailure } from '../certificate-failure.ts'
 import { AppError } from '../errors.ts'
 import { readElement } from './s3-xml.ts'
 
@@ -18,7 +19,7 @@ export class S3Failure extends AppError {
     super(
       'Unavailable',
       `It was not possible to ${wish.operation} in the bucket "${wish.bucketName}": ${why}. ${advice}`,
-      options.mayPass ? { retryAfterSeconds: 5 } : {},
+      { retryAfterSeconds: options.mayPass ? 5 : 60 }, // what does not pass, an operator must put right first
     )
     this.s3Code = options.s3Code
     this.mayPass = options.mayPass
@@ -61,12 +62,15 @@ export function refused(wish: S3Wish, status: number, body: string): S3Failure {
 export function broken(wish: S3Wish, error: unknown): S3Failure {
   const { cause, message } = error as Error
   const code = (cause as NodeJS.ErrnoException | undefined)?.code
+  const isDistrusted = certificateFailure(cause) !== undefined
   // The sentences of `fetch` may quote a header.
   const why = code ?? (error instanceof TypeError ? 'no answer' : message)
   return new S3Failure(
     wish,
     `the connection to the store failed (${why})`,
-    'Check MEDIA_URL, and that the store can be reached.',
-    { mayPass: true },
+    isDistrusted
+      ? 'Its certificate is not trusted: for a private CA, name the certificate of the CA in NODE_EXTRA_CA_CERTS.'
+      : 'Check MEDIA_URL, and that the store can be reached.',
+    { mayPass: !isDistrusted },
   )
 }

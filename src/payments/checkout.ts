@@ -38,9 +38,7 @@ const notActive = (): AppError =>
 /** What the caller has chosen; with anything else that the provider does not like, the mistake is ours. */
 const callersParameter = /^(line_items|customer_email|success_url|cancel_url)\b/
 
-function blamesCaller({ kind, parameter }: ProviderFailure): boolean {
-  return parameter === undefined ? kind === 'invalid' : callersParameter.test(parameter)
-}
+const blamesCaller = ({ parameter = '' }: ProviderFailure): boolean => callersParameter.test(parameter)
 
 /** What a provider did not do, in words for who asked for a checkout. */
 function explain(failure: ProviderFailure): AppError {

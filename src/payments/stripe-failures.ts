@@ -20,10 +20,17 @@ export function failureOf(error: unknown, { StripeError }: typeof Stripe.errors)
   const [kind, message] = describe(error)
   return new ProviderFailure(kind, message, {
     cause: { type, code: error.code ?? codeOfConnection(error), statusCode, requestId },
-    // Which key we use, and for what, is our own doing.
-    parameter: type === 'StripeIdempotencyError' ? 'idempotency_key' : error.param,
+    parameter: parameterOf(error),
     retryAfterSeconds: statusCode === 409 ? 1 : readRetryAfter(error.headers?.['retry-after']),
   })
+}
+
+/** The amount of a checkout is made of its lines; Stripe names no parameter then. */
+const amountCodes = ['amount_too_small', 'amount_too_large']
+
+function parameterOf({ type, code, param }: StripeError): string | undefined {
+  if (type === 'StripeIdempotencyError') return 'idempotency_key' // which key we use, and for what, is our own doing
+  return param ?? (amountCodes.includes(code ?? '') ? 'line_items' : undefined)
 }
 
 function describe(error: StripeError): [kind: ProviderFailureKind, message: string] {

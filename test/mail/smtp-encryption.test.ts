@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { DeliveryFailure } from '../../src/mail/courier.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
@@ -51,6 +56,22 @@ describe('encryption', () => {
       )
       assert.deepEqual(server.taken, [])
     }
+  })
+
+  it('trusts a private CA that NODE_EXTRA_CA_CERTS names', async (t) => {
+    const own = makeCertificate('localhost')
+    const server = await mailServer({ ...encrypted(), ...own, secure: true })
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-ca-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const ca = join(folder, 'ca.pem')
+    await writeFile(ca, own.cert)
+    const module = (name: string) => JSON.stringify(new URL(`../../src/mail/${name}.ts`, import.meta.url))
+    const script = `import { tryServer } from ${module('try-server')}; import { parseMailServer } from ${module('server-address')}
+      console.log(await tryServer(parseMailServer('smtps://localhost:${server.port}'), { hosts: 'any' }))`
+    const run = async (env: Record<string, string>) =>
+      (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })).stdout
+    assert.equal(await run({ NODE_EXTRA_CA_CERTS: ca }), 'undefined\n')
+    assert.match(await run({}), /shows a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
   })
 
   it('below TLS 1.2 is none', async () => {

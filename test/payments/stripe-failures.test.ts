@@ -57,6 +57,11 @@ describe('failures of Stripe', () => {
     assert.deepEqual([failure.kind, failure.parameter], ['invalid', 'idempotency_key'])
   })
 
+  it('takes an amount that Stripe refuses for one of the lines', async (t) => {
+    const failure = await failWith(t, (response) => sendError(response, 400, { code: 'amount_too_small' }))
+    assert.deepEqual([failure.kind, failure.parameter], ['invalid', 'line_items'])
+  })
+
   it('passes on what Stripe says of a request', async (t) => {
     const missing = { code: 'resource_missing', message: "No such price: 'price_1'" }
     const { message } = await failWith(t, (response) => sendError(response, 400, missing))

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { isDatabaseAway } from '../../src/store/unavailable.ts'
-import { harness } from '../helpers/harness.ts'
+import { createEmptyPlace, createHarness, harness } from '../helpers/harness.ts'
 
 describe('a PostgreSQL connection that breaks while it is in use', () => {
   it('fails what runs on it, ends no process, and is replaced', async () => {
@@ -26,6 +27,62 @@ describe('a PostgreSQL connection that breaks while it is in use', () => {
     assert.ok(isDatabaseAway(await betweenStatements), String(await betweenStatements))
     assert.equal((await group.get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
   })
+})
+
+describe('a PostgreSQL that no longer lets the role in', () => {
+  /** A role of its own, and a way to it as who may change it. */
+  async function servedAs(role: string) {
+    const place = await createEmptyPlace('postgres')
+    const admin = new pg.Client(place.env.DATABASE_URL)
+    await admin.connect()
+    after(async () => {
+      await admin.query(`drop owned by ${role} cascade`)
+      await admin.query(`drop role ${role}`)
+      await admin.end()
+      await place.remove()
+    })
+    const { pathname } = new URL(place.env.DATABASE_URL)
+    await admin.query(`create role ${role} login`)
+    await admin.query(`grant create on database ${pathname.slice(1)} to ${role}`)
+    const url = new URL(place.env.DATABASE_URL)
+    url.username = role
+    const created = await createHarness('postgres', { env: { DATABASE_URL: url.href, ANSWER_CACHE_MB: '0' } })
+    after(() => created.close())
+    return { ...created, change: (statement: string) => admin.query(statement) }
+  }
+
+  for (const [what, take, give] of [
+    [
+      'its login',
+      (role: string) =>
+        `alter role ${role} nologin; select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`,
+      (role: string) => `alter role ${role} login`,
+    ],
+    [
+      'its right to read',
+      (role: string) => `revoke usage on schema sluice_main, sluice_control from ${role}`,
+      (role: string) => `grant usage on schema sluice_main, sluice_control to ${role}`,
+    ],
+  ] as const)
+    it(`because it has lost ${what} is 503 with Retry-After, and all is well when it has it again`, async () => {
+      const role = `fault_${process.pid}_${Math.random().toString(36).slice(2)}`
+      const { newGroup, clock, change, log } = await servedAs(role)
+      const group = await newGroup()
+      const posts = await group.collection('Posts', { title: { type: 'text' } })
+      const read = () => {
+        clock.now += 2000 // who may come in is asked anew
+        return group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)
+      }
+      assert.equal((await read()).statusCode, 200)
+      await change(take(role))
+      const refused = await read()
+      assert.equal(refused.statusCode, 503, refused.body)
+      assert.equal(refused.headers['retry-after'], '1')
+      assert.equal(refused.json().error, 'The service is not available right now. Try again in a moment.')
+      assert.match(log(), /not permitted to log in|permission denied/)
+      await change(give(role))
+      assert.equal((await read()).statusCode, 200)
+    })
 })
 
 describe('a SQLite database on disk', () => {

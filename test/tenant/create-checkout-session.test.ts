@@ -342,7 +342,8 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
       [new ProviderFailure('unknown', 'No such price.', { parameter: 'line_items[0][price]' }), 400, 'ValidationError', /No such price/],
       [new ProviderFailure('unknown', 'No such thing.', { parameter: 'customer' }), 502, 'ProviderError', /did not accept/],
       [new ProviderFailure('unknown', 'No such thing.'), 502, 'ProviderError', /did not accept/],
-      [new ProviderFailure('invalid', 'Too small an amount.'), 400, 'ValidationError', /Too small/],
+      [new ProviderFailure('invalid', 'Too small an amount.', { parameter: 'line_items' }), 400, 'ValidationError', /Too small/],
+      [new ProviderFailure('invalid', 'Set a name in your account.'), 502, 'ProviderError', /^The payment provider did not accept the checkout\.$/],
       [new ProviderFailure('invalid', 'Not a valid email.', { parameter: 'customer_email' }), 400, 'ValidationError', /email/],
       [new ProviderFailure('invalid', 'Ours.', { parameter: 'metadata' }), 502, 'ProviderError', /did not accept/],
     ] // biome-ignore format: one line a case reads better
@@ -355,6 +356,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
       assert.equal(answer.headers['retry-after'], retryAfter)
     }
     assert.match(log(), /Ours\./) // what we did wrong is in the log
+    assert.match(log(), /Set a name in your account\./)
     provider.before = async () => {}
     assert.equal((await post(oneLoaf)).statusCode, 200)
   })
