@@ -232,3 +232,29 @@ describe('the OpenAPI document', () => {
     for (const path of Object.keys(document.paths)) assert.ok(page.body.includes(`<code>${path}</code>`))
   })
 })
+
+describe('The documentation pages', () => {
+  let created: Harness
+  before(async () => {
+    created = await createHarness('sqlite')
+  })
+  after(() => created.close())
+
+  /** Computing time of this thread, not what the clock says. HEAD: nothing is to be copied. */
+  async function cpuMsOf(url: string): Promise<number> {
+    const ask = () => created.app.inject({ method: 'HEAD', url })
+    for (let warmUp = 0; warmUp < 5; warmUp += 1) await ask()
+    const before = process.threadCpuUsage()
+    for (let round = 0; round < 50; round += 1) assert.equal((await ask()).statusCode, 200)
+    const { user, system } = process.threadCpuUsage(before)
+    return (user + system) / 1000
+  }
+
+  it('are made once: to ask for them, as anybody may, costs about as much as to ask whether we are alive', async () => {
+    const least = Math.max(await cpuMsOf('/healthz'), 10)
+    for (const url of ['/docs', '/openapi.json', '/manage/docs', '/manage/openapi.json']) {
+      const ratio = (await cpuMsOf(url)) / least
+      assert.ok(ratio < 8, `${url} costs ${ratio.toFixed(1)} times as much`)
+    }
+  })
+})

@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
@@ -50,18 +50,42 @@ export function registerDocs(app: FastifyInstance): void {
     },
   })
   app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'))
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
-  app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
-    sendDocsPage(
-      reply,
-      renderDocsPage(app.swagger() as never, { documentUrl: '/openapi.json', authorization: '$API_KEY' }),
-    ),
-  )
+  serveDocs(app, {
+    documentPath: '/openapi.json',
+    pagePath: '/docs',
+    authorization: '$API_KEY',
+    describe: () => app.swagger(),
+  })
 }
 
-export function sendDocsPage(reply: FastifyReply, page: string): FastifyReply {
-  return reply
-    .type('text/html; charset=utf-8')
-    .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-    .send(page)
+interface DocsOptions {
+  documentPath: string
+  pagePath: string
+  authorization: string
+  describe(): object
+}
+
+/** Both are made once, and sent as they are: anybody may ask for them, as often as they like. */
+export function serveDocs(
+  app: FastifyInstance,
+  { documentPath, pagePath, authorization, describe }: DocsOptions,
+): void {
+  const schema = { hide: true }
+  let made: { document: Buffer; page: Buffer } | undefined
+  function make(): NonNullable<typeof made> {
+    if (made) return made
+    const document = JSON.stringify(describe())
+    const page = renderDocsPage(JSON.parse(document), { documentUrl: documentPath, authorization })
+    made = { document: Buffer.from(document), page: Buffer.from(page) }
+    return made
+  }
+  app.get(documentPath, { schema }, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(make().document),
+  )
+  app.get(pagePath, { schema }, async (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+      .send(make().page),
+  )
 }

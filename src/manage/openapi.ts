@@ -3,8 +3,7 @@ import type { TSchema } from 'typebox'
 import packageFile from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../errors.ts'
 import { failureAnswers } from '../http/answer-schemas.ts'
-import { type OpenApiDocument, renderDocsPage } from '../http/docs-page.ts'
-import { sendDocsPage } from '../http/openapi.ts'
+import { serveDocs } from '../http/openapi.ts'
 import { Type } from '../type.ts'
 import { verbs } from './index.ts'
 import type { Verb } from './verb.ts'
@@ -128,13 +127,11 @@ export function describeManageApi(): object {
 }
 
 export function registerManageDocs(app: FastifyInstance): void {
-  const document = describeManageApi()
-  const schema = { hide: true }
-  app.get('/manage', { schema }, async (_request, reply) => reply.redirect('/manage/docs'))
-  app.get('/manage/openapi.json', { schema }, async () => document)
-  const page = renderDocsPage(JSON.parse(JSON.stringify(document)) as OpenApiDocument, {
-    documentUrl: '/manage/openapi.json',
+  app.get('/manage', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/manage/docs'))
+  serveDocs(app, {
+    documentPath: '/manage/openapi.json',
+    pagePath: '/manage/docs',
     authorization: 'Bearer $TOKEN',
+    describe: describeManageApi,
   })
-  app.get('/manage/docs', { schema }, async (_request, reply) => sendDocsPage(reply, page))
 }
