@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Config } from './config.ts'
 import { AppError } from './errors.ts'
 import { type AccessLog, createAccessLog } from './http/access-log.ts'
-import { type AdmissionDeps, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
+import { type AdmissionDeps, callerOf, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import { compileBody } from './http/body.ts'
 import { createAddressReader, rememberPeers } from './http/caller-address.ts'
@@ -12,10 +12,12 @@ import { handleConnectionError, handleFailures, handleFrameworkError } from './h
 import { asHook } from './http/hook.ts'
 import { createHotLane, type HotLane } from './http/hot-lane.ts'
 import { registerDocs } from './http/openapi.ts'
-import { limitConcurrency, type Places } from './http/places.ts'
+import { answerInTurn } from './http/pipelining.ts'
+import { isHealthCheck, limitConcurrency, type Places } from './http/places.ts'
 import { compileQuery } from './http/query.ts'
 import { closeQuietConnections } from './http/quiet-connections.ts'
 import { createRequestIds } from './http/request-ids.ts'
+import type { UnsentAnswers } from './http/unsent-answers.ts'
 import { registerWebhookRoute } from './http/webhook-route.ts'
 import { idPattern } from './ids.ts'
 import type { ServiceLogger } from './logging.ts'
@@ -46,6 +48,7 @@ export interface AppDeps extends EndpointDeps, AdmissionDeps, ManageAdmissionDep
   config: Config
   logger: ServiceLogger
   metrics: Metrics
+  unsent: UnsentAnswers
   stalls: StallWatch
 }
 
@@ -114,6 +117,24 @@ function logRequests(app: FastifyInstance, accessLog: AccessLog): void {
   })
 }
 
+const isStream = (payload: unknown): boolean => typeof (payload as { pipe?: unknown } | null)?.pipe === 'function'
+
+/** Who does not read what was answered gets no more, and is cut off in the end. */
+function limitUnsent(app: FastifyInstance, unsent: UnsentAnswers): void {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (!unsent.isFull(callerOf(request)) || isHealthCheck(request)) return done(null, payload)
+    const message = 'Too many answers to you wait to be read. Read them, and try again in a moment.'
+    done(new AppError('Unavailable', message, { retryAfterSeconds: 5 }))
+  })
+  app.addHook('onSend', (request, { raw: response }, payload, done) => {
+    const hold = (): void => unsent.hold(response, callerOf(request))
+    // A file is under way until its end is; anything else has been written by now, and either waits or does not.
+    if (isStream(payload)) setImmediate(() => response.closed || hold())
+    else response.once('prefinish', () => void (response.writableLength > 0 && hold()))
+    done(null, payload)
+  })
+}
+
 /** Names each request where the event loop stalls while it is in work. */
 function watchForStalls(app: FastifyInstance, stalls: StallWatch): void {
   const nameOf = ({ method, routeOptions, params, tenant }: FastifyRequest): WorkName => {
@@ -140,11 +161,12 @@ function listenBefore(handle: Parameters<typeof createServer>[1] & {}, hotLane: 
       requireHostHeader: false,
       optimizeEmptyRequests: true,
     },
-    (request, response) => {
+    answerInTurn((request, response) => {
       const takeLongWay = (): void => handle(request, response)
       if (!hotLane(request, response, takeLongWay)) takeLongWay()
-    },
+    }),
   )
+  server.maxHeadersCount = 0 // their size is limited; none is passed over
   rememberPeers(server)
   closeQuietConnections(server, quietTimeoutMs)
   return server
@@ -211,6 +233,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   tellOfLeft(app)
   watchForStalls(app, deps.stalls)
   limitConcurrency(app, places)
+  limitUnsent(app, deps.unsent)
   limitBodyTime(app)
   logRequests(app, accessLog)
   const limitByAddress = (request: FastifyRequest, reply: FastifyReply) => limitAnonymous(deps, request, reply)

@@ -232,6 +232,18 @@ export const settings = {
     'Requests in work at once; one more is answered 503. Uploads have places of their own: 8 for each user, 64 in all.',
     wholeNumber(1, 1_000_000),
   ),
+  maxUnsentMb: setting(
+    'MAX_UNSENT_MB',
+    '256',
+    'Memory for answers that their clients are slow to read, in MB, for each process. One group, user or anonymous address may have a quarter of it, and gets 503 beyond; where all of it is used, the connection that has stood still for longest is cut off.',
+    wholeNumber(1, 65_536),
+  ),
+  sendTimeoutSeconds: setting(
+    'SEND_TIMEOUT_SECONDS',
+    '60',
+    'A client that takes less than 1 KB a second of an answer, over so many seconds, is cut off.',
+    wholeNumber(1, 3600),
+  ),
   trustProxy: setting(
     'TRUST_PROXY',
     '',

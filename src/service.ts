@@ -7,6 +7,7 @@ import type { ServedTenant } from './http/admission.ts'
 import { type AnswerCache, createAnswerCache } from './http/answer-cache.ts'
 import { createContentMaker } from './http/content-maker.ts'
 import { createKnownQuestions } from './http/known-questions.ts'
+import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.ts'
 import type { JobHandler } from './jobs/handler.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger, type ServiceLogger } from './logging.ts'
@@ -62,6 +63,7 @@ export interface Service {
   payments: Payments
   mail: Mail
   answers: AnswerCache
+  unsent: UnsentAnswers
   readingThreads: ReadingThreads
   logger: ServiceLogger
   /** Starts to listen, and answers where. */
@@ -172,10 +174,16 @@ export async function createService(config: Config, options: ServiceOptions = {}
   }
   let tidying: NodeJS.Timeout | undefined
   const admission = { authorize, authorizeManager, takeToken }
+  const unsent = createUnsentAnswers({
+    maxBytes: config.maxUnsentMb * 2 ** 20,
+    timeLimitMs: config.sendTimeoutSeconds * 1000,
+    logger,
+  })
   const metrics = createMetrics({
     store,
     clock,
     cacheCounts: answers.counts,
+    unsentCounts: unsent.counts,
     stalls,
     isServed: placeOfMetrics(config) !== undefined,
   })
@@ -193,7 +201,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   })
   const makeContent = readingThreads.make
   const parts = { store, memory, media, payments, mail, currentFiles, answers, questions, makeContent }
-  const deps = { config, logger, ...parts, ...admission, metrics, stalls, clock }
+  const deps = { config, logger, ...parts, ...admission, metrics, unsent, stalls, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined
@@ -207,6 +215,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     mail,
     worker,
     answers,
+    unsent,
     readingThreads,
     logger,
     async listen() {
@@ -225,6 +234,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     async close() {
       clearInterval(tidying)
       await Promise.all([app.close(), manageApp?.close(), metricsServer?.close(), worker.stop()])
+      unsent.close()
       metrics.close()
       stalls.stop()
       await payments.close()

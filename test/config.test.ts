@@ -64,6 +64,8 @@ describe('readConfig', () => {
       answerCacheMb: 64,
       readThreads: undefined,
       maxConcurrentRequests: 1000,
+      maxUnsentMb: 256,
+      sendTimeoutSeconds: 60,
       trustProxy: [],
       logLevel: 'info',
     })

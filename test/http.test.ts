@@ -212,6 +212,16 @@ describe('what is no request, or not for us', () => {
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'an unknown transfer encoding': 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n',
     'a line feed in the path': 'GET /a\nb HTTP/1.1\r\nHost: a\r\n\r\n',
+    'HTTP/0.9': 'GET /healthz\r\n\r\n',
+    'HTTP/0.9 by name': 'GET /healthz HTTP/0.9\r\nHost: a\r\n\r\n',
+    'HTTP/2.0 in a line of HTTP/1': 'GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n',
+    'chunks in HTTP/1.0':
+      'POST /healthz HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'two hosts': 'GET /healthz HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n',
+    'the same host twice': 'GET /healthz HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nHOST: a\r\n\r\n',
+    'two keys': 'GET /tenant/siteDetails HTTP/1.1\r\nHost: a\r\nAuthorization: a\r\nauthorization: b\r\n\r\n',
+    'the same token twice': `GET /manage/me HTTP/1.1\r\nHost: a\r\n${'Authorization: Bearer a\r\n'.repeat(2)}\r\n`,
+    'a second host behind thousands of headers': `GET /healthz HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(2500)}Host: b\r\n\r\n`,
     'random bytes': Buffer.from(Array.from({ length: 500 }, (_, position) => (position * 97 + 31) % 256)),
   }
   it('garbage leaves no connection behind, also when the peer never closes its side', async () => {
@@ -741,6 +751,27 @@ describe('the log', () => {
     await send(running.port, 'canary canary\r\n\r\n')
     assert.ok(!running.log().includes('canary'))
     assert.ok(!running.log().includes(group.key))
+  })
+})
+
+describe('the limit of anonymous callers', () => {
+  const running = listening({ env: { RATE_LIMITS: 'anonymous=1/2,free=1/1,basic=1/1,pro=1/1,proplus=1/1' } })
+  const statuses = async (...addresses: string[]): Promise<number[]> => {
+    const found: number[] = []
+    for (const remoteAddress of addresses)
+      found.push((await running.app.inject({ url: '/nope', remoteAddress })).statusCode)
+    return found
+  }
+
+  it('is one for all addresses of an IPv6 network of 64 bits', async () => {
+    const first = '2001:db8:1:2'
+    assert.deepEqual(await statuses(`${first}::1`, `${first}:ffff::9`, `${first}:a:b:c:d`), [404, 404, 429])
+    assert.deepEqual(await statuses('2001:db8:1:3::1', '2001:db8:1:3::2', '2001:db8:1:3::3'), [404, 404, 429])
+  })
+
+  it('is that of the IPv4 address which IPv6 carries', async () => {
+    assert.deepEqual(await statuses('::ffff:192.0.2.1', '192.0.2.1', '::ffff:c000:201'), [404, 404, 429])
+    assert.deepEqual(await statuses('::ffff:192.0.2.2', '192.0.2.3'), [404, 404])
   })
 })
 

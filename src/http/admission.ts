@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 import type { RateDecision, RateLimit } from '../rate-limiter.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
 import type { KeyHolder } from '../store/api-keys.ts'
+import { networkOf } from './caller-address.ts'
 import { asHook } from './hook.ts'
 
 /** Who is served. */
@@ -66,9 +67,19 @@ function limitRate(deps: LimitDeps, reply: FastifyReply, subject: string, policy
   }
 }
 
+/** How limits name a caller that no key vouches for. */
+export const anonymousCaller = (address: string): string => `address ${networkOf(address)}`
+const managerCaller = ({ userId }: TokenHolder): string => `user ${userId}`
+
+/** Whom limits count a request for. */
+export function callerOf({ tenant, manager, ip }: FastifyRequest): string {
+  if (tenant) return tenant.groupID
+  return manager ? managerCaller(manager) : anonymousCaller(ip)
+}
+
 /** Callers that no key vouches for are limited by their address. */
 export function limitAnonymous(deps: LimitDeps, request: FastifyRequest, reply: FastifyReply): void {
-  limitRate(deps, reply, `address ${request.ip}`, 'anonymous', deps.config.rateLimits.anonymous)
+  limitRate(deps, reply, anonymousCaller(request.ip), 'anonymous', deps.config.rateLimits.anonymous)
 }
 
 const isBearer = (header: string): boolean => /^bearer\b/i.test(header)
@@ -126,7 +137,7 @@ export async function identifyManager(
 export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const manager = await identifyManager(deps, request, reply)
-    limitRate(deps, reply, `user ${manager.userId}`, 'manage', deps.config.manageRateLimit)
+    limitRate(deps, reply, managerCaller(manager), 'manage', deps.config.manageRateLimit)
     request.manager = manager
   })
 }

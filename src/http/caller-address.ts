@@ -6,6 +6,38 @@ const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'i
 /** The same address has two spellings where IPv6 carries IPv4. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
 
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const read = (part: string): number[] =>
+    part.split(':').flatMap((group) => {
+      if (!group.includes('.')) return group === '' ? [] : [Number.parseInt(group, 16)]
+      const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
+      return [a * 256 + b, c * 256 + d]
+    })
+  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::')
+  const [left, right] = [read(head), read(tail)]
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+/** Longer than any address; a proxy may pass on anything. */
+const longestAddress = 64
+
+/**
+ * Whom limits take a caller for: IPv4 by its address, also where IPv6 carries it, IPv6 by its network of 64 bits, since who has one
+ * address of that has all of them.
+ */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address.slice(0, longestAddress)
+  const groups = groupsOf(address)
+  const [, , , , , marker, high = 0, low = 0] = groups
+  const isMapped = marker === 0xffff && groups.slice(0, 5).every((group) => group === 0)
+  if (isMapped) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}
+
 function listOf(proxies: readonly string[]): BlockList {
   const list = new BlockList()
   for (const proxy of proxies) {

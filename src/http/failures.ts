@@ -7,6 +7,7 @@ import { AppError, internalErrorMessage } from '../errors.ts'
 import { isDatabaseAway } from '../store/unavailable.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { asHook } from './hook.ts'
+import { findProtocolFault } from './protocol-faults.ts'
 
 /** What Fastify itself refuses, in our words. */
 const frameworkFailures: Record<string, () => AppError> = {
@@ -82,11 +83,12 @@ export function handleFailures(
 ): void {
   app.setErrorHandler(sendFailure)
   // Node would answer 417 with an empty body; an expectation that we do not know may as well be ignored (RFC 9110 §10.1.1).
-  app.server.on('checkExpectation', app.routing)
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const check = asHook((request, reply) => {
-    // Node would answer this by itself, without our envelope (RFC 9112 §3.2).
-    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      throw new AppError('ValidationError', 'The Host header is missing.')
+    const fault = findProtocolFault(request.raw)
+    if (fault !== undefined) {
+      reply.header('connection', 'close') // who knows where the next request begins
+      throw new AppError('ValidationError', fault)
     }
     if (!request.is404) return
     onUnknownRoute(request, reply)

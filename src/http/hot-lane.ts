@@ -11,12 +11,15 @@ import { contentHeaders } from './answer-headers.ts'
 import type { MakeContent } from './content-maker.ts'
 import type { KnownQuestion, KnownQuestions } from './known-questions.ts'
 import type { Places } from './places.ts'
+import { isAmbiguous } from './protocol-faults.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
 
 export interface HotLaneDeps extends AdmissionDeps {
   answers: AnswerCache
   questions: KnownQuestions
   makeContent: MakeContent
   places: Places
+  unsent: UnsentAnswers
   stalls: Pick<StallWatch, 'begin' | 'end'>
   accessLog: AccessLog
   makeRequestId(): string
@@ -100,7 +103,7 @@ interface Admitted extends Asking {
  * which decides and words everything. Both give the same answer.
  */
 export function createHotLane(deps: HotLaneDeps): HotLane {
-  const { authorize, takeToken, config, answers, questions, makeContent, places, stalls } = deps
+  const { authorize, takeToken, config, answers, questions, makeContent, places, unsent, stalls } = deps
   const { accessLog, makeRequestId, clock, keepAliveSeconds, readAddress, isClosing } = deps
   const policies = new Map(tiers.map((tier) => [tier, writePolicy(tier, config.rateLimits[tier])]))
   const endHead = createHeadEnd(keepAliveSeconds)
@@ -108,7 +111,7 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
   function admit(asked: Asking, nowMs: number): Admitted | undefined {
     const { request, response, tenant, startedMs } = asked
     const address = readAddress(request.socket.remoteAddress ?? '', request.headers['x-forwarded-for'])
-    if (address === undefined) return undefined
+    if (address === undefined || unsent.isFull(tenant.groupID)) return undefined
     const decision = takeToken(tenant.groupID, config.rateLimits[tenant.tier], nowMs)
     if (!decision.allowed) return undefined // which has taken nothing, so the long way refuses it once more
     return { request, response, tenant, address, decision, startedMs }
@@ -126,6 +129,7 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
     const head = begin + ofRequest + writeRate(tenant.tier, decision) + endHead(answeredMs)
     const body = method === 'HEAD' ? undefined : form?.body
     sendAnswer(response, status, head, body, body && answers.keepsNothing ? () => letGoOf(body) : undefined)
+    if (response.writableLength > 0) unsent.hold(response, tenant.groupID)
     accessLog({
       id,
       method,
@@ -177,7 +181,7 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
     const timer = setTimeout(handOver, mostWaitMs)
     try {
       const [form, etag] = await findForm(admitted, known)
-      if (isClosing()) handOver()
+      if (isClosing() || unsent.isFull(tenant.groupID)) handOver()
       else if (letGo()) send(admitted, known.route, form, etag)
     } catch {
       questions.forget(request.url ?? '')
@@ -193,7 +197,7 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
     if (!response.shouldKeepAlive || isClosing()) return false
     if ((method !== 'GET' && method !== 'HEAD') || request.httpVersion !== '1.1') return false
     const { headers } = request
-    if (headers.authorization === undefined || isMore(headers)) return false
+    if (headers.authorization === undefined || isMore(headers) || isAmbiguous(request)) return false
     const nowMs = clock()
     const tenant = authorize.peek(headers.authorization, nowMs)
     if (!tenant || tenant.frozen) return false

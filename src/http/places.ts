@@ -10,6 +10,9 @@ export interface Places {
 
 const healthPaths = ['/healthz', '/readyz']
 
+/** A service that is full is alive, and must not be restarted for it. */
+export const isHealthCheck = ({ routeOptions }: FastifyRequest): boolean => healthPaths.includes(routeOptions.url ?? '')
+
 /** Refuses what comes on top of a full house, at once and cheaply, instead of making everyone wait. */
 export function limitConcurrency(app: FastifyInstance, places: Places): void {
   const counted = new WeakSet<FastifyRequest>()
@@ -17,7 +20,7 @@ export function limitConcurrency(app: FastifyInstance, places: Places): void {
     if (counted.delete(request)) places.taken -= 1
   }
   const take = asHook((request, reply) => {
-    if (healthPaths.includes(request.routeOptions.url ?? '')) return // a full house is alive, and must not be restarted for it
+    if (isHealthCheck(request)) return
     places.taken += 1
     counted.add(request)
     reply.raw.once('close', () => release(request))

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ManageAdmissionDeps } from './admission.ts'
+import { anonymousCaller, type ManageAdmissionDeps } from './admission.ts'
 import type { EncodedContent } from './answer.ts'
 import type { AnswerCache, KeptAnswer, Question } from './answer-cache.ts'
 import { asHook } from './hook.ts'
@@ -87,7 +87,7 @@ export function timeForAdministrators(app: FastifyInstance, deps: ManageAdmissio
     const authMs = reply.elapsedTime
     const decide = (isAdministrator: boolean | undefined): void => {
       if (isAdministrator) request.timing = createTiming(authMs)
-      else takeToken(`address ${request.ip}`, config.rateLimits.anonymous)
+      else takeToken(anonymousCaller(request.ip), config.rateLimits.anonymous)
     }
     return authorizeManager(token).then(
       (manager) => decide(manager?.administrator),

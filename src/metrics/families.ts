@@ -33,6 +33,18 @@ export const families = {
     'Answered requests by the tier of the group; `none` where no API key was accepted.',
   ),
   openConnections: family('gauge', 'sluice_open_connections', [], 'Connections of clients, idle ones included.'),
+  unsentBytes: family(
+    'gauge',
+    'sluice_unsent_bytes',
+    [],
+    'Memory of answers that wait for their clients to read, 128 KB for each of them included.',
+  ),
+  cutReaders: family(
+    'counter',
+    'sluice_slow_readers_cut_total',
+    [],
+    'Connections that were cut off because their clients read too slowly, or had too much unread.',
+  ),
   cacheHits: family('counter', 'sluice_answer_cache_hits_total', [], 'Answers that were at hand.'),
   cacheMisses: family('counter', 'sluice_answer_cache_misses_total', [], 'Answers that had to be made.'),
   cacheJoined: family(

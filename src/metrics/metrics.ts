@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { promisify } from 'node:util'
 import type { Clock } from '../clock.ts'
 import type { CacheCounts } from '../http/answer-cache.ts'
+import type { UnsentAnswers } from '../http/unsent-answers.ts'
 import type { Store } from '../store/open.ts'
 import { watchDatabases } from './database-watch.ts'
 import { watchEventLoop } from './event-loop.ts'
@@ -15,6 +16,7 @@ export interface MetricsDeps {
   store: Store
   clock: Clock
   cacheCounts: CacheCounts
+  unsentCounts: UnsentAnswers['counts']
   stalls: Pick<StallWatch, 'read'>
   /** Whether anybody can ask for the text. */
   isServed: boolean
@@ -61,7 +63,7 @@ async function countConnections(servers: readonly Server[]): Promise<number> {
 }
 
 /** Requests are counted in any case, because that costs next to nothing; the rest is looked up when somebody asks. */
-export function createMetrics({ store, clock, cacheCounts, stalls, isServed }: MetricsDeps): Metrics {
+export function createMetrics({ store, clock, cacheCounts, unsentCounts, stalls, isServed }: MetricsDeps): Metrics {
   const requests = createRequestCounts()
   const eventLoop = isServed ? watchEventLoop() : undefined
   const databases = watchDatabases(store, clock)
@@ -74,6 +76,8 @@ export function createMetrics({ store, clock, cacheCounts, stalls, isServed }: M
       readBuild(store.control.engine),
       ...requests.read(),
       single(families.openConnections, await countConnections(servers)),
+      single(families.unsentBytes, unsentCounts.bytes),
+      single(families.cutReaders, unsentCounts.cut),
       ...readCache(cacheCounts),
       ...(eventLoop?.read() ?? []),
       ...stalls.read(),

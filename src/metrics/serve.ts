@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { LimitDeps } from '../http/admission.ts'
+import { anonymousCaller, type LimitDeps } from '../http/admission.ts'
 import { rememberPeers } from '../http/caller-address.ts'
 import { hashSecret, isSameSecret } from '../secrets.ts'
 import type { Metrics } from './metrics.ts'
@@ -53,7 +53,7 @@ export function answerScrapes(app: FastifyInstance, { metrics, config: { metrics
 function refusalOf({ config, takeToken }: ScrapeDeps, request: IncomingMessage): number | undefined {
   const { metricsToken: token, rateLimits } = config
   if (token === undefined || hasToken(request.headers.authorization, token)) return undefined
-  return takeToken(`address ${request.socket.remoteAddress}`, rateLimits.anonymous).allowed ? 401 : 429
+  return takeToken(anonymousCaller(request.socket.remoteAddress ?? ''), rateLimits.anonymous).allowed ? 401 : 429
 }
 
 async function answer(deps: ScrapeDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {

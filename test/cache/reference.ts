@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config.ts'
 import type { ServedTenant } from '../../src/http/admission.ts'
 import { createContentMaker } from '../../src/http/content-maker.ts'
 import { createKnownQuestions } from '../../src/http/known-questions.ts'
+import { createUnsentAnswers } from '../../src/http/unsent-answers.ts'
 import { createLogger } from '../../src/logging.ts'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
@@ -41,7 +42,9 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
     return { database: 'main', bucketName: 'media', groupID, tier, frozen: false, keyId: '', scope: tier }
   }
   const stalls = watchStalls({ logger, every: () => () => {} })
-  const metrics = createMetrics({ store, clock: now, cacheCounts: answers.counts, stalls, isServed: false })
+  const unsent = createUnsentAnswers({ maxBytes: 2 ** 20, timeLimitMs: 60_000, logger })
+  const counts = { cacheCounts: answers.counts, unsentCounts: unsent.counts }
+  const metrics = createMetrics({ store, clock: now, ...counts, stalls, isServed: false })
   const memory = createContentMemory(0)
   const signing = { signer: media.signer, ttlSeconds: config.signedUrlTtlSeconds, clock: now }
   const currentFiles = createCurrentFiles({ ...signing, maxKept: 0 })
@@ -62,6 +65,7 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
       authorizeManager: async () => undefined,
       takeToken: () => ({ allowed: true, remaining: 1, resetSeconds: 0, retryAfterSeconds: 0 }),
       metrics,
+      unsent,
       stalls,
       clock: now,
     },

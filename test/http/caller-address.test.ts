@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import Fastify from 'fastify'
-import { createAddressReader } from '../../src/http/caller-address.ts'
+import { createAddressReader, networkOf } from '../../src/http/caller-address.ts'
 
 describe('the address of a caller', () => {
   it('is the one that the framework tells, whatever is trusted and forwarded (property)', async () => {
@@ -38,5 +38,40 @@ describe('the address of a caller', () => {
     const read = createAddressReader(['10.0.0.1'])
     for (const header of ['unknown', '', '198.51.100.1,,10.0.0.1', '198.51.100.1:80', 'evil"'])
       assert.equal(read('10.0.0.1', header), undefined)
+  })
+})
+
+describe('what limits count a caller by', () => {
+  const expected: Record<string, string> = {
+    '192.0.2.1': '192.0.2.1',
+    '::ffff:192.0.2.1': '192.0.2.1',
+    '::FFFF:c000:0201': '192.0.2.1',
+    '0:0:0:0:0:ffff:192.0.2.1': '192.0.2.1',
+    '::1': '0:0:0:0::/64',
+    '::': '0:0:0:0::/64',
+    '2001:db8::': '2001:db8:0:0::/64',
+    '2001:DB8:0:0:1:2:3:4': '2001:db8:0:0::/64',
+    '2001:0db8::192.0.2.1': '2001:db8:0:0::/64',
+    'fe80::1%eth0': 'fe80:0:0:0::/64',
+    '1:2:3:4:5:6:7::': '1:2:3:4::/64',
+    unknown: 'unknown',
+    '': '',
+  }
+  for (const [address, network] of Object.entries(expected))
+    it(`is ${network || 'nothing'} for ${address || 'nothing'}`, () => assert.equal(networkOf(address), network))
+
+  it('is short, whatever a proxy passes on', () => assert.equal(networkOf('x'.repeat(10_000)).length, 64))
+
+  it('is the same for whatever stands in the lower 64 bits, and differs with the upper (property)', () => {
+    const part = fc.integer({ min: 0, max: 0xffff })
+    const half = fc.tuple(part, part, part, part)
+    const write = (groups: number[]): string => groups.map((group) => group.toString(16)).join(':')
+    const property = fc.property(half, half, half, half, (upper, lower, otherUpper, otherLower) => {
+      fc.pre(write(upper) !== write(otherUpper) && [...upper, ...otherUpper].some((group) => group !== 0))
+      const network = networkOf(write([...upper, ...lower]))
+      assert.equal(network, networkOf(write([...upper, ...otherLower])))
+      assert.notEqual(network, networkOf(write([...otherUpper, ...lower])))
+    })
+    fc.assert(property)
   })
 })

@@ -159,7 +159,6 @@ onBothEngines('the hot lane', (engine) => {
         ['If-None-Match: "other"'],
         ['If-None-Match: "other"', `If-None-Match: ${etag}`],
         ['Accept-Encoding: br', 'Accept-Encoding: gzip'],
-        ['Authorization: another'],
         ['Accept: text/html', 'Range: bytes=0-5', 'If-Modified-Since: Sun, 01 Mar 2026 12:00:00 GMT', 'Cookie: a=b'],
       ]
       for (const method of ['GET', 'HEAD']) {
@@ -223,6 +222,8 @@ onBothEngines('the hot lane', (engine) => {
       'no key': [`GET ${path} HTTP/1.1`, 'Host: a.example'],
       'a key with Bearer': [...get().slice(0, -1), `Authorization: Bearer ${group.key}`],
       'an unknown key': [...get().slice(0, -1), `Authorization: ${group.key.slice(0, -1)}`],
+      'two keys': get(authorized()),
+      'two hosts': get('HOST: a.example'),
       'an expectation': get('Expect: something'),
       'a body': get('Content-Length: 0'),
       'another URL': [`GET ${path}&x=1 HTTP/1.1`, ...lines],

@@ -150,6 +150,7 @@ async function metricsOf(change: (store: Store) => Partial<Store>): Promise<{ me
     store: { ...store, ...change(store) },
     clock,
     cacheCounts,
+    unsentCounts: { bytes: 0, cut: 0 },
     stalls: { read: () => [] },
     isServed: false,
   })

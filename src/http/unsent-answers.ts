@@ -1,0 +1,145 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Logger } from 'pino'
+
+/** Beside its own bytes, an answer under way holds a file's buffers, its request, and what was asked behind it. */
+const bytesPerAnswer = 128 * 1024
+/** Of what all callers together may have unsent, one may have this share. */
+const callerShare = 1 / 4
+/** A client must take this much, on the average of the time limit. */
+const minBytesPerSecond = 1024
+const looksPerTimeLimit = 4
+
+/** An answer that the network has not taken yet, because its client is slow to read. */
+interface UnsentAnswer {
+  response: ServerResponse
+  socket: Socket
+  caller: Caller
+  bytes: number
+  /** What the network had taken of this connection when the client was last seen to read fast enough. */
+  takenBytes: number
+  seenMs: number
+}
+
+interface Caller {
+  name: string
+  bytes: number
+  /** The one whose client has not read for longest comes first. */
+  answers: Set<UnsentAnswer>
+}
+
+/**
+ * What was answered and has not been read. It is bounded for each caller and for the service: a caller with too much of it is
+ * refused before more is made. What comes on top all the same costs the connection that has stood still for longest.
+ */
+export interface UnsentAnswers {
+  readonly counts: { bytes: number; cut: number }
+  /** Counts an answer, with what waits to be sent of it at this moment, until its response is closed. */
+  hold(response: ServerResponse, caller: string): void
+  /** Whether a caller has to read before it gets more. */
+  isFull(caller: string): boolean
+  close(): void
+}
+
+/** How much of what was written to a connection the network has taken; `bytesWritten` also counts what waits. */
+function takenOf(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { _handle: { bytesWritten: number; writeQueueSize: number } | null }
+  return handle ? handle.bytesWritten - handle.writeQueueSize : 0
+}
+
+/** A reset also frees what the system has buffered. A connection that is closing already cannot be reset. */
+function cutOff(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
+}
+
+export function createUnsentAnswers(options: {
+  maxBytes: number
+  timeLimitMs: number
+  logger: Pick<Logger, 'warn'>
+}): UnsentAnswers {
+  const { maxBytes, timeLimitMs, logger } = options
+  const maxCallerBytes = maxBytes * callerShare
+  const minBytes = (minBytesPerSecond * timeLimitMs) / 1000
+  const counts = { bytes: 0, cut: 0 }
+  const callers = new Map<string, Caller>()
+  const held = new Map<ServerResponse, UnsentAnswer>()
+  let cutSinceLook = 0
+
+  function callerNamed(name: string): Caller {
+    const caller = callers.get(name) ?? { name, bytes: 0, answers: new Set() }
+    callers.set(name, caller)
+    return caller
+  }
+
+  function release(answer: UnsentAnswer): void {
+    if (!held.delete(answer.response)) return
+    const { caller, bytes } = answer
+    counts.bytes -= bytes
+    caller.bytes -= bytes
+    caller.answers.delete(answer)
+    if (caller.answers.size === 0) callers.delete(caller.name)
+  }
+
+  function cut(answer: UnsentAnswer): void {
+    release(answer)
+    cutOff(answer.socket)
+    counts.cut += 1
+    cutSinceLook += 1
+  }
+
+  function cutStalest({ answers }: Caller): void {
+    const [stalest] = answers
+    if (stalest) cut(stalest)
+  }
+
+  function greediest(): Caller | undefined {
+    let found: Caller | undefined
+    for (const caller of callers.values()) if (!found || caller.bytes > found.bytes) found = caller
+    return found
+  }
+
+  /** A caller's only answer may be larger than its share. */
+  function makeRoom(caller: Caller): void {
+    while (caller.bytes > maxCallerBytes && caller.answers.size > 1) cutStalest(caller)
+    while (counts.bytes > maxBytes && held.size > 1) {
+      const greedy = greediest()
+      if (greedy) cutStalest(greedy)
+    }
+  }
+
+  function look(): void {
+    const nowMs = performance.now()
+    for (const answer of held.values()) {
+      const { socket, caller } = answer
+      const takenBytes = takenOf(socket)
+      if (socket.writableLength === 0 || takenBytes - answer.takenBytes >= minBytes) {
+        Object.assign(answer, { takenBytes, seenMs: nowMs })
+        caller.answers.delete(answer)
+        caller.answers.add(answer)
+      } else if (nowMs - answer.seenMs >= timeLimitMs) cut(answer)
+    }
+    if (cutSinceLook > 0) logger.warn({ connections: cutSinceLook }, 'slow readers were cut off')
+    cutSinceLook = 0
+  }
+  const timer = setInterval(look, timeLimitMs / looksPerTimeLimit).unref()
+
+  return {
+    counts,
+    hold(response, name) {
+      const { socket } = response
+      if (!socket || socket.destroyed || held.has(response)) return
+      const caller = callerNamed(name)
+      const bytes = response.writableLength + bytesPerAnswer
+      const answer = { response, socket, caller, bytes, takenBytes: takenOf(socket), seenMs: performance.now() }
+      held.set(response, answer)
+      caller.answers.add(answer)
+      caller.bytes += bytes
+      counts.bytes += bytes
+      response.once('close', () => release(answer))
+      makeRoom(caller)
+    },
+    isFull: (name) => counts.bytes >= maxCallerBytes && (callers.get(name)?.bytes ?? 0) >= maxCallerBytes,
+    close: () => clearInterval(timer),
+  }
+}
