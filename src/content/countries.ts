@@ -15,6 +15,13 @@ export const countries: readonly string[] = codesIn(known)
 
 export const isCountry = (code: string): boolean => countries.includes(code)
 
+/** The code of a country that somebody has written as its code or by its English name. */
+export function countryOf(text: string): string | undefined {
+  const written = text.trim().toLowerCase()
+  const names = new Intl.DisplayNames('en', { type: 'region' })
+  return countries.find((code) => code.toLowerCase() === written || names.of(code)?.toLowerCase() === written)
+}
+
 /** Where a site sends to that does not say: North America, Europe's single market and its neighbours, the Pacific. */
 export const defaultShippingCountries: readonly string[] = codesIn(`
   US CA GB IE AT BE BG HR CY CZ DK EE FI FR DE GR HU IT LV LT LU MT NL PL PT RO SK SI ES SE NO CH IS LI AU NZ JP

@@ -1,8 +1,10 @@
 import { findMasterKey } from '../master-key.ts'
-import { findSyncJob } from '../payments/jobs.ts'
+import { findSyncJob, orderKind } from '../payments/jobs.ts'
 import { createPayments, type Payments, secretKeyField, webhookSecretField } from '../payments/payments.ts'
 import { ProviderFailure } from '../payments/provider.ts'
+import { eventKind } from '../payments/sandbox/objects.ts'
 import { type Integration, listIntegrations } from '../store/integrations.ts'
+import { findPendingJobs, type Job } from '../store/jobs.ts'
 import { secretFields } from '../store/secrets.ts'
 import { createVault } from '../vault.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
@@ -102,6 +104,25 @@ async function findStopped(account: Account): Promise<Finding[]> {
   ]
 }
 
+/** Orders of which nobody could tell us, or that could not be written down, so far. What failed for good is with the jobs. */
+async function findUntold(account: Account): Promise<Finding[]> {
+  const { content, integration, group, name } = account
+  const pending = [...(await findPendingJobs(content, eventKind)), ...(await findPendingJobs(content, orderKind))]
+  const isOurs = ({ payload, problem }: Job): boolean =>
+    problem !== null && (payload as { integrationId: string }).integrationId === integration.id
+  const [first, ...others] = pending.filter(isOurs)
+  if (!first) return []
+  return [
+    {
+      level: 'attention',
+      what: `${counted(others.length + 1, 'event or order', 'events or orders')} of ${name} could not be taken over so far.`,
+      examples: [first, ...others].slice(0, mostNamed).map(({ id, problem }) => `${id}: ${problem}`),
+      advice: 'It is tried again by itself. When the reason is gone, try at once:',
+      commands: [`npx sluice job retry ${group.id} ${first.id}`],
+    },
+  ]
+}
+
 function findDelay(ctx: DoctorContext, account: Account): Finding[] {
   const { integration, name } = account
   const limitMs = ctx.config.catalogueSyncHours * hourMs * patience
@@ -158,6 +179,7 @@ export const paymentsCheck: Check = {
           ...(await findRefusal(payments, account)),
           ...(await findSilence(account)),
           ...(await findStopped(account)),
+          ...(await findUntold(account)),
         )
         findings.push(...findDelay(ctx, account), ...findLeftOut(account))
       }

@@ -12,6 +12,7 @@ import type { Store } from '../store/open.ts'
 import type { Vault } from '../vault.ts'
 import { type Provider, type ProviderEvent, ProviderFailure } from './provider.ts'
 import { openPublic } from './public-fetch.ts'
+import { receiveEvent } from './receive-event.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import { openStripe, readStripeEvent } from './stripe.ts'
 
@@ -77,6 +78,7 @@ export function createPayments({ config, masterKey, vault, store, clock, baseUrl
     store,
     clock,
     baseUrl,
+    receive: (call) => receiveEvent({ store, payments, clock }, call),
     signingKey: deriveKey(masterKey, 'sandbox'),
     onError: (error) => logger?.error({ err: error }, 'the sandbox failed'),
   })
@@ -86,7 +88,7 @@ export function createPayments({ config, masterKey, vault, store, clock, baseUrl
     return openStripe({ secretKey, url: isSandbox ? await sandbox.url() : config.stripeUrl })
   }
 
-  return {
+  const payments: Payments = {
     vault,
     sandbox,
     openWith,
@@ -104,4 +106,5 @@ export function createPayments({ config, masterKey, vault, store, clock, baseUrl
     openPicture: (url, signal) => openPublic(url, { signal }),
     close: () => sandbox.close(),
   }
+  return payments
 }

@@ -7,6 +7,7 @@ import { showIntegration } from '../../src/manage/integration-shapes.ts'
 import { connectAccount, keepWebhookSecret } from '../../src/payments/connect.ts'
 import { syncJob } from '../../src/payments/jobs.ts'
 import { webhookSecretField } from '../../src/payments/payments.ts'
+import { eventKind } from '../../src/payments/sandbox/objects.ts'
 import { noteSync, updateIntegration } from '../../src/store/integrations.ts'
 import { insertJob } from '../../src/store/jobs.ts'
 import { deleteSecrets } from '../../src/store/secrets.ts'
@@ -135,6 +136,25 @@ onBothEngines('the doctor looks at payments', (engine) => {
       commands: [`npx sluice integration show ${place}`],
     })
     assert.deepEqual(finding.examples, problems)
+  })
+
+  it('finds orders that nobody could tell us of, with the reason, until they are taken over', async () => {
+    const { examine, clock, content, integration, shop } = await connected(engine)
+    const work = { integrationId: integration.id, eventId: 'evt_1', type: 'checkout.session.completed', about: 'cs_1' }
+    const problem = 'checkout.session.completed could not be told at https://shop.example/webhooks: out for lunch'
+    const jobId = await write(content, clock.now, async (writer) => {
+      const id = await insertJob(writer, { kind: eventKind, payload: work })
+      await writer.db.updateTable('jobs').set({ attempts: 1, problem }).where('id', '=', id).execute()
+      await insertJob(writer, { kind: eventKind, payload: { ...work, integrationId: 'another' } })
+      return id
+    })
+    const finding = assertOnly(await examine(), {
+      check: 'Payments',
+      level: 'attention',
+      what: /^1 event or order of the stripe account "main" of Shop could not be taken over so far\.$/,
+      commands: [`npx sluice job retry ${shop.group.id} ${jobId}`],
+    })
+    assert.deepEqual(finding.examples, [`${jobId}: ${problem}`])
   })
 
   it('finds that the master key is gone, and makes none', async () => {

@@ -122,7 +122,8 @@ export function openBooks(writer: ContentWriter, integrationId: string): OpenBoo
         type,
       }
       await put('event', event.id, event)
-      const payload: EventWork = { integrationId, eventId: event.id }
+      const about = 'id' in object ? { about: String(object.id) } : {}
+      const payload: EventWork = { integrationId, eventId: event.id, type, ...about }
       if (listeners > 0) await insertJob(writer, { kind: eventKind, payload })
     },
   }

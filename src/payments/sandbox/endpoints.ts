@@ -89,7 +89,7 @@ export const writingEndpoints: Endpoint<OpenBooks>[] = [
   remove('/v1/products/:id', 'ProductDeleteParams', (books, _given, { id }) => deleteProduct(books, id)),
   post('/v1/prices', 'PriceCreateParams', createPrice),
   post('/v1/prices/:id', 'PriceUpdateParams', (books, given, { id }) => updatePrice(books, id, given)),
-  post(sessionsPath, 'SessionCreateParams', (books, given, { pageOf }) => createSession(books, given, pageOf)),
+  post(sessionsPath, 'SessionCreateParams', createSession),
   {
     ...post('/v1/webhook_endpoints', 'WebhookEndpointCreateParams', createWebhookEndpoint),
     addSecret: (answer, { webhookSecretOf }) =>

@@ -81,10 +81,12 @@ export const newId = (prefix: string, length = 24): string =>
 export const eventKind = 'sandbox.event'
 export const settleKind = 'sandbox.settle'
 
-/** To tell of an event. */
+/** To tell of an event: of which kind, and about what, for who looks at the job. */
 export interface EventWork {
   integrationId: string
   eventId: string
+  type?: string
+  about?: string
 }
 
 /** To let a payment that takes its time come in, or fail. */

@@ -10,6 +10,7 @@ import { type Customer, completeSession, type Outcome, outcomes } from './comple
 import type { Session, SessionRecord } from './objects.ts'
 import { checkoutPath, type SandboxDeps } from './server.ts'
 import { findSession } from './sessions.ts'
+import { findShop } from './shop.ts'
 
 interface Place {
   integrationId: string
@@ -27,13 +28,17 @@ export function registerCheckoutPages(
   { store, clock }: SandboxDeps,
   limit: (request: FastifyRequest, reply: FastifyReply) => void,
 ): void {
-  async function find(place: Place): Promise<{ group: GroupStore; record: SessionRecord }> {
+  async function find(
+    place: Place,
+  ): Promise<{ group: GroupStore; record: SessionRecord; country: string | undefined }> {
     if (!idPattern.test(place.integrationId) || !sessionPattern.test(place.sessionId)) throw noSuchPage()
     const found = await findPlacedIntegration(store, place.integrationId)
     if (!found?.integration.sandbox) throw noSuchPage()
     const books = readBooks(found.group, place.integrationId, clock())
     if (!(await books.find('session', place.sessionId))) throw noSuchPage()
-    return { group: found.group, record: await findSession(books, place.sessionId) }
+    const record = await findSession(books, place.sessionId)
+    const { country } = await findShop(found.group, found.owner, record.session.metadata ?? {})
+    return { group: found.group, record, country }
   }
 
   app.register(async (scope) => {
@@ -49,8 +54,8 @@ export function registerCheckoutPages(
     const path = checkoutPath(':integrationId', ':sessionId')
 
     scope.get<{ Params: Place }>(path, options, async ({ params }, reply) => {
-      const { record } = await find(params)
-      return sendPage(reply, record, params, {})
+      const { record, country } = await find(params)
+      return sendPage(reply, record, params, country === undefined ? {} : { country })
     })
 
     scope.post<{ Params: Place; Body: Typed | undefined }>(`${path}/pay`, options, async (request, reply) => {

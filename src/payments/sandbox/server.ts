@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../../clock.ts'
 import { findIntegrationPlace } from '../../store/integrations.ts'
 import type { Store } from '../../store/open.ts'
+import type { ProviderCall } from '../receive-event.ts'
 import { type Books, type OpenBooks, readBooks, secondsOf, writeBooks } from './books.ts'
 import { type Call, type Endpoint, readingEndpoints, writingEndpoints } from './endpoints.ts'
 import { parseForm } from './form.ts'
@@ -19,8 +20,10 @@ export interface SandboxDeps {
   clock: Clock
   /** All secrets of the sandbox are made from it. */
   signingKey: Buffer
-  /** Where this service is reached: its pages are there, and its webhooks. */
+  /** Where this service is reached: its pages are there. */
   baseUrl(): string
+  /** Hands an event to this service, as a provider's call to its webhook would. */
+  receive(call: ProviderCall): Promise<void>
   /** Hears of what should not have happened. */
   onError?(error: unknown): void
 }

@@ -1,10 +1,12 @@
 import { isEmailAddress } from '../../content/email.ts'
 import { type Books, limitOf, type OpenBooks, type PageOf, type Paging, secondsOf } from './books.ts'
 import { changeMetadata, checkUrl } from './checks.ts'
+import type { Call } from './endpoints.ts'
 import { type LineItem, newId, type Payment, type Session, type SessionRecord } from './objects.ts'
 import type { ParameterTypes } from './parameters.ts'
 import { noSuch, notInSandbox, refuse } from './refusal.ts'
 import { linesOf, makeLines } from './session-lines.ts'
+import { findShop } from './shop.ts'
 
 type Given = ParameterTypes['SessionCreateParams']
 type Mode = 'payment' | 'subscription'
@@ -58,10 +60,16 @@ function makePayment(mode: Mode, { payment_intent_data: ofIntent, subscription_d
   }
 }
 
-export async function createSession(books: OpenBooks, given: Given, pageOf: (id: string) => string): Promise<Session> {
+export async function createSession(
+  books: OpenBooks,
+  given: Given,
+  { owner, pageOf }: Pick<Call, 'owner' | 'pageOf'>,
+): Promise<Session> {
   const { mode, successUrl } = check(given)
   const { lines, prices } = await makeLines(books, given.line_items ?? [], mode)
   const payment = makePayment(mode, given)
+  const metadata = changeMetadata({}, given.metadata)
+  const { name: shopName } = await findShop(books.writer.group, owner, metadata)
   const now = secondsOf(books)
   const id = newId('cs_test_', 58)
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
@@ -80,7 +88,7 @@ export async function createSession(books: OpenBooks, given: Given, pageOf: (id:
       background_color: '#ffffff',
       border_style: 'rounded',
       button_color: '#0074d4',
-      display_name: given.branding_settings?.display_name ?? 'Sandbox',
+      display_name: given.branding_settings?.display_name ?? shopName,
       font_family: 'default',
       icon: null,
       logo: null,
@@ -109,7 +117,7 @@ export async function createSession(books: OpenBooks, given: Given, pageOf: (id:
     livemode: false,
     locale: null,
     managed_payments: null,
-    metadata: changeMetadata({}, given.metadata),
+    metadata,
     mode,
     origin_context: null,
     payment_intent: null,

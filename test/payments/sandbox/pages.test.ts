@@ -3,12 +3,13 @@ import { hash } from 'node:crypto'
 import { after, before, it } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import type Stripe from 'stripe'
+import { notesOf } from '../../../src/content/checkout.ts'
 import { makeId } from '../../../src/ids.ts'
 import { seedSandbox } from '../../../src/payments/sandbox/seed.ts'
 import { checkoutPath } from '../../../src/payments/sandbox/server.ts'
 import { openStripe } from '../../../src/payments/stripe.ts'
 import { insertIntegration, noteIntegrationPlace } from '../../../src/store/integrations.ts'
-import { write } from '../../helpers/authoring.ts'
+import { createSite, write } from '../../helpers/authoring.ts'
 import { createHarness, type Harness, onBothEngines, type TestGroup } from '../../helpers/harness.ts'
 import { connectSandbox } from '../../helpers/sandbox.ts'
 
@@ -85,6 +86,37 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.match(body, /<option value="CA">Canada<\/option><option value="FR">France<\/option>/)
     assert.match(body, /href="https:\/\/shop\.example\/checkoutcancel\?a=1&amp;b=2"/)
     assert.match(String(headers['content-security-policy']), /form-action 'self' https:\/\/shop\.example;/)
+  })
+
+  it('shows the name and the country of the shop where nobody says otherwise', async () => {
+    const shop = await house.newGroup({ name: 'A group' })
+    const { stripe: till } = await connectSandbox(house, shop, { accountHandle: 'till' })
+    const address = { allowed_countries: ['US', 'CA', 'FR'] as const }
+    const product = await till.products.create({
+      name: 'Loaf',
+      default_price_data: { currency: 'eur', unit_amount: 5 },
+    })
+    const lines = [{ price: String(product.default_price), quantity: 1 }]
+    const shown = async (metadata: Record<string, string> = {}) => {
+      const session = await till.checkout.sessions.create({
+        mode: 'payment',
+        line_items: lines,
+        success_url: 'https://shop.example',
+        metadata,
+        shipping_address_collection: { allowed_countries: [...address.allowed_countries] },
+      })
+      const { body } = await see(session)
+      return [/<h1>(.*?)<\/h1>/.exec(body)?.[1], /<option value="(\w+)" selected>/.exec(body)?.[1]]
+    }
+    assert.deepEqual(await shown(), ['A group', undefined])
+    const addSite = (name: string, businessInfo: object) =>
+      createSite(shop.store, { name, domainName: '', settings: { businessInfo } }, house.clock.now)
+    await addSite('First site', { address: { country: 'France' } })
+    assert.deepEqual(await shown(), ['First site', 'FR'])
+    const second = await addSite('Second site', { name: 'Maple & Rye', address: { country: 'ca' } })
+    assert.deepEqual(await shown(notesOf(shop.group.id, second.id)), ['Maple &amp; Rye', 'CA'])
+    const third = await addSite('Third site', { address: { country: 'Narnia' } })
+    assert.deepEqual(await shown(notesOf(shop.group.id, third.id)), ['Third site', undefined])
   })
 
   it('shows hostile names as text', async () => {

@@ -218,7 +218,13 @@ onBothEngines('the sandbox’s server', (engine) => {
     const { store } = house.service
     const listening = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length
     const before = listening()
-    const sandbox = createSandbox({ store, clock: () => 0, signingKey: Buffer.alloc(32), baseUrl: () => '' })
+    const sandbox = createSandbox({
+      store,
+      clock: () => 0,
+      signingKey: Buffer.alloc(32),
+      baseUrl: () => '',
+      receive: async () => {},
+    })
     sandbox.secretKeyOf('0'.repeat(24))
     assert.equal(listening(), before)
     const [url, again] = await Promise.all([sandbox.url(), sandbox.url()])
