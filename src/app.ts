@@ -11,6 +11,7 @@ import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
 import { asHook } from './http/hook.ts'
 import { createHotLane, type HotLane } from './http/hot-lane.ts'
+import { parseJsonBodies } from './http/json-body.ts'
 import { registerDocs } from './http/openapi.ts'
 import { answerInTurn } from './http/pipelining.ts'
 import { isHealthCheck, limitConcurrency, type Places } from './http/places.ts'
@@ -211,6 +212,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   }) as unknown as FastifyInstance
 
   app.removeContentTypeParser('text/plain')
+  parseJsonBodies(app)
   app.setValidatorCompiler((route) => {
     if (route.httpPart === 'querystring') return compileQuery(route as never)
     if (route.httpPart === 'body') return compileBody(route as never)

@@ -50,9 +50,10 @@ const functions = {
   Optional: optional,
   Partial: (schema: Schema) =>
     objectOf(Object.fromEntries(fieldsOf(schema).map(([name, field]) => [name, optional(field)]))),
+  // To look at each of a thousand members takes long, and where they may be anything there is nothing to see.
   Record: (_key: Schema, value: Schema, options?: Schema) => ({
     type: 'object',
-    patternProperties: { '^.*$': value },
+    ...(Object.keys(value).length > 0 && { patternProperties: { '^.*$': value } }),
     ...options,
   }),
   Refine: (schema: Schema, check: (value: unknown) => boolean, error: () => string) =>

@@ -4,10 +4,10 @@ import type * as Library from 'typebox/schema'
 import { isStorableText } from '../content/validate.ts'
 import { invalid } from '../errors.ts'
 
-const maxDepth = 40
+export const maxDepth = 40
 /** More than a body of the largest objects has; little enough to be looked at without making others wait. */
-const maxParts = 300_000
-const maxEntries = 10_000
+export const maxParts = 300_000
+export const maxEntries = 10_000
 const maxProblems = 10
 const maxNameCharacters = 64
 
@@ -106,30 +106,52 @@ function joinTypes(problems: readonly Problem[]): Problem[] {
 }
 
 /** No text that cannot be stored, and nothing so deep or so large that to look at it could exhaust us. */
-function checkParts(value: unknown): void {
-  const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }]
+function checkParts(input: unknown): void {
   let parts = 0
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { value: current, depth } = next
-    if (typeof current === 'string' && !isStorableText(current))
-      throw invalid('The input holds a character that cannot be stored.')
-    if (typeof current !== 'object' || current === null) continue
-    if (depth >= maxDepth) throw invalid(`The input is nested more than ${maxDepth} deep.`)
-    const entries = Object.entries(current)
-    parts += entries.length
-    if (entries.length > maxEntries)
-      throw invalid(`The input has a list or an object of more than ${maxEntries} entries.`)
+  function checkText(text: string): void {
+    if (!isStorableText(text)) throw invalid('The input holds a character that cannot be stored.')
+  }
+  function checkCount(entries: number): void {
+    parts += entries
+    if (entries > maxEntries) throw invalid(`The input has a list or an object of more than ${maxEntries} entries.`)
     if (parts > maxParts) throw invalid(`The input has more than ${maxParts} parts.`)
-    for (const [key, inner] of entries) {
-      if (!isStorableText(key)) throw invalid('The input holds a character that cannot be stored.')
-      waiting.push({ value: inner, depth: depth + 1 })
+  }
+  function check(value: unknown, depth: number): void {
+    if (typeof value === 'string') checkText(value)
+    if (typeof value !== 'object' || value === null) return
+    if (depth >= maxDepth) throw invalid(`The input is nested more than ${maxDepth} deep.`)
+    if (Array.isArray(value)) {
+      checkCount(value.length)
+      for (const item of value) check(item, depth + 1)
+      return
+    }
+    const keys = Object.keys(value)
+    checkCount(keys.length)
+    for (const key of keys) {
+      checkText(key)
+      check((value as Record<string, unknown>)[key], depth + 1)
     }
   }
+  check(input, 0)
+}
+
+/** A list that is too long is not looked into: to find what is wrong with each of its entries has no end. */
+function checkListLengths({ properties }: TObject, input: unknown): void {
+  const tooLong = Object.entries(properties as Record<string, { maxItems?: number }>).flatMap(
+    ([name, { maxItems }]) => {
+      const value = (input as Record<string, unknown> | null)?.[name]
+      return Array.isArray(value) && maxItems !== undefined && value.length > maxItems
+        ? [`${name} must have at most ${maxItems} entries`]
+        : []
+    },
+  )
+  if (tooLong.length > 0) throw invalid(`${tooLong.join('; ')}.`)
 }
 
 /** The input as its schema says, or an error that names everything wrong. Nothing is coerced, dropped or filled in. */
 export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
   checkParts(input)
+  checkListLengths(schema, input)
   const [isValid, problems] = library().Errors(schema, input)
   if (isValid) return input as Static<Input>
   const known = Object.keys(schema.properties)

@@ -4,6 +4,7 @@ import { AppError, invalid } from '../errors.ts'
 import { providerTypes } from '../payments/payments.ts'
 import { type ReceiveDeps, receiveEvent } from '../payments/receive-event.ts'
 import { type LimitDeps, limitAnonymous } from './admission.ts'
+import { readBody } from './json-body.ts'
 
 const bodyLimitBytes = 256 * 1024
 const handlerTimeoutMs = 15_000
@@ -38,7 +39,7 @@ function chargeRefused(deps: WebhookDeps, error: unknown, request: FastifyReques
 export function registerWebhookRoute(app: FastifyInstance, deps: WebhookDeps): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => body)
+    scope.addContentTypeParser('*', readBody)
     // Who does not even try to sign is refused before a byte of the body is read.
     scope.addHook('onRequest', async (request, reply) => {
       const { type } = request.params as WebhookParams

@@ -17,7 +17,7 @@ import { Type } from '../type.ts'
 import { collectionShape, showCollection } from './content-shapes.ts'
 import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
 import { refuseStale } from './stale.ts'
-import { defineGroupVerb } from './verb.ts'
+import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 
 export const collectionId = id('The collection.')
 const name = Type.String({ minLength: 1, maxLength: 200, description: 'Unique in the group.' })
@@ -98,6 +98,7 @@ export const collectionVerbs = [
     summary: 'Make a collection',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/collections',
+    maxBodyBytes: settingsBodyBytes,
     input: { name, schema, ...settings },
     answer: collectionShape,
     run: ({ ctx, input }) =>
@@ -166,6 +167,7 @@ export const collectionVerbs = [
       'Values are carried over and converted where that loses nothing. With dryRun nothing is changed, and the report says what would be lost or fail, object by object. The change, all values and their index are one transaction.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/schema',
+    maxBodyBytes: settingsBodyBytes,
     input: {
       collectionId,
       version: Type.Integer({ description: 'The version you started from.' }),

@@ -22,7 +22,7 @@ import {
 } from './object-actions.ts'
 import { withReferences } from './references.ts'
 import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
-import { defineGroupVerb, type Verb } from './verb.ts'
+import { bulkBodyBytes, defineGroupVerb, objectBodyBytes, type Verb } from './verb.ts'
 
 export const objectId = id('The object.')
 const maxItems = 1000
@@ -48,6 +48,7 @@ function actionVerb(
     summary: string
     description?: string
     args?: string[]
+    maxBodyBytes?: number
     route: `${Verb['method']} /manage${string}`
     input: TProperties
   },
@@ -78,6 +79,7 @@ export const objectVerbs: Verb[] = [
     summary: 'Make an object in a collection',
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects',
+    maxBodyBytes: objectBodyBytes,
     input: { collectionId, objectValue, ...state },
     answer: objectShape,
     async run({ ctx, input }) {
@@ -146,12 +148,14 @@ export const objectVerbs: Verb[] = [
     summary: 'Put another value in the place of an object’s',
     description: 'The publish date and the archived flag stay where they are left out.',
     route: `PUT ${path}`,
+    maxBodyBytes: objectBodyBytes,
     input: { version, objectValue, ...state },
   }),
   actionVerb('patch', {
     summary: 'Change some fields of an object',
     description: 'What is left out stays; null takes a field away.',
     route: `PATCH ${path}`,
+    maxBodyBytes: objectBodyBytes,
     input: { version, objectValue: Type.Optional(objectValue), ...state },
   }),
   actionVerb('delete', {
@@ -198,6 +202,7 @@ export const objectVerbs: Verb[] = [
     summary: 'Make many objects in a collection, all or none',
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects/bulk',
+    maxBodyBytes: bulkBodyBytes,
     input: {
       collectionId,
       items: Type.Array(Type.Object({ objectValue, ...state }, { additionalProperties: false }), {
@@ -225,6 +230,7 @@ export const objectVerbs: Verb[] = [
     description: `Actions: ${objectActions.join(', ')}. Items carry what the action needs, as its own endpoint takes it.`,
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/objects/bulk',
+    maxBodyBytes: bulkBodyBytes,
     input: {
       action: Type.Enum([...objectActions]),
       items: Type.Array(

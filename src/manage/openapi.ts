@@ -6,7 +6,7 @@ import { failureAnswers } from '../http/answer-schemas.ts'
 import { serveDocs } from '../http/openapi.ts'
 import { Type } from '../type.ts'
 import { verbs } from './index.ts'
-import type { Verb } from './verb.ts'
+import { defaultBodyBytes, type Verb } from './verb.ts'
 
 const about = `Makes and changes what the delivery API serves: groups, keys, people, sites, collections, objects, files, previews, payment accounts, mail servers; and shows what was bought, sent in and e-mailed.
 
@@ -16,7 +16,9 @@ The examples take \`$BASE_URL\` for the address of the service and \`$TOKEN\` fo
 
 Roles in a group: a \`viewer\` reads, an \`editor\` also writes content, an \`owner\` also manages keys, schemas, sites, members, payment accounts and mail servers. An \`administrator\` of the service may do everything in every group. A group in which you have no role looks like one that does not exist.
 
-Updates carry the \`version\` they started from. When somebody was faster the answer is 409, with \`details.current\` and \`details.yours\`.`
+Updates carry the \`version\` they started from. When somebody was faster the answer is 409, with \`details.current\` and \`details.yours\`.
+
+A body may have up to 256 KB where nothing else is said, lists and objects of up to 10,000 entries each, and 40 of them nested. Of bodies that are larger than 256 KB a group may be sent 4 at once; one more is 429.`
 
 function parametersOf(verb: Verb): object[] {
   const { inPath: pathNames, hasBody } = verb
@@ -92,10 +94,13 @@ function responsesOf(verb: Verb): object {
 const roleSentence = ({ needs }: Verb): string =>
   needs === 'anyone' ? 'Anybody with a token may ask.' : `Needs the role \`${needs}\`.`
 
+const bodySentence = ({ maxBodyBytes }: Verb): string =>
+  maxBodyBytes > defaultBodyBytes ? `The body may have up to ${maxBodyBytes / 1024 / 1024} MB.` : ''
+
 function operationOf(verb: Verb): object {
   return {
     summary: verb.summary,
-    description: [verb.description, roleSentence(verb)].filter(Boolean).join('\n\n'),
+    description: [verb.description, roleSentence(verb), bodySentence(verb)].filter(Boolean).join('\n\n'),
     operationId: verb.name.replace(/[ -](\w)/g, (_, letter: string) => letter.toUpperCase()),
     tags: [verb.name.split(' ')[0]],
     parameters: parametersOf(verb),

@@ -2,13 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { ok } from '../envelope.ts'
 import { invalid } from '../errors.ts'
 import { admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
+import { asHook } from '../http/hook.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts'
 import { verbs } from './index.ts'
 import { leaveBodiesUnread, letGoOfBody, openUpload, uploadTimeoutMs } from './multipart.ts'
 import { registerManageDocs } from './openapi.ts'
-import { createUploadPlaces, type UploadPlaces } from './upload-places.ts'
-import { type Actor, type ManageDeps, runVerb, type Verb } from './verb.ts'
+import { type Actor, defaultBodyBytes, type ManageDeps, runVerb, type Verb } from './verb.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,10 +18,30 @@ declare module 'fastify' {
   }
 }
 
-const bodyLimitBytes = 8 * 1024 * 1024
 const readTimeoutMs = 25_000
 /** A change of many objects may take long; it ends before the connection is given up for silence. */
 const writeTimeoutMs = 85_000
+
+/** An upload may last an hour: who holds many places must leave some to others. By user. */
+const uploadRule = {
+  perHolder: 8,
+  inAll: 64,
+  holderMessage: 'You are sending 8 files already. Try again when one of them has arrived.',
+  busyMessage: 'Many files are coming in from others. Try again in a moment.',
+  retryAfterSeconds: 5,
+}
+/** A large body is in memory several times over until it is stored. By group. */
+const largeBodyRule = {
+  perHolder: 4,
+  inAll: 16,
+  holderMessage: 'This group is being sent 4 large bodies already. Try again when one of them is stored.',
+  busyMessage: 'Many large bodies are coming in from others. Try again in a moment.',
+  retryAfterSeconds: 1,
+}
+interface Limits {
+  uploads: ConcurrencyLimit
+  largeBodies: ConcurrencyLimit
+}
 
 function timeoutOf({ takesFile, method }: Verb): number {
   if (takesFile) return uploadTimeoutMs
@@ -79,27 +100,52 @@ export function inputOf(
 
 type RouteDeps = ManageDeps & ManageAdmissionDeps
 
-function routeOf(deps: RouteDeps, inUploadPlace: UploadPlaces, verb: Verb): RouteOptions {
+/** Whether it may be large: also where nobody says how long it is. */
+function announcesLargeBody({ headers }: FastifyRequest): boolean {
+  const { 'content-length': declared, 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || Number(declared ?? 0) > defaultBodyBytes
+}
+
+/** Who may not do it is refused before anything of the body is read, and so are more large bodies than memory is for. */
+function admit(verb: Verb, { largeBodies }: Limits) {
+  return asHook((request, reply) => {
+    const { groupId = '' } = request.params as { groupId?: string }
+    verb.checkRole(actorOf(managerOf(request), request.ip), groupId)
+    if (verb.maxBodyBytes <= defaultBodyBytes || !announcesLargeBody(request)) return
+    reply.raw.once('close', largeBodies.take(groupId))
+  })
+}
+
+function managerOf({ manager }: FastifyRequest): TokenHolder {
+  if (!manager) throw new Error('A verb was reached without admission.')
+  return manager
+}
+
+function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
   async function run(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { manager, ip } = request
-    if (!manager) throw new Error('A verb was reached without admission.')
-    const again = async () => actorOf(await identifyManager(deps, request, reply), ip)
-    const actor = { ...actorOf(manager, ip), again }
+    const manager = managerOf(request)
+    const again = async () => actorOf(await identifyManager(deps, request, reply), request.ip)
+    const actor = { ...actorOf(manager, request.ip), again }
     const input = inputOf(verb, request)
     if (!verb.takesFile) return runVerb(deps, actor, verb, input)
-    return inUploadPlace(manager.userId, () =>
-      runVerb(deps, actor, verb, input, () => openUpload(request)).finally(() => letGoOfBody(request)),
-    )
+    const release = limits.uploads.take(manager.userId)
+    try {
+      return await runVerb(deps, actor, verb, input, () => openUpload(request))
+    } finally {
+      letGoOfBody(request)
+      release()
+    }
   }
 
   return {
     method: verb.method,
     url: verb.path,
     schema: { hide: true },
-    bodyLimit: bodyLimitBytes,
+    bodyLimit: verb.maxBodyBytes,
     handlerTimeout: timeoutOf(verb),
     config: { takesFile: verb.takesFile, verb: verb.name },
     exposeHeadRoute: false,
+    onRequest: admit(verb, limits),
     async handler(request, reply) {
       const data = await run(request, reply)
       if (verb.contentType) return reply.type(verb.contentType).header('Content-Disposition', 'attachment').send(data)
@@ -111,13 +157,16 @@ function routeOf(deps: RouteDeps, inUploadPlace: UploadPlaces, verb: Verb): Rout
 /** Each verb is a route: the table of verbs is the table of routes. */
 export function registerManageRoutes(app: FastifyInstance, deps: RouteDeps): void {
   registerManageDocs(app)
-  const inUploadPlace = createUploadPlaces()
+  const limits = {
+    uploads: createConcurrencyLimit(uploadRule),
+    largeBodies: createConcurrencyLimit(largeBodyRule),
+  }
   app.register(async (scope) => {
     admitManagers(scope, deps)
     scope.register(async (uploads) => {
       leaveBodiesUnread(uploads)
-      for (const verb of verbs) if (verb.takesFile) uploads.route(routeOf(deps, inUploadPlace, verb))
+      for (const verb of verbs) if (verb.takesFile) uploads.route(routeOf(deps, limits, verb))
     })
-    for (const verb of verbs) if (!verb.takesFile) scope.route(routeOf(deps, inUploadPlace, verb))
+    for (const verb of verbs) if (!verb.takesFile) scope.route(routeOf(deps, limits, verb))
   })
 }

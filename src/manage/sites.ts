@@ -13,7 +13,7 @@ import { Type } from '../type.ts'
 import { showSite, siteShape } from './content-shapes.ts'
 import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
 import { refuseStale } from './stale.ts'
-import { defineGroupVerb } from './verb.ts'
+import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 
 export const siteId = id('The site.')
 const settings = Type.Record(Type.String(), Type.Unknown(), {
@@ -113,6 +113,7 @@ export const siteVerbs = [
     summary: 'Make a site',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/sites',
+    maxBodyBytes: settingsBodyBytes,
     input: { ...parts, name: site.name },
     answer: siteShape,
     run: ({ ctx, input }) =>
@@ -155,6 +156,7 @@ export const siteVerbs = [
       'What is left out stays. Of `settings`, each key that is given takes the place of what was there, and null takes it away.',
     needs: 'editor',
     route: 'PATCH /manage/groups/:groupId/sites/:siteId',
+    maxBodyBytes: settingsBodyBytes,
     input: { siteId, version: Type.Integer({ description: 'The version you started from.' }), ...parts },
     answer: siteShape,
     run: ({ ctx, input }) => ctx.write(async (writer) => showSite(await writeSite(writer, input))),

@@ -61,6 +61,16 @@ export interface GroupContext extends ServiceContext {
   write<Result>(work: (writer: ContentWriter) => Promise<Result>): Promise<Result>
 }
 
+const kilobyte = 1024
+/** What a body may weigh that says what to do; only what stores content takes more. */
+export const defaultBodyBytes = 256 * kilobyte
+/** Settings of a site, or a schema. */
+export const settingsBodyBytes = 1024 * kilobyte
+/** One object: its million characters may take four bytes each. */
+export const objectBodyBytes = 4 * 1024 * kilobyte
+/** Many objects. */
+export const bulkBodyBytes = 8 * 1024 * kilobyte
+
 /** `anyone` who has a token; a role in the group; or `administrator` of the service. */
 export type NeededRole = 'anyone' | GroupRole | 'administrator'
 
@@ -77,6 +87,7 @@ export interface Verb {
   inPath: readonly string[]
   /** Whether the others come in a body, and not in the query string. */
   hasBody: boolean
+  maxBodyBytes: number
   input: TObject
   /** What `data` holds in the answer. */
   answer: TSchema
@@ -93,6 +104,8 @@ export interface Verb {
   next(data: unknown): string
   /** Of an answer that is not in the envelope. */
   contentType: string | undefined
+  /** Refuses who has not the role, by what is known before anything of the input is read. */
+  checkRole(actor: Actor, groupId: string): void
   run(context: ServiceContext, input: unknown): Promise<unknown>
 }
 
@@ -107,17 +120,18 @@ interface VerbDefinition<Properties extends TProperties, Context> {
   args?: readonly string[]
   columns?: readonly string[]
   takesFile?: boolean
+  maxBodyBytes?: number
   isCreation?: boolean
   next?(data: { _id: string }): string
   contentType?: string
   run(call: { ctx: Context; input: Static<TObject<Properties>> }): Promise<unknown>
 }
 
-type CommonParts = Omit<Verb, 'input' | 'inGroup' | 'run'>
+type CommonParts = Omit<Verb, 'input' | 'inGroup' | 'checkRole' | 'run'>
 
 function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' | 'input'>): CommonParts {
   const { route, name, summary, description = '', needs, answer, args = [], columns = [], contentType } = definition
-  const { isCreation = false, takesFile = false, next } = definition
+  const { isCreation = false, takesFile = false, maxBodyBytes = defaultBodyBytes, next } = definition
   const [method = '', path = ''] = route.split(' ')
   const parts = { name, summary, description, needs, answer, args, columns, isCreation, takesFile, contentType }
   return {
@@ -126,6 +140,7 @@ function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' 
     path,
     inPath: [...path.matchAll(/:(\w+)/g)].map(([, part = '']) => part),
     hasBody: method !== 'GET' && method !== 'DELETE' && !takesFile,
+    maxBodyBytes,
     next: (data) => next?.(data as { _id: string }) ?? '',
   }
 }
@@ -133,14 +148,15 @@ function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' 
 export function defineServiceVerb<Properties extends TProperties>(
   definition: VerbDefinition<Properties, ServiceContext>,
 ): Verb {
-  const { input, run } = definition
+  const { input, run, needs } = definition
   const schema = Type.Object(input, { additionalProperties: false })
   return {
     ...commonParts(definition),
     input: schema,
     inGroup: false,
+    checkRole: (actor) => checkServiceRole(actor, needs),
     async run(ctx, input) {
-      checkServiceRole(ctx.actor, definition.needs)
+      checkServiceRole(ctx.actor, needs)
       return run({ ctx, input: checkInput(schema, input) })
     },
   }
@@ -156,6 +172,7 @@ export function defineGroupVerb<Properties extends TProperties>(
     ...commonParts(definition),
     input: schema,
     inGroup: true,
+    checkRole: (actor, groupId) => checkGroupRole(actor, groupId, needs),
     async run(service, given) {
       const { groupId } = given as { groupId?: unknown }
       // Who may not come in is told so before anything of what they send is looked at.
@@ -173,17 +190,21 @@ function checkServiceRole({ administrator }: Actor, needs: NeededRole): void {
   if (needs === 'administrator' && !administrator) throw forbidden('administrator')
 }
 
+/** A group in which the actor has no role looks like one that does not exist. */
+function checkGroupRole(actor: Actor, groupId: string, needs: NeededRole): void {
+  if (actor.administrator) return
+  const role = actor.roleIn(groupId)
+  if (!role) throw noSuchGroup()
+  if (needs !== 'anyone' && (needs === 'administrator' || !reaches(role, needs))) throw forbidden(needs)
+}
+
 /** The one verb that a group under deletion still takes. */
 const deletion = 'group.delete'
 
-/** A group in which the actor has no role looks like one that does not exist. */
 async function enterGroup(service: ServiceContext, groupId: string, needs: NeededRole): Promise<GroupContext> {
   const { actor, store, authoring } = service
-  const role = actor.administrator ? 'owner' : actor.roleIn(groupId)
-  if (!role) throw noSuchGroup()
+  checkGroupRole(actor, groupId, needs)
   const group = await findGroupById(store, groupId)
-  if (needs === 'administrator' && !actor.administrator) throw forbidden('administrator')
-  if (needs !== 'administrator' && needs !== 'anyone' && !reaches(role, needs)) throw forbidden(needs)
   if (authoring.verb !== deletion) refuseDeleting(group)
   const content = await openContentOf(store, group)
   const inside = { ...authoring, versionsKept: group.versionsKept }

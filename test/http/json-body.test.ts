@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { describe, it } from 'node:test'
+import type { FastifyRequest } from 'fastify'
+import { checkJsonSize, readBody } from '../../src/http/json-body.ts'
+import { assertLinear } from '../helpers/cpu.ts'
+
+const mostParts = 300_000
+const check = (json: string) => checkJsonSize(Buffer.from(json), mostParts)
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+const list = (length: number, item = '0') => `[${Array(length).fill(item).join()}]`
+
+describe('the size of JSON that is not yet parsed', () => {
+  it('is how deep it is nested, the brackets in its texts left out', () => {
+    check(nested(40))
+    assert.throws(() => check(nested(41)), /nested more than 40 deep/)
+    check(`["${'['.repeat(1000)}","\\"${'{'.repeat(1000)}\\\\"]`)
+    assert.throws(() => check(`["\\\\",${nested(41)}]`), /nested/)
+    check(`[${Array(1000).fill(nested(39)).join()}]`)
+  })
+
+  it('is how many entries it has in one place, how many in all, and how many names', () => {
+    check(list(10_000))
+    assert.throws(() => check(list(10_001)), /more than 10000 entries/)
+    check(list(29, list(10_000)))
+    assert.throws(() => check(list(31, list(10_000))), /more than 300000 parts/)
+    const object = (keys: number) => `{${Array.from({ length: keys }, (_, n) => `"k:,${n}":1`).join()}}`
+    check(list(100, object(1000)))
+    assert.throws(() => check(list(101, object(1000))), /more than 100000 keys/)
+  })
+
+  it('is known of what is no JSON too, and takes no longer for any of it', () => {
+    const shapes = ['[', '{', ']', '}', ',', ':', '"', '\\', '"\\', '[]', '[,', '{"a":', ' ', '0', '\u00e9', '[1]}']
+    for (const shape of shapes)
+      assertLinear(
+        (length) => shape.repeat(20 * Math.ceil(length / shape.length)),
+        (json) => {
+          try {
+            check(json)
+          } catch {}
+        },
+      )
+  })
+})
+
+describe('a body', () => {
+  const requestOf = (bodyLimit: number, length?: number) =>
+    ({
+      headers: length === undefined ? {} : { 'content-length': String(length) },
+      routeOptions: { bodyLimit },
+    }) as unknown as FastifyRequest
+
+  it('is put together of chunks of any length', async () => {
+    for (const size of [1, 7, 1000, 70_000]) {
+      const text = 'äbc🍞'.repeat(20_000)
+      const bytes = Buffer.from(text)
+      const payload = new PassThrough()
+      const read = readBody(requestOf(bytes.length, bytes.length), payload)
+      for (let at = 0; at < bytes.length; at += size) payload.write(bytes.subarray(at, at + size))
+      payload.end()
+      assert.equal((await read).toString(), text)
+    }
+  })
+
+  it('is refused as soon as it is longer than its route takes, is shorter than it said, or breaks off', async () => {
+    await assert.rejects(readBody(requestOf(10, 11), new PassThrough()), /too large/)
+    const endless = new PassThrough()
+    endless.write('x'.repeat(11))
+    await assert.rejects(readBody(requestOf(10), endless), /too large/)
+    await assert.rejects(readBody(requestOf(10, 5), new PassThrough().end('abcd')), /as long as Content-Length says/)
+    const broken = new PassThrough()
+    const read = readBody(requestOf(10), broken)
+    broken.destroy(new Error('reset'))
+    await assert.rejects(read, /did not come to its end/)
+  })
+})
