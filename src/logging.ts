@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
+import { createOutageLog, type OutageLog } from './outages.ts'
 
 /** For how long lines that can wait do. */
 const longestWaitMs = 50
@@ -22,14 +23,15 @@ function describeError(error: unknown): object {
 /** The last fence: a library's own message may quote a URL. */
 export const hideSecrets = (text: string): string => text.replace(/slc_(live|preview|admin)_\w+/g, 'slc_$1_[secret]')
 
-export type ServiceLogger = Logger & {
-  /**
-   * For lines that can wait, such as one for each request: to put many of them together and write them at once costs much less
-   * than to do so in between. `takeLines` is called for what there is before any other line is written, and soon after
-   * one says by the function that comes back that there is something, at once where it is much.
-   */
-  collectLines(takeLines: () => string): (isMuch: boolean) => void
-}
+export type ServiceLogger = Logger &
+  OutageLog & {
+    /**
+     * For lines that can wait, such as one for each request: to put many of them together and write them at once costs much less
+     * than to do so in between. `takeLines` is called for what there is before any other line is written, and soon after
+     * one says by the function that comes back that there is something, at once where it is much.
+     */
+    collectLines(takeLines: () => string): (isMuch: boolean) => void
+  }
 
 /** What stands in the log for lines that could not be made. */
 function writeLoss(error: unknown): string {
@@ -105,5 +107,6 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, destination
       censor: '[secret]',
     },
   }
-  return Object.assign(pino(options, lines), { collectLines: lines.collectLines })
+  const logger = pino(options, lines)
+  return Object.assign(logger, createOutageLog(logger), { collectLines: lines.collectLines })
 }

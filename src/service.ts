@@ -20,6 +20,7 @@ import { createMedia, type Media, tidyMedia } from './media/media.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createMetricsServer, placeOfMetrics } from './metrics/serve.ts'
 import { type StallWatch, watchStalls } from './metrics/stalls.ts'
+import { databasePeer, storePeer } from './outages.ts'
 import { catalogueHandlers } from './payments/catalogue-handlers.ts'
 import { orderHandlers } from './payments/orders.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
@@ -35,6 +36,7 @@ import { openGroup } from './store/groups.ts'
 import { createLastUses } from './store/last-uses.ts'
 import { openStore, type Store } from './store/open.ts'
 import { readRevision } from './store/revisions.ts'
+import { isDatabaseAway } from './store/unavailable.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
 import { contentReads } from './tenant/content-endpoints.ts'
 import { createVault } from './vault.ts'
@@ -93,7 +95,7 @@ export function openConfiguredStore(
     databaseUrl: config.databaseUrl,
     preparesStatements: config.databasePrepare === 'on',
     clock,
-    onConnectionError: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    onConnectionError: (error) => logger.noteOutage('a connection to the database', error),
     onStatementsLost: () =>
       logger.warn(
         'the pooler before PostgreSQL loses prepared statements, so none are used: set DATABASE_PREPARE=off, or let it keep them (PgBouncer 1.21 or newer with max_prepared_statements above 0)',
@@ -122,7 +124,12 @@ export async function createService(config: Config, options: ServiceOptions = {}
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const answers = createAnswerCache({ mostBytes: config.answerCacheMb * 2 ** 20, clock })
   const store = await openConfiguredStore(config, clock, logger, answers.observeWrite)
-  const media = createMedia(config, () => baseUrl, clock)
+  const media = createMedia(
+    config,
+    () => baseUrl,
+    clock,
+    () => logger.noteSuccess(storePeer),
+  )
   const { storage, inbox, currentFiles } = media
   const masterKey = loadMasterKey(config.dataDir, config.masterKey)
   const vault = createVault(masterKey)
@@ -144,7 +151,9 @@ export async function createService(config: Config, options: ServiceOptions = {}
     workers: config.jobWorkers,
   })
   const memory = createContentMemory()
-  const lastUses = createLastUses(store, (error) => logger.warn({ err: error }, 'last uses of keys were not written'))
+  const complain = (what: string, error: unknown): void =>
+    logger.noteOutage(isDatabaseAway(error) ? databasePeer : what, error)
+  const lastUses = createLastUses(store, (error) => complain('writing the last uses of keys', error))
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
     const tenant = await findTenantOfKey(store, secretHash, clock())
     if (tenant) lastUses.note('api_keys', tenant.keyId, clock())
@@ -153,6 +162,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     const group = await openGroup(store, tenant)
     const askedMs = performance.now()
     const revision = await readRevision(group)
+    logger.noteSuccess(databasePeer)
     answers.observe(groupID, revision, askedMs)
     memory.observe(groupID, revision)
     return { ...tenant, scope: `${tier} ${database} ${bucketName}` }
@@ -166,11 +176,11 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const authorizeManager = createAuthorizer({ findHolder: findManager, isWellFormed: isAdminToken, clock })
   const takeToken = createRateLimiter(clock)
   const attempt = (work: Promise<unknown>, complaint: string): Promise<unknown> =>
-    work.catch((error) => logger.warn({ err: error }, complaint))
+    work.catch((error) => complain(complaint, error))
   const tidy = async () => {
-    await attempt(tidyMedia(media, clock()), 'left-overs of uploads stay')
-    await attempt(tidyPayments(store, clock(), config.catalogueSyncHours), 'payments were not tidied')
-    await attempt(mail.tidy(clock()), 'the outbox was not tidied')
+    await attempt(tidyMedia(media, clock()), 'removing left-overs of uploads')
+    await attempt(tidyPayments(store, clock(), config.catalogueSyncHours), 'tidying payments')
+    await attempt(mail.tidy(clock()), 'tidying the outbox')
   }
   let tidying: NodeJS.Timeout | undefined
   const admission = { authorize, authorizeManager, takeToken }

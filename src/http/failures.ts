@@ -4,6 +4,10 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../envelope.ts'
 import { AppError, internalErrorMessage } from '../errors.ts'
+import type { ServiceLogger } from '../logging.ts'
+import { S3Failure } from '../media/s3-failure.ts'
+import { databasePeer, storePeer } from '../outages.ts'
+import { ProviderFailure } from '../payments/provider.ts'
 import { isDatabaseAway } from '../store/unavailable.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { asHook } from './hook.ts'
@@ -43,9 +47,19 @@ function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
   return new AppError('InternalError', internalErrorMessage, { cause: error ?? new Error(`${error} was thrown`) })
 }
 
+/** Who is away, for the log. */
+function peerOf(failure: AppError): string {
+  if (isDatabaseAway(failure.cause)) return databasePeer
+  if (failure instanceof S3Failure) return storePeer
+  return failure.cause instanceof ProviderFailure ? 'a payment provider' : 'a request'
+}
+
 function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toAppError(error)
-  if (failure.cause !== undefined) request.log.error({ requestId: request.id, err: failure.cause }, failure.code)
+  if (failure.code === 'Unavailable') {
+    const { noteOutage } = request.log as ServiceLogger // the one that the app was made with
+    noteOutage(peerOf(failure), failure.cause ?? failure, { requestId: request.id })
+  } else if (failure.cause !== undefined) request.log.error({ requestId: request.id, err: failure.cause }, failure.code)
   else if (failure.status >= 500) request.log.warn({ requestId: request.id }, `${failure.code}: ${failure.message}`)
   if (failure.code === 'Unauthorized' && !reply.hasHeader('WWW-Authenticate'))
     reply.header('WWW-Authenticate', 'ApiKey')

@@ -1,6 +1,6 @@
-import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
+import type { ServiceLogger } from '../logging.ts'
 import { type ContentWriter, writeContent } from '../store/changes.ts'
 import {
   type ClaimedJob,
@@ -22,7 +22,7 @@ const mostProblemCharacters = 500
 export interface RunDeps {
   store: Store
   clock: Clock
-  logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  logger: Pick<ServiceLogger, 'info' | 'warn' | 'error' | 'noteOutage' | 'noteSuccess'>
 }
 
 /** Why an attempt was ended from outside. */
@@ -160,6 +160,8 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
   const { job } = claimed
   const { id: jobId, groupId, kind, attempts } = job
   const { retryAfterSeconds, giveUp } = handler
+  /** One that is tried again. */
+  const peer = `a job of the kind ${kind}`
 
   async function fail(error: unknown, retryAfter: number | undefined): Promise<void> {
     const nowMs = clock()
@@ -168,9 +170,9 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
     const effect = error instanceof PermanentFailure ? error.effect : undefined
     if (retryAtMs === undefined && (giveUp || effect)) await failWith(problem, effect)
     else if (!(await failJob(database, claimed, { problem, retryAtMs, nowMs }))) return
-    const line = { kind, jobId, groupId, attempts, err: error }
-    if (retryAtMs === undefined) logger.error(line, 'a job has failed for good')
-    else logger.warn(line, 'a job has failed and will be tried again')
+    const line = { kind, jobId, groupId, attempts }
+    if (retryAtMs === undefined) logger.error({ ...line, err: error }, 'a job has failed for good')
+    else logger.noteOutage(peer, error, { ...line, isTriedAgain: true })
   }
 
   const owner = await findOwner(deps.store, groupId)
@@ -191,6 +193,7 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
   try {
     await attempt(deps, { handler, claimed, group, owner, stopping }, write)
     await completeJob(database, claimed, clock())
+    logger.noteSuccess(peer)
   } catch (error) {
     if (error instanceof LeaseLost) logger.warn({ kind, jobId, groupId }, 'a job was taken over by somebody else')
     else if (error instanceof Stopped) await giveBackJob(database, claimed, clock())

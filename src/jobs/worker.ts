@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { databasePeer } from '../outages.ts'
 import { createSlots, type Slots } from '../slots.ts'
 import { claimJob, nextDueGroup, pruneJobs, recallStrayJobs } from '../store/claim-jobs.ts'
 import type { GroupStore } from '../store/groups.ts'
 import type { Job } from '../store/jobs.ts'
 import { controlName, namesInUse } from '../store/open.ts'
+import { isDatabaseAway } from '../store/unavailable.ts'
 import type { JobHandler } from './handler.ts'
 import { type RunDeps, runJob, Stopped } from './run-job.ts'
 
@@ -11,8 +13,6 @@ const pollEveryMs = 1000
 const tidyEveryMs = 600_000
 /** How long a running job may go on when the process is to stop. */
 const stopGraceMs = 10_000
-/** A database that is away is not news every second. */
-const complainEveryMs = 60_000
 /** So often in a row somebody else may be faster; after that we wait for the next second. */
 const mostMisses = 10
 
@@ -70,16 +70,13 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   const underWay = new Map<string, Promise<void>>()
   /** What was asked for while it was under way: it may have looked too early to see what the asker means. */
   const wantedAgain = new Set<string>()
-  const complainedMs = new Map<string, number>()
   const tidiedMs = new Map<string, number>()
   let attempts = 0
   let isStopping = false
   let timer: NodeJS.Timeout | undefined
 
   function complain(name: string, error: unknown): void {
-    if (!isLongAgo(complainedMs.get(name), complainEveryMs)) return
-    complainedMs.set(name, performance.now())
-    logger.warn({ err: error, database: name }, 'jobs could not be worked on; we go on trying')
+    logger.noteOutage(isDatabaseAway(error) ? databasePeer : 'working on jobs', error, { database: name })
   }
 
   function track(run: Promise<void>, lane: Lane, { id, groupId }: Job): void {
@@ -163,6 +160,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
 
   async function look(): Promise<void> {
     const names = await namesInUse(store.control)
+    logger.noteSuccess(databasePeer)
     for (const name of names) {
       if (isLongAgo(tidiedMs.get(name), tidyEveryMs)) void once('tidy', name, () => tidy(name))
       for (const lane of lanes) void once(`take ${lane.handler.kind}`, name, () => takeAllDue(name, lane))

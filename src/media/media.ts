@@ -27,8 +27,9 @@ export async function tidyMedia({ inbox, local }: Media, nowMs: number): Promise
   await local?.storage.tidy(nowMs)
 }
 
-export function createMedia(config: Config, baseUrl: () => string, clock: Clock): Media {
-  const { storage, signer, local } = openMedia(config, () => config.mediaPublicUrl ?? baseUrl())
+/** `onStoreAnswer` hears of every success of an S3 store. */
+export function createMedia(config: Config, baseUrl: () => string, clock: Clock, onStoreAnswer?: () => void): Media {
+  const { storage, signer, local } = openMedia(config, () => config.mediaPublicUrl ?? baseUrl(), onStoreAnswer)
   return {
     storage,
     signer,

@@ -29,10 +29,10 @@ function s3CredentialsOf({ mediaAccessKeyId, mediaSecretAccessKey }: Config): S3
   return { accessKeyId: mediaAccessKeyId, secretAccessKey: mediaSecretAccessKey }
 }
 
-export function openStorage(config: Config): MediaStorage {
+export function openStorage(config: Config, onStoreAnswer?: () => void): MediaStorage {
   const { mediaPlace: place } = config
   if (place.kind === 'folder') return createLocalStorage(localMediaFolder(config))
-  return createS3Storage({ place, ...s3CredentialsOf(config) })
+  return createS3Storage({ place, ...s3CredentialsOf(config), onAnswer: onStoreAnswer })
 }
 
 function openS3Signer(config: Config, place: S3Place): MediaSigner {
@@ -60,10 +60,11 @@ function openLocalMedia(config: Config, baseUrl: () => string): LocalMedia {
 export function openMedia(
   config: Config,
   baseUrl: () => string,
+  onStoreAnswer?: () => void,
 ): { storage: MediaStorage; signer: MediaSigner; local: LocalMedia | undefined } {
   const { mediaPlace: place } = config
   if (place.kind === 's3')
-    return { storage: openStorage(config), signer: openS3Signer(config, place), local: undefined }
+    return { storage: openStorage(config, onStoreAnswer), signer: openS3Signer(config, place), local: undefined }
   const local = openLocalMedia(config, baseUrl)
   return { ...local, local }
 }

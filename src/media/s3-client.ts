@@ -23,10 +23,12 @@ export type SendToS3 = <Value>(request: S3Request, take: (answer: Response) => V
 export interface S3Options extends S3Credentials {
   place: S3Place
   fetch?: typeof fetch
+  /** Hears of every success. */
+  onAnswer?: (() => void) | undefined
 }
 
 /** Every request of ours can be repeated: at worst, an upload without parts is started in vain. */
-export function createS3Client({ place, fetch = globalThis.fetch, ...credentials }: S3Options): SendToS3 {
+export function createS3Client({ place, fetch = globalThis.fetch, onAnswer, ...credentials }: S3Options): SendToS3 {
   const { signHeaders } = createSigV4({ ...credentials, region: place.region })
 
   function sendOnce(request: S3Request, signal: AbortSignal): Promise<Response> {
@@ -50,7 +52,9 @@ export function createS3Client({ place, fetch = globalThis.fetch, ...credentials
     try {
       const answer = await sendOnce(request, aborter.signal)
       if (!answer.ok) throw refused(request, answer.status, await answer.text())
-      return await take(answer)
+      const value = await take(answer)
+      onAnswer?.()
+      return value
     } catch (error) {
       throw error instanceof S3Failure ? error : broken(request, error)
     } finally {

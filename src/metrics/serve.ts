@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { anonymousCaller, type LimitDeps } from '../http/admission.ts'
 import { rememberPeers } from '../http/caller-address.ts'
+import type { ServiceLogger } from '../logging.ts'
+import { databasePeer } from '../outages.ts'
 import { hashSecret, isSameSecret } from '../secrets.ts'
+import { isDatabaseAway } from '../store/unavailable.ts'
 import type { Metrics } from './metrics.ts'
 import { textType } from './text-format.ts'
 
@@ -36,7 +38,7 @@ export interface ScrapeDeps extends LimitDeps {
 }
 
 export interface MetricsServerDeps extends ScrapeDeps {
-  logger: Logger
+  logger: Pick<ServiceLogger, 'noteOutage'>
 }
 
 /** There is no such route: who has not the token meets what answers for all paths that do not exist. */
@@ -79,7 +81,7 @@ export function createMetricsServer(deps: MetricsServerDeps): MetricsServer {
   const limits = { headersTimeout: requestLimitMs, requestTimeout: requestLimitMs }
   const server = createServer(limits, (request, response) => {
     answer(deps, request, response).catch((error) => {
-      logger.error({ err: error }, 'metrics could not be told')
+      logger.noteOutage(isDatabaseAway(error) ? databasePeer : 'telling metrics', error)
       response.writeHead(500).end()
     })
   })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createWorker } from '../../src/jobs/worker.ts'
+import { createLogger } from '../../src/logging.ts'
 import { openStore } from '../../src/store/open.ts'
 import { handlerOf, leaveEffect } from './workshop.ts'
 
@@ -21,5 +22,5 @@ const handler = handlerOf(
   },
   { retryAfterSeconds: Array<number>(50).fill(0) },
 )
-const logger = { info() {}, warn: console.error, error: console.error }
+const logger = createLogger({ logLevel: 'warn' }, { write: (line) => void process.stderr.write(line) })
 createWorker({ store, handlers: [handler], clock, logger, workers: 4 }).start()
