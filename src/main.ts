@@ -19,6 +19,8 @@ function explain(error: unknown): string {
   if (code === 'ENOENT') return `${error.message}. Is the path right?`
   if (code === 'EADDRINUSE')
     return `${error.message}. Stop what listens there, or set PORT (or MANAGE_PORT, METRICS_PORT) to another port.`
+  if (code === 'EACCES' && 'syscall' in error && error.syscall === 'listen')
+    return `${error.message}. Ports below 1024 need root or CAP_NET_BIND_SERVICE; set PORT to another one.`
   if (code === 'EACCES' || code === 'EROFS') return `${error.message}. Set DATA_DIR to a folder that can be written.`
   const refusal = describeRefusal(error)
   if (refusal) return `PostgreSQL cannot be used: ${refusal.problem}. ${refusal.advice}`

@@ -3,6 +3,7 @@ import packageFile from '../../package.json' with { type: 'json' }
 import { invalid } from '../errors.ts'
 import { verbs } from '../manage/index.ts'
 import type { Command, CommandContext, CommandInput } from './command.ts'
+import { actAsDataOwner } from './data-owner.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportGroupCommand } from './export.ts'
 import { importCommands } from './import.ts'
@@ -100,5 +101,6 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
   const { length: wanted } = command.args
   if (command.repeatsLast ? positionals.length < wanted : positionals.length !== wanted)
     throw invalid(`Usage: ${usageOf(command)}\nMore: sluice ${command.name} --help`)
+  actAsDataOwner(context.config, command.name)
   await command.run(context, { args: positionals, options: values as CommandInput['options'] })
 }

@@ -28,6 +28,8 @@ export interface Check {
 /** The machine as the doctor sees it. */
 export interface Machine {
   nodeVersion: string
+  /** The user that the doctor runs as; undefined where the system knows no user ids. */
+  uid: number | undefined
   diskSpace(path: string): Promise<{ freeBytes: number; totalBytes: number }>
   /** Whether smaller pictures can be made here. */
   canDerive(): Promise<boolean>

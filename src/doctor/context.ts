@@ -21,6 +21,9 @@ export interface DoctorOptions {
 
 export const thisMachine: Machine = {
   nodeVersion: process.versions.node,
+  get uid() {
+    return process.getuid?.()
+  },
   async diskSpace(path) {
     const { bavail, blocks, bsize } = await statfs(path)
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }

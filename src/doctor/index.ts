@@ -8,6 +8,7 @@ import { deletionsCheck } from './deletions.ts'
 import { demoCheck } from './demo.ts'
 import { diskSpaceCheck } from './disk-space.ts'
 import { fileModesCheck } from './file-modes.ts'
+import { fileOwnersCheck } from './file-owners.ts'
 import { inboxCheck } from './inbox.ts'
 import { integrityCheck } from './integrity.ts'
 import { jobsCheck } from './jobs.ts'
@@ -33,6 +34,7 @@ export const checks: readonly Check[] = [
   settingsCheck,
   dataFolderCheck,
   fileModesCheck,
+  fileOwnersCheck,
   diskSpaceCheck,
   databasesCheck,
   schemaVersionsCheck,

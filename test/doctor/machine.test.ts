@@ -175,7 +175,7 @@ describe('the doctor looks at the data folder', () => {
     assert.ok(others.length > 0)
     for (const { check, what } of others) assert.match(`${check}: ${what}`, /^Databases: .*cannot be reached: EACCES/)
     const fine = results.filter(({ status }) => status === 'fine').map(({ name }) => name)
-    assert.deepEqual(fine.slice(0, 4), ['Node version', 'Settings', 'Rights on files', 'Disk space'])
+    assert.deepEqual(fine.slice(0, 4), ['Node version', 'Settings', 'Rights on files', 'Owners of files'])
   })
 
   it('finds a master key that cannot be used, and makes none', async () => {
@@ -191,6 +191,19 @@ describe('the doctor looks at the data folder', () => {
     await rm(path)
     assertSound(await examine())
     await assert.rejects(chmod(path, 0o600), /ENOENT/)
+  })
+
+  it('finds databases of another user, which the service cannot open', async () => {
+    const { examine, config } = await patient('sqlite')
+    const finding = assertOnly(await examine({ machine: { ...roomyMachine, uid: 4711 } }), {
+      check: 'Owners of files',
+      level: 'wrong',
+      what: /belong to another user than the one that runs Sluice/,
+      advice: /start the server again/,
+      commands: [`sudo chown -R 4711 ${config.dataDir}`],
+    })
+    assert.ok(finding.examples?.includes(join(config.dataDir, 'control.sqlite')))
+    assertSound(await examine({ machine: { ...roomyMachine, uid: process.getuid?.() } }))
   })
 
   it('finds secrets and databases that others can read', async () => {

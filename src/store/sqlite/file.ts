@@ -9,8 +9,14 @@ const maxCachedStatements = 300
 /** Longer texts are bulk inserts of some odd size, which do not come again. */
 const maxCachedCharacters = 20_000
 
+/** SQLite does not say which file it could not open. */
 export function openFile(path: string): DatabaseSync {
-  return new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
+  try {
+    return new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
+  } catch (error) {
+    if (error instanceof Error) error.message = `${path}: ${error.message}`
+    throw error
+  }
 }
 
 export function openReader(path: string): DatabaseSync {
