@@ -1,4 +1,5 @@
 import { escapeHtml } from '../content/escape-html.ts'
+import { pageIcon } from './page-icon.ts'
 
 /** The parts of an OpenAPI document that the page shows. */
 interface Schema {
@@ -101,15 +102,15 @@ function answersOf(responses: Operation['responses']): string {
   const good = responses['200'] ?? responses['201']
   const [media] = Object.values(good?.content ?? {})
   const example = exampleOf(good)
-  return `<div class="scroll"><table><tbody>${Object.entries(responses).map(answerRow).join('')}</tbody></table></div>
+  return `<table><tbody>${Object.entries(responses).map(answerRow).join('')}</tbody></table>
     ${example || dataNames(media?.schema)}`
 }
 
 function parameterTable(parameters: Parameter[]): string {
   if (parameters.length === 0) return ''
   return `<h3>Parameters</h3>
-    <div class="scroll"><table><thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead>
-    <tbody>${parameters.map(parameterRow).join('')}</tbody></table></div>`
+    <table class="parameters"><thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead>
+    <tbody>${parameters.map(parameterRow).join('')}</tbody></table>`
 }
 
 /** A path can have several methods. */
@@ -183,17 +184,20 @@ h2 { margin: 0 0 .25rem; font-size: 1.35rem }
 h3 { margin: 1.75rem 0 .5rem; font-size: .8rem; letter-spacing: .08em; text-transform: uppercase; color: var(--soft) }
 section { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 2.5rem; scroll-margin-top: 1rem }
 .route { margin: 0 0 1rem; color: var(--accent) }
-.scroll { overflow-x: auto }
 table { width: 100%; border-collapse: collapse; font-size: .93rem }
 th { text-align: left; font-weight: 600; color: var(--soft) }
 th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
 code, pre { font: .88em/1.55 ui-monospace, monospace }
-code { background: var(--tint); border-radius: 4px; padding: .1em .35em }
-pre { overflow-x: auto; background: var(--tint); border-radius: 8px; padding: 1rem; margin: .75rem 0 0 }
+code { background: var(--tint); border-radius: 4px; padding: .1em .35em; overflow-wrap: anywhere }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--tint); border-radius: 8px; padding: 1rem; margin: .75rem 0 0 }
 .required { font-size: .75rem; color: var(--bad) }
 .status { font-weight: 600 } .s2 { color: var(--accent) } .s4, .s5 { color: var(--bad) }
 summary { cursor: pointer; margin-top: 1.25rem; color: var(--accent) }
-@media (max-width: 50rem) { .page { grid-template-columns: minmax(0, 1fr); gap: 1.5rem } nav { position: static } }
+@media (max-width: 50rem) { .page { grid-template-columns: minmax(0, 1fr); gap: 1.5rem } nav { position: static; max-height: 40vh } }
+@media (max-width: 40rem) {
+  .page { padding: 1.5rem 1rem 4rem } .parameters thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .parameters tr { display: block; padding: .6rem 0; border-bottom: 1px solid var(--line) } .parameters td { display: block; padding: .1rem 0; border: 0 }
+}
 `
 
 /** The reference as one page without scripts: it loads at once, prints, and needs nothing from elsewhere. */
@@ -215,7 +219,7 @@ export function renderDocsPage(
   )
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(info.title)}</title><style>${style}</style></head>
+<title>${escapeHtml(info.title)}</title>${pageIcon}<style>${style}</style></head>
 <body><div class="page">
 <nav aria-label="Endpoints">${links.join('')}<div class="raw"><a href="${documentUrl}">openapi.json</a></div></nav>
 <main><h1>${escapeHtml(info.title)}</h1><p>Version ${escapeHtml(info.version)}</p>${paragraphs(info.description)}${sections.join('')}</main>

@@ -58,6 +58,8 @@ export function registerDocs(app: FastifyInstance): void {
   })
 }
 
+const pagePolicy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
 interface DocsOptions {
   documentPath: string
   pagePath: string
@@ -83,9 +85,6 @@ export function serveDocs(
     reply.type('application/json; charset=utf-8').send(make().document),
   )
   app.get(pagePath, { schema }, async (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-      .send(make().page),
+    reply.type('text/html; charset=utf-8').header('Content-Security-Policy', pagePolicy).send(make().page),
   )
 }

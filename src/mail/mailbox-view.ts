@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { escapeHtml } from '../content/escape-html.ts'
 import { toIso } from '../content/moments.ts'
+import { pageIcon } from '../http/page-icon.ts'
 import type { Group } from '../store/groups.ts'
 import type { Message, MessageHead } from '../store/messages.ts'
 import type { RenderedMessage } from './mail.ts'
@@ -33,21 +34,32 @@ pre { padding: 1.1rem; white-space: pre-wrap; overflow-wrap: anywhere; font: .9r
 @media (max-width: 40rem) { .row { grid-template-columns: 1fr auto; padding: .8rem } .subject { grid-column: 1 / -1; grid-row: 2 }
   .more { grid-column: 1 / -1 } dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .6rem } }`
 
-/** The page's own style, and the e-mail in its frame. No script at all. */
-export const pagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
+/**
+ * Whoever waits for an e-mail sees it come. The page does not reload itself, which would take readers of it back to its start:
+ * what is new is put in its place.
+ */
+const lookAgain = `setInterval(async () => {
+  const answer = await fetch(location.href).catch(() => undefined)
+  if (!answer?.ok) return
+  const found = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('main')
+  const shown = document.querySelector('main')
+  if (found && found.innerHTML !== shown.innerHTML) shown.replaceWith(document.adoptNode(found))
+}, 3000)`
+
+const hashOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
+
+/** The page's own style and script, and the e-mail in its frame. */
+export const pagePolicy = `default-src 'none'; img-src data:; style-src ${hashOf(style)}; script-src ${hashOf(lookAgain)}; connect-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
 
 /** An e-mail is somebody else's markup: it may look as it likes, and do and load nothing. Links open a tab of their own. */
 const mayOpenTabs = 'allow-popups allow-popups-to-escape-sandbox'
 export const framePolicy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox ${mayOpenTabs}`
 
-/** Who waits for an e-mail sees it come. */
-const refresh = '<meta http-equiv="refresh" content="3">'
-
-function page(title: string, content: string, head = ''): string {
+function page(title: string, content: string, { isWatched }: { isWatched: boolean }): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">${head}<title>${escapeHtml(title)}</title><style>${style}</style></head>
-<body><main>${content}</main></body></html>`
+<meta name="robots" content="noindex"><title>${escapeHtml(title)}</title>${pageIcon}<style>${style}</style></head>
+<body><main aria-live="polite">${content}</main>${isWatched ? `<script>${lookAgain}</script>` : ''}</body></html>`
 }
 
 const shownTime = (ms: number): string => {
@@ -76,7 +88,7 @@ export function renderList(messages: readonly MessageHead[], groupNames: Readonl
     'Mailbox',
     `<h1>Mailbox</h1><p>What would be sent if there were a mail server. Nobody else gets these e-mails. Times are in UTC.</p>
 ${rows.length === 0 ? empty : `<ul class="paper">${rows.join('\n')}</ul>`}`,
-    refresh,
+    { isWatched: true },
   )
 }
 
@@ -111,7 +123,7 @@ export function renderLetter({ message, rendered, owner, isHere }: ShownLetter):
 <dl class="paper">${entries.join('')}</dl>
 <h2>As it looks</h2><div class="paper"><iframe src="html" title="The e-mail" sandbox="${mayOpenTabs}" referrerpolicy="no-referrer"></iframe></div>
 <h2>As plain text</h2><pre class="paper">${escapeHtml(text)}</pre>`,
-    state === 'waiting' ? refresh : '',
+    { isWatched: state === 'waiting' },
   )
 }
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -11,81 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { settings } from '../../src/config.ts'
 import { deliverHandler } from '../../src/mail/deliver.ts'
-import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
-import { type ServerProcess, startServer } from '../helpers/process.ts'
+import { blocksOf, type Guide, readDocument, root, sectionOf, startGuide } from '../helpers/guide.ts'
+import { onBothEngines } from '../helpers/harness.ts'
 
-const root = join(import.meta.dirname, '../..')
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const guide = readFileSync(join(root, 'docs/mail.md'), 'utf8')
+const readme = readDocument('README.md')
+const guide = readDocument('docs/mail.md')
 const awaitedMs = 60_000
-
-/** What stands between a heading and the next one. */
-function sectionOf(page: string, heading: string): string {
-  const [, section = ''] = new RegExp(`^##+ ${heading}\\n([\\s\\S]*?)(?=^##+ |$(?![\\s\\S]))`, 'm').exec(page) ?? []
-  assert.ok(section, heading)
-  return section
-}
-
-/** Its blocks of code, exactly as they are printed. */
-function blocksOf(page: string, heading: string, language = 'sh'): string[] {
-  const blocks = sectionOf(page, heading).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
-  return [...blocks].map(([, block = '']) => block)
-}
-
-interface Demo {
-  server: ServerProcess
-  facts: { apiKey: string; adminToken: string; groupId: string; siteId: string; collections: Record<string, string> }
-  folder: string
-  /** Runs commands as somebody does who reads along, and gives what they print. */
-  run(commands: string): Promise<string>
-  post(endpoint: string, body: object): Promise<Response>
-  close(): Promise<void>
-}
-
-/** The demo, and a folder to work in from which `npx sluice` leads to it. */
-async function startDemo(engine: Parameters<typeof createEmptyPlace>[0]): Promise<Demo> {
-  const place = await createEmptyPlace(engine)
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-guide-'))
-  const server = await startServer(place.env, ['--demo'])
-  await symlink(place.env.DATA_DIR, join(folder, 'data'))
-  const npx = join(folder, 'bin/npx')
-  await mkdir(join(folder, 'bin'))
-  // npx would look for the program in the folder that it is called from.
-  await writeFile(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}/src/main.ts" "$@"\n`, { mode: 0o755 })
-  const facts = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
-  const env = {
-    ...place.env,
-    PORT: new URL(server.baseUrl).port,
-    LOG_LEVEL: 'silent',
-    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
-  }
-  return {
-    server,
-    facts,
-    folder,
-    async run(commands) {
-      const child = spawn('sh', ['-eu', '-c', commands], { cwd: folder, env })
-      let printed = ''
-      let complaints = ''
-      child.stdout.setEncoding('utf8').on('data', (text) => (printed += text))
-      child.stderr.setEncoding('utf8').on('data', (text) => (complaints += text))
-      const [code] = await once(child, 'close')
-      assert.equal(code, 0, `${commands}\n${printed}${complaints}`)
-      return printed
-    },
-    post: (endpoint, body) =>
-      fetch(`${server.baseUrl}/tenant/${endpoint}`, {
-        method: 'POST',
-        headers: { authorization: facts.apiKey, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    async close() {
-      await server.stop()
-      await place.remove()
-      await rm(folder, { recursive: true })
-    },
-  }
-}
 
 /** Asks until the answer is as it should be. */
 async function eventually<Answer>(ask: () => Promise<Answer>, isRight: (answer: Answer) => boolean): Promise<Answer> {
@@ -99,9 +29,9 @@ async function eventually<Answer>(ask: () => Promise<Answer>, isRight: (answer: 
 const pageAt = async (url: string): Promise<string> => (await fetch(url)).text()
 
 onBothEngines('the documents on submissions and e-mail', (engine) => {
-  let demo: Demo
+  let demo: Guide
   before(async () => {
-    demo = await startDemo(engine)
+    demo = await startGuide(engine)
   })
   after(() => demo.close())
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { isOrigin } from '../../content/addresses.ts'
 import { mainUnits } from '../../content/amounts.ts'
 import { escapeHtml } from '../../content/escape-html.ts'
+import { pageIcon } from '../../http/page-icon.ts'
 import { sessionMark } from './checks.ts'
 import type { LineItem, Session, SessionRecord } from './objects.ts'
 import { linesOf } from './session-lines.ts'
@@ -39,7 +40,7 @@ export function pagePolicy({ success_url: successUrl }: Pick<Session, 'success_u
   // Hosts may hold signs such as `;`, with which a policy would say something else.
   const targets = isOrigin(origin) ? `'self' ${origin}` : "'self'"
   const styleHash = hash('sha256', style, 'base64')
-  return `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
+  return `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
 }
 
 const shown = (currency: string, amount: number): string =>
@@ -48,8 +49,8 @@ const shown = (currency: string, amount: number): string =>
 function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex"><title>${escapeHtml(title)}</title><style>${style}</style></head>
-<body><p class="mark">Sandbox: no money moves.</p>
+<meta name="robots" content="noindex"><title>${escapeHtml(title)}</title>${pageIcon}<style>${style}</style></head>
+<body><header class="mark">Sandbox: no money moves.</header>
 ${content}
 </body></html>`
 }

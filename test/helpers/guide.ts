@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createEmptyPlace } from './harness.ts'
+import { type ServerProcess, startServer } from './process.ts'
+
+export const root = join(import.meta.dirname, '../..')
+
+export const readDocument = (file: string): string => readFileSync(join(root, file), 'utf8')
+
+/** A block of code as it is printed, and under which heading. */
+export interface Block {
+  heading: string
+  language: string
+  code: string
+}
+
+export function blocksIn(page: string): Block[] {
+  const blocks: Block[] = []
+  let heading = ''
+  for (const [, title, language = '', code = ''] of page.matchAll(/^#+ (.+)$|^```(\w*)\n([\s\S]*?)^```/gm)) {
+    if (title === undefined) blocks.push({ heading, language, code })
+    else heading = title
+  }
+  return blocks
+}
+
+/** What stands between a heading and the next one. */
+export function sectionOf(page: string, heading: string): string {
+  const [, section = ''] = new RegExp(`^##+ ${heading}\\n([\\s\\S]*?)(?=^##+ |$(?![\\s\\S]))`, 'm').exec(page) ?? []
+  assert.ok(section, heading)
+  return section
+}
+
+/** The blocks of code below a heading, exactly as they are printed. */
+export function blocksOf(page: string, heading: string, language = 'sh'): string[] {
+  assert.ok(page.includes(`# ${heading}\n`), heading)
+  return blocksIn(page)
+    .filter((block) => block.heading === heading && block.language === language)
+    .map(({ code }) => code)
+}
+
+/** The demo, and a folder to work in from which `npx sluice` leads to it. */
+export interface Guide {
+  server: ServerProcess
+  facts: {
+    apiKey: string
+    adminToken: string
+    groupId: string
+    siteId: string
+    collections: Record<string, string>
+    priceIds: string[]
+  }
+  folder: string
+  env: Record<string, string>
+  /** Runs commands as somebody does who reads along, and gives what they print. */
+  run(commands: string): Promise<string>
+  post(endpoint: string, body: object): Promise<Response>
+  close(): Promise<void>
+}
+
+export async function startGuide(engine: Parameters<typeof createEmptyPlace>[0]): Promise<Guide> {
+  const place = await createEmptyPlace(engine)
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-guide-'))
+  const server = await startServer(place.env, ['--demo'])
+  await symlink(place.env.DATA_DIR, join(folder, 'data'))
+  const npx = join(folder, 'bin/npx')
+  await mkdir(join(folder, 'bin'))
+  // npx would look for the program in the folder that it is called from.
+  await writeFile(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}/src/main.ts" "$@"\n`, { mode: 0o755 })
+  const facts = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
+  const env = {
+    ...place.env,
+    PORT: new URL(server.baseUrl).port,
+    LOG_LEVEL: 'silent',
+    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+  }
+  return {
+    server,
+    facts,
+    folder,
+    env,
+    async run(commands) {
+      const child = spawn('sh', ['-eu', '-c', commands], { cwd: folder, env })
+      let printed = ''
+      let complaints = ''
+      child.stdout.setEncoding('utf8').on('data', (text) => (printed += text))
+      child.stderr.setEncoding('utf8').on('data', (text) => (complaints += text))
+      const [code] = await once(child, 'close')
+      assert.equal(code, 0, `${commands}\n${printed}${complaints}`)
+      return printed
+    },
+    post: (endpoint, body) =>
+      fetch(`${server.baseUrl}/tenant/${endpoint}`, {
+        method: 'POST',
+        headers: { authorization: facts.apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    async close() {
+      await server.stop()
+      await place.remove()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
