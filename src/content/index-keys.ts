@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { canonicalDecimal, isDecimalText, parseDecimal, sortableDecimal } from './decimal.ts'
 import { canonicalTime, isDate, isTime, parseDateTime, toIso } from './moments.ts'
 import { type Field, isFilterable, isSortable, isVariantMap, leafOf, type ScalarField, type Schema } from './schema.ts'
+import { normalise } from './texts.ts'
 
 /**
  * Clients filter and sort by an index of keys, not by the stored JSON. A filter key is equal when values are
@@ -22,7 +23,7 @@ const maxKeyBytes = 200
 const maxSortCharacters = 200
 
 export function normaliseText(text: string): string {
-  return text.normalize('NFC').toLowerCase()
+  return normalise(text, 'NFC').toLowerCase()
 }
 
 /** The key of a text as it is. */

@@ -5,7 +5,7 @@ import { chooseSite } from './checkout.ts'
 import { addressKey, deliverableAddress } from './email.ts'
 import type { StoredSite } from './model.ts'
 import { isRecord } from './schema.ts'
-import { asHeaderText, filled, shorten } from './texts.ts'
+import { asHeaderText, filled, normalise, shorten } from './texts.ts'
 
 type MailTexts = NonNullable<ContactEmailRequest['htmlInfo']>
 
@@ -93,7 +93,7 @@ export function businessOf({ settings }: Pick<StoredSite, 'settings'>): {
   }
 }
 
-const nameKey = (name: string): string => name.normalize().trim().toLowerCase()
+const nameKey = (name: string): string => normalise(name, 'NFC').trim().toLowerCase()
 
 /** In whose name it is sent: the site that the caller names, else the one that they come from, else the first. */
 function chooseSender<Known extends Site>(

@@ -41,3 +41,13 @@ export function findText(whole: string, part: string): number {
   }
   return -1
 }
+
+/** To bring them into order takes time that grows with their square, and no script needs them. */
+const endlessMarks = /[\p{M}\uFF9E\uFF9F]{31,}/u
+
+/** Whether a character carries more than 30 accents. */
+export const hasEndlessMarks = (text: string): boolean => endlessMarks.test(text)
+
+/** As `String.normalize`, in a time that grows with the length of the text only; what has endless accents stays as it is. */
+export const normalise = (text: string, form: 'NFC' | 'NFKC' | 'NFKD'): string =>
+  hasEndlessMarks(text) ? text : text.normalize(form)

@@ -14,6 +14,7 @@ import {
   type Schema,
   type VariantField,
 } from './schema.ts'
+import { hasEndlessMarks } from './texts.ts'
 
 /** How many single values one field of one object may hold, over all its variants. */
 const maxValuesPerField = 1000
@@ -21,8 +22,6 @@ const maxValuesPerField = 1000
 const maxValueCharacters = 1_000_000
 /** A message is to be read, not to be longer than what it is about. */
 const maxProblemsShown = 20
-/** To bring them into order takes time that grows with their square, and no script needs them. */
-const endlessMarks = /\p{M}{31,}/u
 const maxVariantNameLength = 100
 export const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
 const slugPattern = /^[a-z0-9]+(?:[-/_.][a-z0-9]+)*$/
@@ -47,7 +46,7 @@ function rangeProblem(field: ScalarField, value: number): string | undefined {
 
 function textProblem(field: ScalarField, text: string): string | undefined {
   if (!isStorableText(text)) return 'holds a character that cannot be stored'
-  if (endlessMarks.test(text)) return 'holds more than 30 accents on one character'
+  if (hasEndlessMarks(text)) return 'holds more than 30 accents on one character'
   switch (field.type) {
     case 'slug':
       return slugPattern.test(text)

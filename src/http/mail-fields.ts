@@ -33,7 +33,8 @@ export const filledText = (maxLength: number, description: string, example: stri
     Type.String({ minLength: 1, maxLength, description, examples: [example] }),
   )
 
-const boxAbout = 'The main block. Simple markup is kept; scripts, styles and pictures are not.'
+const boxAbout =
+  'The main block. Simple markup is kept; scripts, styles and pictures are not. At most 5,000 tags and line breaks.'
 
 /** The texts of a contact e-mail: as many as the caller likes. */
 export const someTexts = Type.Object(

@@ -7,6 +7,7 @@ import { insertMessage } from '../store/messages.ts'
 import { listSites } from '../store/sites.ts'
 import { takeFromMailQuota } from '../store/tallies.ts'
 import type { Mail } from './mail.ts'
+import { maxTags } from './tags.ts'
 
 /** Who asks for an e-mail, and how. */
 interface Circumstances {
@@ -25,12 +26,23 @@ const shownOf = (html: string): string | undefined =>
 
 const showsNothing = (name: string) => invalid(`${name} holds nothing that an e-mail can show.`)
 
+type Sanitiser = typeof import('./sanitise.ts')
+
 /** Markup is made safe once, here: what is kept can be shown. */
-async function makeSafe({ kind, customHtml, texts: { whiteBoxText } }: MailWish) {
-  const { sanitiseBox, sanitiseCustom } = await import('./sanitise.ts') // a service that sends no mail goes without
+function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxText } }: MailWish) {
+  const { sanitiseBox, sanitiseCustom, TooManyTags } = sanitiser
+  function safeOf(name: string, markup: string | undefined, sanitise: (html: string) => string): string | undefined {
+    if (markup === undefined) return undefined
+    try {
+      return shownOf(sanitise(markup))
+    } catch (error) {
+      if (error instanceof TooManyTags) throw invalid(`${name} must have at most ${maxTags} tags and line breaks.`)
+      throw error
+    }
+  }
   const safe = {
-    whiteBoxHtml: whiteBoxText === undefined ? undefined : shownOf(sanitiseBox(whiteBoxText)),
-    customHtml: customHtml === undefined ? undefined : shownOf(sanitiseCustom(customHtml)),
+    whiteBoxHtml: safeOf('htmlInfo.whiteBoxText', whiteBoxText, sanitiseBox),
+    customHtml: safeOf('customHtml', customHtml, sanitiseCustom),
   }
   if (customHtml !== undefined && safe.customHtml === undefined) throw showsNothing('customHtml')
   // What was ordered stands there; a contact e-mail is whole without.
@@ -46,12 +58,13 @@ export async function acceptMail(
 ): Promise<true> {
   const { kind, to: recipient, customerEmail, visitor, texts } = wish
   const endpoint = endpointOf[kind]
-  const safe = await makeSafe(wish)
+  const sanitiser = await import('./sanitise.ts') // a service that sends no mail goes without
   return writeContent(group, authoringOf(endpoint, nowMs), (writer) =>
     answerOnce<true>(writer, { endpoint, key, body: wish }, async () => {
       const sites = await listSites(writer.group)
       checkRecipient(wish, sites)
       await takeFromMailQuota(writer, dailyLimits[tenant.tier])
+      const safe = makeSafe(sanitiser, wish) // only now: whoever may send no more costs nothing
       const { siteId, siteName, subject, replyTo } = headMail(wish, sites, origin)
       const { title, subtitle, signature } = texts
       const content = {

@@ -2,6 +2,7 @@ import sanitizeHtml from 'sanitize-html'
 import { isWebLink } from '../content/addresses.ts'
 import { textToMarkup } from '../content/escape-html.ts'
 import { harmlessStyles } from './harmless-styles.ts'
+import { countTags, maxTags } from './tags.ts'
 
 /** Markup that strangers send is made harmless here once, when it comes in; what is kept is only what this let through. */
 
@@ -26,6 +27,8 @@ const cellAttributes = ['colspan', 'rowspan']
 const tableAttributes = ['width', 'height', 'align', 'valign', 'bgcolor']
 
 class TooDeep extends Error {}
+/** There is more markup than anybody reads: at most `maxTags`. */
+export class TooManyTags extends Error {}
 
 /** As a browser would read it, so that no disguise of `javascript:` gets past. */
 function safeLink(address: string): string | undefined {
@@ -92,6 +95,7 @@ const customOptions: sanitizeHtml.IOptions = {
 const keepLooseBrackets = (html: string): string => html.replace(/<(?!\/?[a-z][a-z0-9:-]*[\s/>]|!|\?)/gi, '&lt;')
 
 function sanitise(html: string, options: sanitizeHtml.IOptions): string {
+  if (countTags(html, maxTags) > maxTags) throw new TooManyTags()
   let depth = 0
   const onOpenTag = (): void => {
     depth += 1

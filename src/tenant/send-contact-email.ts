@@ -27,7 +27,7 @@ const body = Type.Object(
         minLength: 1,
         maxLength: maxCustomLength,
         description:
-          'The whole e-mail as markup, in place of the template. Scripts, forms and all that loads from elsewhere but pictures are taken out.',
+          'The whole e-mail as markup, in place of the template. Scripts, forms and all that loads from elsewhere but pictures are taken out. At most 5,000 tags.',
       }),
     ),
     htmlInfo: Type.Optional(someTexts),

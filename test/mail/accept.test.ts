@@ -61,6 +61,23 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     assert.equal((await post(contactPath, contactBody, { 'idempotency-key': 'late' })).statusCode, 201)
   })
 
+  it('has at most 5,000 tags, and its markup is not looked at where the day’s e-mails are used up', async () => {
+    const { post, group } = await openOutbox(engine, limits(1))
+    const customHtml = `<dl>${'<dt>a<dd>b'.repeat(19_899)}`
+    const endless = { ...contactBody, customHtml }
+    assertFailure(await post(contactPath, endless), 400, 'ValidationError', /^customHtml must have at most 5000 tags/)
+    const htmlInfo = { ...orderBody.htmlInfo, whiteBoxText: '<li>a'.repeat(6000) }
+    assertFailure(
+      await post(orderPath, { ...orderBody, htmlInfo }),
+      400,
+      'ValidationError',
+      /^htmlInfo.whiteBoxText must/,
+    )
+    assert.deepEqual(await countTraces(group), { messages: 0, jobs: 0, keys: 0, changes: 0, tallied: 0 })
+    assert.equal((await post(contactPath, contactBody)).statusCode, 201)
+    assertFailure(await post(contactPath, endless), 429, 'RateLimited')
+  })
+
   it('is refused altogether where the tier may send none', async () => {
     const { post, group } = await openOutbox(engine, limits(0))
     assertFailure(await post(contactPath, contactBody), 429, 'RateLimited')

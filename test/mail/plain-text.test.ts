@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { toPlainText, wrapText } from '../../src/mail/plain-text.ts'
+import { toPlainText, wordsOf, wrapText } from '../../src/mail/plain-text.ts'
 import { sanitiseBox, sanitiseCustom } from '../../src/mail/sanitise.ts'
 import { assertLinear } from '../helpers/cpu.ts'
 
@@ -62,6 +62,13 @@ describe('markup as plain text', () => {
     assert.equal(wrapText('one\r\ntwo\n\nthree'), 'one\ntwo\n\nthree')
   })
 
+  it('has the words of a message that was kept with more tags than are taken today', () => {
+    const html = `<h1>Your &lt;order&gt; &amp; more</h1><dl>${'<dt>a</dt><dd>b&nbsp;c</dd>'.repeat(20_000)}</dl>`
+    const lines = toPlainText(html).split('\n')
+    assert.equal(lines[0], 'Your <order> & more')
+    assert.equal(lines.filter((line) => line.trim() === 'b c').length, 20_000)
+  })
+
   it('takes time in proportion to the length', () => {
     const endless: ((characters: number) => string)[] = [
       (length) => '<'.repeat(length),
@@ -71,8 +78,13 @@ describe('markup as plain text', () => {
       (length) => `<table><tr><td>a<td>${'x<br>'.repeat(length / 5)}`,
       (length) => `${'<ul><li>'.repeat(25)}${'x '.repeat(length / 2)}`,
       (length) => '<a href="https://x.example/">x</a>'.repeat(length / 35),
+      (length) => '<dt>a</dt><dd>b</dd>'.repeat(length / 20),
+      (length) => `<pre>${' '.repeat(length)}x</pre>`,
+      (length) => `<pre>${'\t'.repeat(length)}x</pre>`,
     ]
-    for (const make of endless) assertLinear((length) => sanitiseBox(make(length)), toPlainText)
+    for (const make of endless) assertLinear(make, toPlainText)
+    assertLinear((length) => '\u0315\u0300'.repeat(length / 2), wordsOf)
+    assertLinear((length) => '\uff9e\u0315'.repeat(length / 2), wordsOf)
     assertLinear((length) => 'a '.repeat(length / 2), wrapText)
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
-import { sanitiseBox, sanitiseCustom } from '../../src/mail/sanitise.ts'
+import { sanitiseBox, sanitiseCustom, TooManyTags } from '../../src/mail/sanitise.ts'
 import { assertLinear } from '../helpers/cpu.ts'
 import { hostileMarkup } from '../helpers/hostile-markup.ts'
 
@@ -81,11 +81,30 @@ describe('what is let through of markup that strangers send', () => {
       )
     })
 
-    it(`${name} keeps the words of tags that are unclosed or nested 10,000 deep`, () => {
+    it(`${name} keeps the words of tags that are unclosed or nested 2,000 deep`, () => {
       assert.match(sanitise('<p>one <b>two <i>three'), /<p>one <b>two <i>three<\/i><\/b><\/p>/)
-      const deep = sanitise(`${'<div>'.repeat(10_000)}the words${'</div>'.repeat(10_000)}`)
+      const deep = sanitise(`${'<div>'.repeat(2000)}the words${'</div>'.repeat(2000)}`)
       assert.match(deep, /the words/)
       assertInert(deep)
+    })
+
+    it(`${name} refuses more than 5,000 tags before it looks at any, and takes as many as that`, () => {
+      const shapes = [
+        '<dt>a<dd>b',
+        '<p>',
+        '</p>',
+        '<b>a</b>',
+        '<td>',
+        '<!-- -->',
+        '<?x>',
+        '<x>',
+        '<script>',
+        '<svg/>',
+        '<li>a\n',
+      ]
+      for (const shape of shapes) assert.throws(() => sanitise(`<p>${shape.repeat(5000)}`), TooManyTags, shape)
+      assert.match(sanitise('<p>a</p>'.repeat(2500)), /^(<p>a<\/p>){2500}$/)
+      assert.match(sanitise(`<p>${'a < b, c > d & e, <3\n'.repeat(8000)}</p>`), /a &lt; b/)
     })
 
     it(`${name} takes time in proportion to the length`, () => {
@@ -101,8 +120,18 @@ describe('what is let through of markup that strangers send', () => {
         (length) => '<iframe>'.repeat(length / 8),
         (length) => '<!--'.repeat(length / 4),
         (length) => '&'.repeat(length),
+        (length) => '<p>x</p>'.repeat(600) + '\u0315\u0300'.repeat(length / 2),
+        (length) => `<p style="${'color:red;'.repeat(length / 10)}">`,
+        (length) => `<pre>${' '.repeat(length)}x`,
       ]
-      for (const make of endless) assertLinear(make, sanitise)
+      const attempt = (html: string): void => {
+        try {
+          sanitise(html)
+        } catch (error) {
+          assert.ok(error instanceof TooManyTags)
+        }
+      }
+      for (const make of endless) assertLinear(make, attempt)
     })
   }
 })
@@ -137,6 +166,11 @@ describe('the main block of an e-mail', () => {
       'Tom &amp; Jerry &lt;3<br />a &lt; b<br />Ann &lt;ann@example.com&gt; {{x}} $' + '{y} &lt;%= z %&gt;',
     )
     assert.equal(sanitiseBox('<script>alert(1)</script>'), '&lt;script&gt;alert(1)&lt;/script&gt;')
+  })
+
+  it('has line breaks that count as tags do', () => {
+    assert.throws(() => sanitiseBox('\n'.repeat(5001)), TooManyTags)
+    assert.ok(sanitiseBox('a\n'.repeat(5000)))
   })
 
   it('reads characters that were escaped by whoever wrote the text', () => {
