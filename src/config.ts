@@ -198,7 +198,7 @@ export const settings = {
   manageRateLimit: setting(
     'MANAGE_RATE_LIMIT',
     '50/200',
-    'Requests per second / burst of each user of the management API.',
+    'Requests per second / burst of each token of the management API; those of a group together get four times as much.',
     rateLimit,
   ),
   metricsPort: setting(

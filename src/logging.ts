@@ -21,7 +21,8 @@ function describeError(error: unknown): object {
 }
 
 /** The last fence: a library's own message may quote a URL. */
-export const hideSecrets = (text: string): string => text.replace(/slc_(live|preview|admin)_\w+/g, 'slc_$1_[secret]')
+export const hideSecrets = (text: string): string =>
+  text.replace(/slc_(live|preview|admin|invite)_\w+/g, 'slc_$1_[secret]')
 
 export type ServiceLogger = Logger &
   OutageLog & {

@@ -2,6 +2,8 @@
 export const groupRoles = ['viewer', 'editor', 'owner'] as const
 export type GroupRole = (typeof groupRoles)[number]
 
+export const isGroupRole = (text: string): text is GroupRole => (groupRoles as readonly string[]).includes(text)
+
 export function reaches(role: GroupRole, needed: GroupRole): boolean {
   return groupRoles.indexOf(role) >= groupRoles.indexOf(needed)
 }

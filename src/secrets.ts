@@ -7,6 +7,7 @@ const checksumLength = 6 // 32 bits in base 62
 const apiKeyPrefix = 'slc_live_'
 const previewTokenPrefix = 'slc_preview_'
 const adminTokenPrefix = 'slc_admin_'
+const invitationPrefix = 'slc_invite_'
 
 function toBase62(value: bigint, length: number): string {
   let text = ''
@@ -38,6 +39,8 @@ export const makePreviewToken = (): string => makeSecret(previewTokenPrefix)
 export const isPreviewToken = (text: string): boolean => isWellFormed(text, previewTokenPrefix)
 export const makeAdminToken = (): string => makeSecret(adminTokenPrefix)
 export const isAdminToken = (text: string): boolean => isWellFormed(text, adminTokenPrefix)
+export const makeInvitation = (): string => makeSecret(invitationPrefix)
+export const isInvitation = (text: string): boolean => isWellFormed(text, invitationPrefix)
 
 /** Compared in a time that tells nothing, and as text: several spellings of base64url stand for the same bytes. */
 export function isSameSecret(given: string, expected: string): boolean {

@@ -24,6 +24,7 @@ export function terminalActor(): Actor {
     name: `${userInfo().username} (terminal)`,
     address: 'terminal',
     administrator: true,
+    narrowed: false,
     roleIn: () => 'owner',
     tokenExpiresMs: null,
   }

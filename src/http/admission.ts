@@ -55,16 +55,22 @@ const charges = new WeakMap<IncomingMessage, RateDecision>()
 export const noteCharge = (request: IncomingMessage, decision: RateDecision): void =>
   void charges.set(request, decision)
 
+function showRate(reply: FastifyReply, policy: string, limit: RateLimit, decision: RateDecision): void {
+  reply.header('ratelimit-policy', writePolicy(policy, limit))
+  reply.header('ratelimit', writeRate(policy, decision))
+}
+
+function refuseRate(reply: FastifyReply, policy: string, limit: RateLimit, decision: RateDecision): never {
+  showRate(reply, policy, limit, decision)
+  const message = 'Too many requests. Wait the seconds in Retry-After and try again.'
+  throw new AppError('RateLimited', message, { retryAfterSeconds: decision.retryAfterSeconds })
+}
+
 /** Charges the caller, and says so on the answer. */
 function limitRate(deps: LimitDeps, reply: FastifyReply, subject: string, policy: string, limit: RateLimit): void {
   const decision = charges.get(reply.request.raw) ?? deps.takeToken(subject, limit)
-  const { allowed, retryAfterSeconds } = decision
-  reply.header('ratelimit-policy', writePolicy(policy, limit))
-  reply.header('ratelimit', writeRate(policy, decision))
-  if (!allowed) {
-    const message = 'Too many requests. Wait the seconds in Retry-After and try again.'
-    throw new AppError('RateLimited', message, { retryAfterSeconds })
-  }
+  if (!decision.allowed) refuseRate(reply, policy, limit, decision)
+  showRate(reply, policy, limit, decision)
 }
 
 /** How limits name a caller that no key vouches for. */
@@ -133,11 +139,39 @@ export async function identifyManager(
   throw new AppError('Unauthorized', message)
 }
 
+/** All tokens of a group together may do as much as so many of them: who makes more tokens gets no more. */
+const tokensOfGroup = 4
+const limitOfGroup = ({ perSecond, burst }: RateLimit): RateLimit => ({
+  perSecond: perSecond * tokensOfGroup,
+  burst: burst * tokensOfGroup,
+})
+
+/** By token, so that nobody uses up what is another's, and by group; of a group nobody is charged who has no role in it. */
+function limitManager(deps: LimitDeps, request: FastifyRequest, reply: FastifyReply, manager: TokenHolder): void {
+  const { manageRateLimit } = deps.config
+  limitRate(deps, reply, `token ${manager.tokenId}`, 'manage', manageRateLimit)
+  const groupId = manager.onlyGroup ?? (request.params as { groupId?: string } | undefined)?.groupId
+  if (manager.administrator || groupId === undefined || !manager.roleIn(groupId)) return
+  const limit = limitOfGroup(manageRateLimit)
+  const decision = deps.takeToken(`managed ${groupId}`, limit)
+  if (!decision.allowed) refuseRate(reply, 'manage-group', limit, decision)
+}
+
 /** The door of the management API. */
 export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const manager = await identifyManager(deps, request, reply)
-    limitRate(deps, reply, managerCaller(manager), 'manage', deps.config.manageRateLimit)
+    limitManager(deps, request, reply, manager)
+    request.manager = manager
+  })
+}
+
+/** The door of what needs no token. Who sends one is who they are. */
+export function admitAnybody(app: FastifyInstance, deps: ManageAdmissionDeps): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.authorization === undefined) return limitAnonymous(deps, request, reply)
+    const manager = await identifyManager(deps, request, reply)
+    limitManager(deps, request, reply, manager)
     request.manager = manager
   })
 }

@@ -4,6 +4,7 @@ import { groupRoles } from '../roles.ts'
 import type { AdminToken } from '../store/admin-tokens.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { Group } from '../store/groups.ts'
+import type { Invitation } from '../store/invitations.ts'
 import type { Member, User } from '../store/users.ts'
 import { tiers } from '../tiers.ts'
 import { Type } from '../type.ts'
@@ -56,6 +57,7 @@ export const memberShape = Type.Object({
   name: Type.String(),
   email: orNull(Type.String()),
   role: Type.Enum([...groupRoles]),
+  service: Type.Boolean({ description: 'Whether it is a service account, a program that only this group has.' }),
   disabledAt: orNull(moment),
   since: moment,
 })
@@ -65,8 +67,32 @@ export const showMember = ({ user, role, sinceMs }: Member): Static<typeof membe
   name: user.name,
   email: user.email,
   role,
+  service: user.serviceOf !== null,
   disabledAt: isoOrNull(user.disabledMs),
   since: toIso(sinceMs),
+})
+
+export const invitationShape = Type.Object({
+  _id: ownId,
+  email: Type.String(),
+  name: Type.String(),
+  role: Type.Enum([...groupRoles]),
+  createdAt: moment,
+  expiresAt: moment,
+})
+
+export const showInvitation = (invitation: Invitation): Static<typeof invitationShape> => ({
+  _id: invitation.id,
+  email: invitation.email,
+  name: invitation.name,
+  role: invitation.role,
+  createdAt: toIso(invitation.createdMs),
+  expiresAt: toIso(invitation.expiresMs),
+})
+
+export const newInvitationShape = Type.Object({
+  token: Type.String({ description: 'The secret of the invitation, for the invited person. It is shown only now.' }),
+  ...invitationShape.properties,
 })
 
 export const tokenShape = Type.Object({

@@ -1,6 +1,7 @@
 import { collectionVerbs } from './collections.ts'
 import { groupVerbs } from './groups.ts'
 import { integrationVerbs } from './integrations.ts'
+import { invitationVerbs } from './invitations.ts'
 import { jobVerbs } from './jobs.ts'
 import { keyVerbs } from './keys.ts'
 import { mailVerbs } from './mail.ts'
@@ -25,6 +26,7 @@ export const verbs: readonly Verb[] = [
   ...groupVerbs,
   ...userVerbs,
   ...memberVerbs,
+  ...invitationVerbs,
   ...keyVerbs,
   ...siteVerbs,
   ...sitePageVerbs,

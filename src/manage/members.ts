@@ -2,8 +2,10 @@ import { maxAddressLength } from '../content/email.ts'
 import { AppError, invalid } from '../errors.ts'
 import { groupRoles } from '../roles.ts'
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/admin-tokens.ts'
+import { createInvitation, endInvitation, listInvitations, type NewInvitation } from '../store/invitations.ts'
 import {
   addMember,
+  createServiceAccount,
   createUser,
   findMember,
   findUserByEmail,
@@ -12,9 +14,18 @@ import {
   setRole,
 } from '../store/users.ts'
 import { Type } from '../type.ts'
-import { memberShape, newTokenShape, showMember, showToken, tokenShape } from './access-shapes.ts'
+import {
+  invitationShape,
+  memberShape,
+  newInvitationShape,
+  newTokenShape,
+  showInvitation,
+  showMember,
+  showToken,
+  tokenShape,
+} from './access-shapes.ts'
 import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
-import { expiryOf, tokenLabel, tokenLife } from './users.ts'
+import { expiryOf, mostRole, tokenLabel, tokenLife } from './users.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
 
 const userId = id('The member’s user id.')
@@ -28,6 +39,15 @@ async function showRole({ store, group }: GroupContext, memberId: string) {
 
 function refuseSelf({ actor }: GroupContext, memberId: string): void {
   if (actor.id === memberId) throw new AppError('Conflict', 'You cannot change your own membership; ask another owner.')
+}
+
+async function invite(ctx: GroupContext, input: Omit<NewInvitation, 'invitedBy' | 'tokenExpiresMs'>) {
+  const { store, group, authoring, actor } = ctx
+  const invitedBy = actor.id
+  if (invitedBy === null) throw new Error('Nobody invites.')
+  const wanted = { ...input, invitedBy, tokenExpiresMs: actor.tokenExpiresMs }
+  const created = await createInvitation(store, group.id, wanted, authoring)
+  return { token: created.token, ...showInvitation(created) }
 }
 
 export const memberVerbs = [
@@ -46,7 +66,8 @@ export const memberVerbs = [
     args: ['email'],
     isCreation: true,
     summary: 'Let somebody manage a group',
-    description: 'By e-mail address: who is known by it becomes a member, anybody else is made as a new user.',
+    description:
+      'An owner invites: the answer has the secret of an invitation, `token`, to be given to the person, who joins with `invitation accept` within 7 days. The answer is the same whether or not somebody is known by the address. Whoever is a member already gets the role at once. An administrator adds without asking: who is known by the address becomes a member, anybody else is made as a new user.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/members',
     input: {
@@ -58,9 +79,17 @@ export const memberVerbs = [
       name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'For a new user.' })),
       role,
     },
-    answer: memberShape,
+    answer: Type.Union([memberShape, newInvitationShape]),
     async run({ ctx, input }) {
-      const { store, group, authoring } = ctx
+      const { store, group, authoring, actor } = ctx
+      if (!actor.administrator) {
+        const email = input.email.toLowerCase()
+        const member = (await listMembers(store, group.id)).find(({ user }) => user.email === email)
+        if (!member) return invite(ctx, input)
+        refuseSelf(ctx, member.user.id)
+        await setRole(store, group.id, member, input.role, authoring)
+        return showRole(ctx, member.user.id)
+      }
       const wanted = { name: input.name ?? input.email, email: input.email }
       const user =
         (await findUserByEmail(store, input.email)) ??
@@ -72,6 +101,44 @@ export const memberVerbs = [
       refuseSelf(ctx, user.id)
       await addMember(store, group.id, user, input.role, authoring)
       return showRole(ctx, user.id)
+    },
+  }),
+  defineGroupVerb({
+    name: 'member add-service',
+    args: ['name'],
+    isCreation: true,
+    next: (data) => `npx sluice member token <group> ${(data as unknown as { userId: string }).userId}`,
+    summary: 'Make a service account: a program that manages this group',
+    description: 'It is a member of this group and never of another. Owners make its tokens with `member token`.',
+    needs: 'owner',
+    route: 'POST /manage/groups/:groupId/service-accounts',
+    input: { name: Type.String({ minLength: 1, maxLength: 200, description: 'What the program is called.' }), role },
+    answer: memberShape,
+    async run({ ctx, input }) {
+      return showRole(ctx, (await createServiceAccount(ctx.store, ctx.group.id, input, ctx.authoring)).id)
+    },
+  }),
+  defineGroupVerb({
+    name: 'member invitations',
+    summary: 'Show who was invited to a group and has not answered',
+    needs: 'owner',
+    route: 'GET /manage/groups/:groupId/invitations',
+    input: {},
+    answer: listOf(invitationShape),
+    columns: ['_id', 'email', 'name', 'role', 'createdAt', 'expiresAt'],
+    run: async ({ ctx: { store, group, nowMs } }) =>
+      wholeList((await listInvitations(store, { groupId: group.id }, nowMs)).map(showInvitation)),
+  }),
+  defineGroupVerb({
+    name: 'member withdraw',
+    summary: 'Withdraw an invitation',
+    needs: 'owner',
+    route: 'DELETE /manage/groups/:groupId/invitations/:invitationId',
+    input: { invitationId: id('The invitation’s id, not its secret.') },
+    answer: doneShape,
+    async run({ ctx: { store, group, authoring }, input }) {
+      await endInvitation(store, { id: input.invitationId, groupId: group.id }, 'withdrawn', authoring)
+      return done
     },
   }),
   defineGroupVerb({
@@ -107,19 +174,24 @@ export const memberVerbs = [
   defineGroupVerb({
     name: 'member token',
     isCreation: true,
-    summary: 'Make a token for a member, which opens this group only',
+    summary: 'Make a token which opens this group only, for yourself or a service account',
+    description:
+      'Nobody makes tokens that act as another person: a person gets theirs by accepting an invitation, or from an administrator, who can make one for any member.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/members/:userId/tokens',
-    input: { userId, label: tokenLabel, lifeSeconds: tokenLife },
+    input: { userId, label: tokenLabel, role: Type.Optional(mostRole), lifeSeconds: tokenLife },
     answer: newTokenShape,
     async run({ ctx, input }) {
       const { store, group, authoring } = ctx
       const { user } = await findMember(store, group.id, input.userId)
       if (user.disabledMs !== null) throw invalid('The user is disabled.')
-      // It would open the group as an owner's, whatever the membership, and outlive it.
-      if (user.administrator && !ctx.actor.administrator)
-        throw new AppError('Forbidden', 'Tokens of an administrator are made by administrators.')
-      const wanted = { label: input.label, groupId: group.id, expiresMs: expiryOf(ctx, input.lifeSeconds) }
+      if (user.id !== ctx.actor.id && user.serviceOf !== group.id && !ctx.actor.administrator)
+        throw new AppError(
+          'Forbidden',
+          'Tokens that act as another person are made by administrators. For a program, make a service account with "member add-service".',
+        )
+      const { label, role: most } = input
+      const wanted = { label, groupId: group.id, role: most, expiresMs: expiryOf(ctx, input.lifeSeconds) }
       const created = await createAdminToken(store, user, wanted, authoring)
       return { token: created.token, ...showToken(created) }
     },

@@ -91,8 +91,10 @@ function responsesOf(verb: Verb): object {
   return { [verb.isCreation ? 201 : 200]: good, ...Object.fromEntries(bad) }
 }
 
-const roleSentence = ({ needs }: Verb): string =>
-  needs === 'anyone' ? 'Anybody with a token may ask.' : `Needs the role \`${needs}\`.`
+function roleSentence({ needs }: Verb): string {
+  if (needs === 'anonymous') return 'Needs no token.'
+  return needs === 'anyone' ? 'Anybody with a token may ask.' : `Needs the role \`${needs}\`.`
+}
 
 const bodySentence = ({ maxBodyBytes }: Verb): string =>
   maxBodyBytes > defaultBodyBytes ? `The body may have up to ${maxBodyBytes / 1024 / 1024} MB.` : ''
@@ -103,6 +105,7 @@ function operationOf(verb: Verb): object {
     description: [verb.description, roleSentence(verb), bodySentence(verb)].filter(Boolean).join('\n\n'),
     operationId: verb.name.replace(/[ -](\w)/g, (_, letter: string) => letter.toUpperCase()),
     tags: [verb.name.split(' ')[0]],
+    ...(verb.needs === 'anonymous' && { security: [{}, { adminToken: [] }] }),
     parameters: parametersOf(verb),
     requestBody: bodyOf(verb),
     responses: responsesOf(verb),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { ok } from '../envelope.ts'
 import { invalid } from '../errors.ts'
-import { admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
+import { admitAnybody, admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { asHook } from '../http/hook.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
@@ -49,9 +49,21 @@ function timeoutOf({ takesFile, method }: Verb): number {
 }
 
 /** Who asks, for a verb. */
-function actorOf({ userId, name, administrator, roleIn, expiresMs }: TokenHolder, address: string): Actor {
-  return { id: userId, name, address, administrator, roleIn, tokenExpiresMs: expiresMs }
+function actorOf(holder: TokenHolder, address: string): Actor {
+  const { userId, name, administrator, narrowed, roleIn, expiresMs } = holder
+  return { id: userId, name, address, administrator, narrowed, roleIn, tokenExpiresMs: expiresMs }
 }
+
+/** Who came without a token, where none is needed. */
+const guest = (address: string): Actor => ({
+  id: null,
+  name: 'somebody without a token',
+  address,
+  administrator: false,
+  narrowed: false,
+  roleIn: () => undefined,
+  tokenExpiresMs: null,
+})
 
 /** Of an object the parts are named in brackets, of nothing else. */
 function isParameter(properties: Verb['input']['properties'], name: string): boolean {
@@ -110,7 +122,8 @@ function announcesLargeBody({ headers }: FastifyRequest): boolean {
 function admit(verb: Verb, { largeBodies }: Limits) {
   return asHook((request, reply) => {
     const { groupId = '' } = request.params as { groupId?: string }
-    verb.checkRole(actorOf(managerOf(request), request.ip), groupId)
+    // What needs no token has a small body, and says itself who may.
+    if (verb.needs !== 'anonymous') verb.checkRole(actorOf(managerOf(request), request.ip), groupId)
     if (verb.maxBodyBytes <= defaultBodyBytes || !announcesLargeBody(request)) return
     reply.raw.once('close', largeBodies.take(groupId))
   })
@@ -123,6 +136,8 @@ function managerOf({ manager }: FastifyRequest): TokenHolder {
 
 function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
   async function run(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    if (!request.manager && verb.needs === 'anonymous')
+      return runVerb(deps, guest(request.ip), verb, inputOf(verb, request))
     const manager = managerOf(request)
     const again = async () => actorOf(await identifyManager(deps, request, reply), request.ip)
     const actor = { ...actorOf(manager, request.ip), again }
@@ -167,6 +182,11 @@ export function registerManageRoutes(app: FastifyInstance, deps: RouteDeps): voi
       leaveBodiesUnread(uploads)
       for (const verb of verbs) if (verb.takesFile) uploads.route(routeOf(deps, limits, verb))
     })
-    for (const verb of verbs) if (!verb.takesFile) scope.route(routeOf(deps, limits, verb))
+    for (const verb of verbs)
+      if (!verb.takesFile && verb.needs !== 'anonymous') scope.route(routeOf(deps, limits, verb))
+  })
+  app.register(async (scope) => {
+    admitAnybody(scope, deps)
+    for (const verb of verbs) if (verb.needs === 'anonymous') scope.route(routeOf(deps, limits, verb))
   })
 }

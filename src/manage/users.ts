@@ -12,7 +12,7 @@ import { defineServiceVerb, type ServiceContext } from './verb.ts'
 const userId = id('The user.')
 export const tokenLabel = Type.Optional(Type.String({ maxLength: 200, description: 'What the token is for.' }))
 export const tokenLife = durationInput('How long the token works. Default: until it is revoked.', 60, 3650 * 86_400)
-const role = Type.Enum([...groupRoles], { description: 'The most the token may do.' })
+export const mostRole = Type.Enum([...groupRoles], { description: 'The most the token may do.' })
 
 /** Who comes with a token that ends can make none that lives longer. */
 export function expiryOf({ actor, nowMs }: ServiceContext, lifeSeconds: number | undefined): number | undefined {
@@ -47,7 +47,10 @@ export const userVerbs = [
     input: {
       name: Type.String({ minLength: 1, maxLength: 200, description: 'A person or a program.' }),
       email: Type.Optional(
-        Type.String({ maxLength: maxAddressLength, description: 'Unique; owners can find the user by it.' }),
+        Type.String({
+          maxLength: maxAddressLength,
+          description: 'Unique, and theirs: invitations to it are shown to them.',
+        }),
       ),
       administrator: Type.Optional(Type.Boolean({ description: 'Of the whole service.' })),
     },
@@ -98,7 +101,7 @@ export const userVerbs = [
       userId,
       label: tokenLabel,
       groupId: Type.Optional(id('Open this group only.')),
-      role: Type.Optional(role),
+      role: Type.Optional(mostRole),
       lifeSeconds: tokenLife,
     },
     answer: newTokenShape,

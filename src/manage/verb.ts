@@ -6,7 +6,7 @@ import type { Mail } from '../mail/mail.ts'
 import type { Media } from '../media/media.ts'
 import type { Upload } from '../media/receive.ts'
 import type { Payments } from '../payments/payments.ts'
-import { type GroupRole, reaches } from '../roles.ts'
+import { type GroupRole, isGroupRole, reaches } from '../roles.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
 import {
   findGroupById,
@@ -27,6 +27,8 @@ export interface Actor {
   address: string
   /** Of the whole service. */
   administrator: boolean
+  /** Whether they came with a token that may do less than they may. */
+  narrowed: boolean
   roleIn(groupId: string): GroupRole | undefined
   /** When the token that they came with ends; null where it does not, or where there is none. */
   tokenExpiresMs: number | null
@@ -71,8 +73,8 @@ export const objectBodyBytes = 4 * 1024 * kilobyte
 /** Many objects. */
 export const bulkBodyBytes = 8 * 1024 * kilobyte
 
-/** `anyone` who has a token; a role in the group; or `administrator` of the service. */
-export type NeededRole = 'anyone' | GroupRole | 'administrator'
+/** `anonymous` needs no token; `anyone` who has a token; a role in the group; or `administrator` of the service. */
+export type NeededRole = 'anonymous' | 'anyone' | GroupRole | 'administrator'
 
 /** One thing that a person does. The HTTP API, the command line and later the portal offer these, and nothing else. */
 export interface Verb {
@@ -195,7 +197,7 @@ function checkGroupRole(actor: Actor, groupId: string, needs: NeededRole): void 
   if (actor.administrator) return
   const role = actor.roleIn(groupId)
   if (!role) throw noSuchGroup()
-  if (needs !== 'anyone' && (needs === 'administrator' || !reaches(role, needs))) throw forbidden(needs)
+  if (needs === 'administrator' || (isGroupRole(needs) && !reaches(role, needs))) throw forbidden(needs)
 }
 
 /** The one verb that a group under deletion still takes. */

@@ -3,7 +3,7 @@ import { makeId } from '../ids.ts'
 import { type GroupRole, lesserRole } from '../roles.ts'
 import { displayPrefix, hashSecret, makeAdminToken } from '../secrets.ts'
 import type { Authoring } from './changes.ts'
-import { writeControl } from './control-changes.ts'
+import { type ControlWriter, writeControl } from './control-changes.ts'
 import type { AdminTokenRow } from './control-tables.ts'
 import type { Store } from './open.ts'
 import type { User } from './users.ts'
@@ -46,13 +46,24 @@ export interface NewAdminToken {
   expiresMs?: number | undefined
 }
 
+type NewToken = AdminToken & { token: string }
+
 /** The token itself is in this answer and nowhere else, ever again. */
-export async function createAdminToken(
+export const createAdminToken = (
   store: Store,
   user: User,
   input: NewAdminToken,
   authoring: Authoring,
-): Promise<AdminToken & { token: string }> {
+): Promise<NewToken> =>
+  writeControl(store.control, authoring, (db, record) =>
+    insertAdminToken({ db, record, nowMs: authoring.nowMs }, user, input),
+  )
+
+export async function insertAdminToken(
+  { db, record, nowMs }: ControlWriter,
+  user: Pick<User, 'id' | 'name'>,
+  input: NewAdminToken,
+): Promise<NewToken> {
   const token = makeAdminToken()
   const row: AdminTokenRow = {
     id: makeId(),
@@ -62,16 +73,14 @@ export async function createAdminToken(
     secret_hash: hashSecret(token),
     group_id: input.groupId ?? null,
     role: input.role ?? null,
-    created_ms: authoring.nowMs,
+    created_ms: nowMs,
     expires_ms: input.expiresMs ?? null,
     revoked_ms: null,
     last_used_ms: null,
   }
-  await writeControl(store.control, authoring, async (db, record) => {
-    await db.insertInto('admin_tokens').values(row).execute()
-    const note = `${row.prefix}… for ${user.name}`
-    record({ type: 'token.created', groupId: row.group_id, subjectId: row.id, note })
-  })
+  await db.insertInto('admin_tokens').values(row).execute()
+  const note = `${row.prefix}… for ${user.name}`
+  record({ type: 'token.created', groupId: row.group_id, subjectId: row.id, note })
   return { ...toAdminToken(row), token }
 }
 
@@ -114,6 +123,10 @@ export interface TokenHolder {
   userId: string
   name: string
   administrator: boolean
+  /** Where set, the token opens this group only. */
+  onlyGroup: string | null
+  /** Whether the token may do less than the user: it then does not speak for the person. */
+  narrowed: boolean
   /** When the token ends. */
   expiresMs: number | null
   roleIn(groupId: string): GroupRole | undefined
@@ -151,6 +164,8 @@ export async function findTokenHolder(
     userId: token.user_id,
     name: token.name,
     expiresMs: token.expires_ms,
+    onlyGroup,
+    narrowed: onlyGroup !== null || mostRole !== null,
     // A token that was narrowed is no longer an administrator's, but that of an owner, or less, of the groups it opens.
     administrator: isAdministrator && onlyGroup === null && mostRole === null,
     roleIn(groupId) {

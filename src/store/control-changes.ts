@@ -11,6 +11,13 @@ export interface ControlChange {
   note?: string
 }
 
+/** The inside of such a change, for what several of them do. */
+export interface ControlWriter {
+  db: Transaction<ControlTables>
+  record(change: ControlChange): void
+  nowMs: number
+}
+
 /** Changes groups, keys and people, and records it in the same transaction. */
 export function writeControl<Result>(
   control: Database<ControlTables>,

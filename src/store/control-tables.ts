@@ -37,6 +37,10 @@ export interface UserRow {
   administrator: number
   created_ms: number
   disabled_ms: number | null
+  /** An administrator vouched for the address. One that only an owner typed says nothing about who the user is. */
+  email_verified: Generated<number>
+  /** Of a service account: the one group that it works in. */
+  service_of: Generated<string | null>
 }
 
 export interface MembershipRow {
@@ -62,6 +66,22 @@ export interface AdminTokenRow {
   last_used_ms: number | null
 }
 
+/** Deleted when it is accepted, declined or withdrawn. */
+export interface InvitationRow {
+  id: string
+  group_id: string
+  email: string
+  /** What whoever invites calls the person. */
+  name: string
+  role: string
+  secret_hash: string
+  invited_by: string
+  created_ms: number
+  expires_ms: number
+  /** A token that comes of it ends with that of who invites. */
+  token_expires_ms: number | null
+}
+
 export interface ControlChangeRow extends RecordedChange {
   id: string
   group_id: string | null
@@ -81,6 +101,7 @@ export interface ControlTables {
   users: UserRow
   memberships: MembershipRow
   admin_tokens: AdminTokenRow
+  invitations: InvitationRow
   changes: ControlChangeRow
   integration_places: IntegrationPlaceRow
 }

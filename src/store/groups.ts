@@ -201,6 +201,8 @@ export async function deleteGroupRow(store: Store, group: Group, authoring: Auth
     await db.deleteFrom('api_keys').where('group_id', '=', group.id).execute()
     await db.deleteFrom('memberships').where('group_id', '=', group.id).execute()
     await db.deleteFrom('admin_tokens').where('group_id', '=', group.id).execute()
+    await db.deleteFrom('invitations').where('group_id', '=', group.id).execute()
+    await db.updateTable('users').set({ disabled_ms: authoring.nowMs }).where('service_of', '=', group.id).execute()
     await db.deleteFrom('integration_places').where('group_id', '=', group.id).execute()
     await db.deleteFrom('groups').where('id', '=', group.id).execute()
     record({ type: 'group.deleted', groupId: group.id, subjectId: group.id, note: group.name })

@@ -1,11 +1,11 @@
-import type { Transaction } from 'kysely'
+import type { Selectable, Transaction } from 'kysely'
 import { isEmailAddress } from '../content/email.ts'
 import { isName } from '../content/names.ts'
 import { conflict, invalid, notFound } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { GroupRole } from '../roles.ts'
 import type { Authoring } from './changes.ts'
-import { writeControl } from './control-changes.ts'
+import { type ControlWriter, writeControl } from './control-changes.ts'
 import type { ControlTables, UserRow } from './control-tables.ts'
 import type { Store } from './open.ts'
 
@@ -18,6 +18,10 @@ export interface User {
   administrator: boolean
   createdMs: number
   disabledMs: number | null
+  /** Whether the address is known to be theirs. */
+  emailVerified: boolean
+  /** A service account, a program, works in this one group. */
+  serviceOf: string | null
 }
 
 export interface NewUser {
@@ -26,7 +30,7 @@ export interface NewUser {
   administrator?: boolean | undefined
 }
 
-function toUser(row: UserRow): User {
+function toUser(row: Selectable<UserRow>): User {
   return {
     id: row.id,
     name: row.name,
@@ -34,6 +38,8 @@ function toUser(row: UserRow): User {
     administrator: row.administrator !== 0,
     createdMs: row.created_ms,
     disabledMs: row.disabled_ms,
+    emailVerified: row.email_verified !== 0,
+    serviceOf: row.service_of,
   }
 }
 
@@ -42,30 +48,36 @@ function checkUser({ name, email }: NewUser): void {
   if (email !== undefined && !isEmailAddress(email)) throw invalid('email must be one e-mail address.')
 }
 
-export async function createUser(store: Store, input: NewUser, authoring: Authoring): Promise<User> {
+/** The e-mail address must be known to be the user's: invitations to it are theirs. */
+export async function insertUser(
+  { db, record, nowMs }: ControlWriter,
+  input: NewUser & { serviceOf?: string },
+): Promise<User> {
   checkUser(input)
-  const email = input.email?.toLowerCase() ?? null
-  const row: UserRow = {
+  const row: Selectable<UserRow> = {
     id: makeId(),
     name: input.name,
-    email,
+    email: input.email?.toLowerCase() ?? null,
     administrator: input.administrator ? 1 : 0,
-    created_ms: authoring.nowMs,
+    created_ms: nowMs,
     disabled_ms: null,
+    email_verified: input.email === undefined ? 0 : 1,
+    service_of: input.serviceOf ?? null,
   }
-  await writeControl(store.control, authoring, async (db, record) => {
-    // Whether the address is taken is asked by the insert itself: two may want it at the same time.
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto('users')
-      .values(row)
-      .onConflict((taken) => taken.column('email').doNothing())
-      .executeTakeFirst()
-    if (!numInsertedOrUpdatedRows) throw conflict('There is already a user with this e-mail address.')
-    const note = row.administrator ? `${row.name}, administrator` : row.name
-    record({ type: 'user.created', groupId: null, subjectId: row.id, note })
-  })
+  // Whether the address is taken is asked by the insert itself: two may want it at the same time.
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('users')
+    .values(row)
+    .onConflict((taken) => taken.column('email').doNothing())
+    .executeTakeFirst()
+  if (!numInsertedOrUpdatedRows) throw conflict('There is already a user with this e-mail address.')
+  const note = row.administrator ? `${row.name}, administrator` : row.name
+  record({ type: 'user.created', groupId: row.service_of, subjectId: row.id, note })
   return toUser(row)
 }
+
+export const createUser = (store: Store, input: NewUser, authoring: Authoring): Promise<User> =>
+  writeControl(store.control, authoring, (db, record) => insertUser({ db, record, nowMs: authoring.nowMs }, input))
 
 export async function listUsers(store: Store): Promise<User[]> {
   return (await store.control.read.selectFrom('users').selectAll().orderBy('id').execute()).map(toUser)
@@ -138,6 +150,22 @@ async function lockRole(store: Store, db: Transaction<ControlTables>, groupId: s
   return row?.role
 }
 
+/** Of somebody who is not a member yet. */
+export async function insertMember(
+  { db, record, nowMs }: ControlWriter,
+  groupId: string,
+  user: Pick<User, 'id' | 'name'>,
+  role: GroupRole,
+): Promise<void> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('memberships')
+    .values({ group_id: groupId, user_id: user.id, role, created_ms: nowMs })
+    .onConflict((taken) => taken.columns(['group_id', 'user_id']).doNothing())
+    .executeTakeFirst()
+  if (!numInsertedOrUpdatedRows) throw conflict('You are a member of this group already.')
+  record({ type: 'member.set', groupId, subjectId: user.id, note: `${user.name}: ${role}` })
+}
+
 async function writeRole(
   store: Store,
   groupId: string,
@@ -163,6 +191,21 @@ async function writeRole(
 export const addMember = (store: Store, groupId: string, user: User, role: GroupRole, authoring: Authoring) =>
   writeRole(store, groupId, user, role, authoring, { mayJoin: true })
 
+/** A user that is a program of one group, and a member of it. */
+export function createServiceAccount(
+  store: Store,
+  groupId: string,
+  { name, role }: { name: string; role: GroupRole },
+  authoring: Authoring,
+): Promise<User> {
+  const { nowMs } = authoring
+  return writeControl(store.control, authoring, async (db, record) => {
+    const user = await insertUser({ db, record, nowMs }, { name, serviceOf: groupId })
+    await insertMember({ db, record, nowMs }, groupId, user, role)
+    return user
+  })
+}
+
 /** Never brings back who was removed meanwhile. */
 export const setRole = (store: Store, groupId: string, { user }: Member, role: GroupRole, authoring: Authoring) =>
   writeRole(store, groupId, user, role, authoring, { mayJoin: false })
@@ -183,6 +226,8 @@ export async function removeMember(
       .where('user_id', '=', user.id)
       .where('revoked_ms', 'is', null)
       .execute()
+    if (user.serviceOf === groupId)
+      await db.updateTable('users').set({ disabled_ms: authoring.nowMs }).where('id', '=', user.id).execute()
     record({ type: 'member.removed', groupId, subjectId: user.id, note: user.name })
   })
 }

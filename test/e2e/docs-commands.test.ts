@@ -106,6 +106,7 @@ const plans: Record<string, Plan> = {
   'docs/mail.md: The local mailbox 1': { by: 'test/e2e/mail-docs.test.ts' },
   'docs/managing.md: The first token 1': { finds: /^slc_admin_/m },
   'docs/managing.md: A tenant from nothing 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
+  'docs/managing.md: Members, invitations and programs 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
   'docs/managing.md: What visitors send in 1': { prepare: corner + reviewsJson, finds: /author,body,email/ },
   'docs/managing.md: Changing a schema 1': {
     prepare: `${blog}echo '{"title": {"type": "text"}, "slug": {"type": "slug"}, "text": {"type": "longText"}}' > blog.json\n`,

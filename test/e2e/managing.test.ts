@@ -9,10 +9,10 @@ import { runCli, startServer } from '../helpers/process.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/managing.md'), 'utf8')
 
-/** The one block of the guide that builds a tenant, exactly as it is printed. */
-function scriptOfGuide(): string {
+/** A block of the guide, exactly as it is printed. */
+function scriptOfGuide(part: string): string {
   const blocks = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-  const script = blocks.find((block) => block.includes('manage POST /groups '))
+  const script = blocks.find((block) => block.includes(part))
   assert.ok(script)
   return script
 }
@@ -36,13 +36,14 @@ onBothEngines('the guide to managing content', (engine) => {
     const server = await startServer(place.env)
     after(() => server.stop())
 
-    const output = await runScript(scriptOfGuide(), { TOKEN: token, BASE_URL: server.baseUrl })
+    const script = scriptOfGuide('manage POST /groups ') + scriptOfGuide('INVITATION=')
+    const output = await runScript(script, { TOKEN: token, BASE_URL: server.baseUrl })
     const answers = output
       .split(/(?<=\})\s*(?=\{"success")/)
       .map((text) => JSON.parse(text))
-      .slice(-3)
+      .slice(-4)
     assert.ok(answers.every(({ success }) => success))
-    const [site, list, preview] = answers.map(({ data }) => data)
+    const [site, list, preview, joined] = answers.map(({ data }) => data)
     assert.equal(site.name, 'Harbour Bakery')
     assert.equal(site.tier, 'pro')
     assert.equal(site.primary, '#7c3aed')
@@ -58,6 +59,8 @@ onBothEngines('the guide to managing content', (engine) => {
     assert.equal(site.pages[0].collections[0].collectionId, list.items[0].collectionObj.refID)
     assert.equal(preview.objectValue.title, 'Summer hours')
     assert.equal(preview.publishDate, '2099-06-01T04:00:00.000Z')
+    assert.equal(joined.role, 'editor')
+    assert.match(joined.token, /^slc_admin_/)
     assert.ok(!server.output().includes(token), 'the token is in no log')
   })
 })

@@ -10,6 +10,7 @@ const controlTables: Record<keyof ControlTables, true> = {
   users: true,
   memberships: true,
   admin_tokens: true,
+  invitations: true,
   changes: true,
   integration_places: true,
 }

@@ -3,11 +3,13 @@ import { makeId } from '../../src/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import { createAdminToken } from '../../src/store/admin-tokens.ts'
+import { createInvitation } from '../../src/store/invitations.ts'
 import { insertJob } from '../../src/store/jobs.ts'
 import { mailServerField, mailServerSubject, putMailServer } from '../../src/store/mail-servers.ts'
 import type { NewObject } from '../../src/store/objects.ts'
 import { listOrders, type NewOrder, recordOrder } from '../../src/store/orders.ts'
 import { addSuppression } from '../../src/store/suppressions.ts'
+import { createServiceAccount } from '../../src/store/users.ts'
 import { authoring, createApiKey, createPreviewToken, createSite, write } from './authoring.ts'
 import { fileForm, type ManagedGroup, type Managing, type Method } from './manage.ts'
 import { putMessage } from './outbox.ts'
@@ -44,6 +46,7 @@ export async function setScene(created: Managing, mark = 'plain'): Promise<Scene
     newPreview,
     newKey,
     newToken,
+    newInvitation,
     newFile,
     newJob,
     newAccount,
@@ -102,6 +105,27 @@ const newUser = async ({ created, fresh }: Scene) => (await created.newUser({ na
 
 const newMember = async ({ created, group, fresh }: Scene) =>
   (await created.newUser({ name: fresh() }, { [group.groupId]: 'viewer' })).user.id
+
+const newServiceAccount = async ({ created, group, fresh }: Scene) =>
+  (
+    await createServiceAccount(
+      created.service.store,
+      group.groupId,
+      { name: fresh(), role: 'viewer' },
+      authoring(created.clock.now),
+    )
+  ).id
+
+async function newInvitation({ created, group, fresh }: Scene, { groupId, members } = group) {
+  const email = `${fresh()}@people.example`
+  const input = { email, role: 'viewer' as const, invitedBy: members.owner.user.id, tokenExpiresMs: null }
+  return createInvitation(created.service.store, groupId, input, authoring(created.clock.now))
+}
+
+/** To a group that none of the callers is a member of. */
+const onInvitation = async (scene: Scene) => ({
+  secret: (await newInvitation(scene, await scene.created.newManagedGroup({ name: scene.fresh() }))).token,
+})
 
 /** One that opens this group only. */
 async function newToken({ created, group, fresh }: Scene): Promise<{ userId: string; tokenId: string }> {
@@ -218,9 +242,20 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'member add': ({ fresh }) => ({ email: `${fresh()}@people.example`, name: fresh(), role: 'owner' }),
   'member set-role': async (scene) => ({ userId: await newMember(scene), role: 'editor' }),
   'member remove': async (scene) => ({ userId: await newMember(scene) }),
-  'member token': async (scene) => ({ userId: await newMember(scene), label: scene.fresh(), lifeSeconds: 3600 }),
+  'member add-service': ({ fresh }) => ({ name: fresh(), role: 'editor' }),
+  'member invitations': () => ({}),
+  'member withdraw': async (scene) => ({ invitationId: (await newInvitation(scene)).id }),
+  'member token': async (scene) => ({
+    userId: await newServiceAccount(scene),
+    label: scene.fresh(),
+    role: 'viewer',
+    lifeSeconds: 3600,
+  }),
   'member tokens': () => ({}),
   'member revoke-token': async (scene) => ({ tokenId: (await newToken(scene)).tokenId }),
+  'invitation list': () => ({}),
+  'invitation accept': async (scene) => ({ ...(await onInvitation(scene)), name: scene.fresh() }),
+  'invitation decline': onInvitation,
   'key create': ({ fresh }) => ({ label: fresh() }),
   'key list': () => ({}),
   'key revoke': async (scene) => ({ keyId: await newKey(scene) }),

@@ -20,24 +20,54 @@ interface Ids {
 const strictToStrangers = 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9'
 
 describe('the rate limit of the management API', () => {
-  it('is one for all tokens of a user, leaves others alone, and says when to come back', async () => {
+  it('is each token’s own, and says when to come back', async () => {
     const { call, newUser, clock } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '2/3' } })
-    const [busy, other] = [await newUser(), await newUser()]
-    const tokens = [busy.token, await busy.newToken(), await busy.newToken({ role: 'viewer' })]
-    for (const [position, token] of tokens.entries()) {
-      const { headers } = await call('GET', '/manage/whoami', undefined, token)
-      assert.match(String(headers.ratelimit), new RegExp(`^"manage";r=${2 - position};t=\\d+$`))
+    const busy = await newUser()
+    const others = [await busy.newToken(), (await newUser()).token]
+    const whoami = (token: string) => call('GET', '/manage/whoami', undefined, token)
+    for (const left of [2, 1, 0]) {
+      const { headers } = await whoami(busy.token)
+      assert.match(String(headers.ratelimit), new RegExp(`^"manage";r=${left};t=\\d+$`))
       assert.equal(headers['ratelimit-policy'], '"manage";q=3;w=2')
     }
-    for (const token of tokens) {
-      const refused = await call('GET', '/manage/whoami', undefined, token)
-      assertFailure(refused, 429, 'RateLimited')
-      assert.equal(refused.headers['retry-after'], '1')
-    }
-    assert.equal((await call('GET', '/manage/whoami', undefined, other.token)).statusCode, 200)
+    const refused = await whoami(busy.token)
+    assertFailure(refused, 429, 'RateLimited')
+    assert.equal(refused.headers['retry-after'], '1')
+    for (const other of others) assert.equal((await whoami(other)).statusCode, 200)
     clock.now += 500
-    assert.equal((await call('GET', '/manage/whoami', undefined, busy.token)).statusCode, 200)
-    assertFailure(await call('GET', '/manage/whoami', undefined, busy.token), 429, 'RateLimited')
+    assert.equal((await whoami(busy.token)).statusCode, 200)
+    assertFailure(await whoami(busy.token), 429, 'RateLimited')
+  })
+
+  it('is also the group’s, so that more tokens do not do more; administrators and other groups do not feel it', async () => {
+    const { call, newUser, newManagedGroup } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '1/5' } })
+    const [here, there] = [await newManagedGroup(), await newManagedGroup()]
+    const both = await newUser({}, { [here.groupId]: 'viewer', [there.groupId]: 'viewer' })
+    const show = (groupId: string, token?: string) => call('GET', `/manage/groups/${groupId}`, undefined, token)
+    const made = await Promise.all(
+      Array.from({ length: 6 }, () => here.members.viewer.newToken({ groupId: here.groupId })),
+    )
+    const answers = []
+    for (const token of made) {
+      answers.push(await call('GET', '/manage/whoami', undefined, token))
+      for (let n = 0; n < 4; n += 1) answers.push(await show(here.groupId, token))
+    }
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    assert.equal(answers.length - refused.length, 20, 'four times what one token may')
+    assert.equal(refused[0]?.headers['ratelimit-policy'], '"manage-group";q=20;w=5')
+    assertFailure(await show(here.groupId, here.tokens.owner), 429, 'RateLimited')
+    assert.equal((await show(here.groupId)).statusCode, 200, 'an administrator')
+    assert.equal((await show(there.groupId, both.token)).statusCode, 200, 'the same person in another group')
+  })
+
+  it('of a group is not used up by who has no role in it', async () => {
+    const { call, newUser, newManagedGroup } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '1/2' } })
+    const { groupId, tokens } = await newManagedGroup()
+    for (let n = 0; n < 10; n += 1) {
+      const { token } = await newUser()
+      assertFailure(await call('GET', `/manage/groups/${groupId}`, undefined, token), 404, 'NotFound')
+    }
+    assert.equal((await call('GET', `/manage/groups/${groupId}`, undefined, tokens.viewer)).statusCode, 200)
   })
 
   it('is by address for tokens that are not valid, and does not touch a user at the same address', async () => {

@@ -3,8 +3,9 @@ import { it } from 'node:test'
 import { encodePng } from '../../src/demo/drawing/png.ts'
 import { verbs } from '../../src/manage/index.ts'
 import { recordName, type Verb } from '../../src/manage/verb.ts'
+import { createInvitation } from '../../src/store/invitations.ts'
 import { insertJob } from '../../src/store/jobs.ts'
-import { createContainer, createObjects, write } from '../helpers/authoring.ts'
+import { authoring, createContainer, createObjects, write } from '../helpers/authoring.ts'
 import { assertRefused, type Data, editing, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { encode, fileForm, type Method } from '../helpers/manage.ts'
@@ -32,6 +33,10 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['user enable', ({ userId }) => ({ userId }), 'user.enabled'],
   ['member add', () => ({ email: 'ann@example.com', role: 'viewer' }), 'member.set'],
   ['member set-role', ({ userId }) => ({ userId, role: 'editor' }), 'member.set'],
+  ['member add-service', () => ({ name: 'Robot', role: 'editor' }), 'member.set user.created'],
+  ['member withdraw', ({ withdrawnId }) => ({ invitationId: withdrawnId }), 'invitation.withdrawn'],
+  ['invitation decline', ({ declined }) => ({ secret: declined }), 'invitation.declined'],
+  ['invitation accept', ({ accepted }) => ({ secret: accepted }), 'invitation.accepted member.set'],
   ['member token', ({ userId }) => ({ userId }), 'token.created', 'tokenId'],
   ['member revoke-token', ({ tokenId }) => ({ tokenId }), 'token.revoked'],
   ['member remove', ({ userId }) => ({ userId }), 'member.removed'],
@@ -128,6 +133,16 @@ async function withScript(engine: TestEngine) {
     const letter = { recipient: `${canary}@example.com`, subject: canary, content: { siteName: canary } }
     const mailId = await putMessage(store, clock.now, letter)
     const smtpUrl = created.mailServer.url
+    const invite = (email: string) => {
+      const input = { email, role: 'viewer' as const, invitedBy: userId, tokenExpiresMs: null }
+      return createInvitation(service.store, groupId, input, authoring(clock.now))
+    }
+    const [first, second, third] = [
+      await invite('a@b.example'),
+      await invite('c@d.example'),
+      await invite('e@f.example'),
+    ]
+    Object.assign(ids, { accepted: first.token, declined: second.token, withdrawnId: third.id })
     Object.assign(ids, { submissionId: sent?.id, productId: product?.id, jobId, mailId, smtpUrl })
   }
   const forgetWork = () =>

@@ -47,7 +47,7 @@ async function fill({ ask, service, clock }: Managing, { groupId, group, members
 /** Every row of both databases that names the group or something in it. */
 async function rowsOf({ service }: Managing, { groupId, store }: ManagedGroup) {
   const { control } = service.store
-  const controlTables = ['groups', 'api_keys', 'memberships', 'admin_tokens'] as const
+  const controlTables = ['groups', 'api_keys', 'memberships', 'admin_tokens', 'invitations'] as const
   const dump = await everythingIn(store)
   const ids = (dump.objects ?? []).filter((row) => row.includes(groupId)).map((row) => JSON.parse(row).id)
   const rows = Object.values(dump).flat()

@@ -20,6 +20,8 @@ interface Caller {
   token: string | null
   here: Standing
   there: Standing
+  /** Whether the token may do less than its user, for whom it then does not speak. */
+  isNarrowed?: boolean
 }
 
 interface Stage {
@@ -62,16 +64,19 @@ async function setStage(engine: TestEngine): Promise<Stage> {
         token: await members.owner.newToken({ role: 'viewer' }),
         here: 'viewer',
         there: 'none',
+        isNarrowed: true,
       },
       'an administrator’s token narrowed to another group': {
         token: await administrator.newToken({ groupId: there.group.groupId }),
         here: 'none',
         there: 'owner',
+        isNarrowed: true,
       },
       'an administrator’s token narrowed to editor': {
         token: await administrator.newToken({ role: 'editor' }),
         here: 'editor',
         there: 'editor',
+        isNarrowed: true,
       },
       'a disabled user': nobody(dead.disabled),
       'a revoked token': nobody(dead.revoked),
@@ -81,7 +86,8 @@ async function setStage(engine: TestEngine): Promise<Stage> {
 }
 
 const whoMayDoWhat: Record<Verb['needs'], string[]> = {
-  anyone: ['group list', 'whoami'],
+  anonymous: ['invitation accept', 'invitation decline'],
+  anyone: ['group list', 'whoami', 'invitation list'],
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
     'object versions', 'object diff', 'integration list', 'integration show', 'product list', 'product show',
@@ -99,7 +105,7 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   ],
   owner: [
     'group rename', 'group set-versions', 'member list', 'member add', 'member set-role', 'member remove',
-    'member token', 'member tokens', 'member revoke-token', 'key create', 'key list', 'key revoke', 'key rotate',
+    'member add-service', 'member invitations', 'member withdraw', 'member token', 'member tokens', 'member revoke-token', 'key create', 'key list', 'key revoke', 'key rotate',
     'site create', 'site delete', 'collection create', 'collection update', 'collection change-schema',
     'collection delete', 'audit list', 'media sweep', 'integration connect', 'integration sandbox',
     'integration rotate', 'integration webhook', 'integration secret', 'integration disconnect', 'mail test',
@@ -112,13 +118,17 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
 } // biome-ignore format: a few lines for each role read better
 
 /** The whole rule, written down once more. */
-function expectedStatus({ needs, inGroup, isCreation }: Verb, standing: Standing): number {
+function expectedStatus({ name, needs, inGroup, isCreation }: Verb, standing: Standing, caller: Caller): number {
   const success = isCreation ? 201 : 200
+  if (needs === 'anonymous' && caller.token === null) return success
+  if (name === 'invitation accept' && caller.isNarrowed) return 403
   if (standing === 'nobody') return 401
   if (standing === 'administrator') return success
   if (inGroup && standing === 'none') return 404
   if (needs === 'administrator') return 403
-  return needs === 'anyone' || (standing !== 'none' && reaches(standing, needs)) ? success : 403
+  return needs === 'anyone' || needs === 'anonymous' || (standing !== 'none' && reaches(standing, needs))
+    ? success
+    : 403
 }
 
 const codes: Record<number, string> = { 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound' }
@@ -156,7 +166,7 @@ onBothEngines('roles', (engine) => {
   function* attempts(verb: Verb) {
     for (const place of verb.inGroup ? (['here', 'there'] as const) : (['here'] as const)) {
       for (const [who, caller] of Object.entries(stage.callers)) {
-        const expected = expectedStatus(verb, caller[place])
+        const expected = expectedStatus(verb, caller[place], caller)
         yield { scene: stage[place], what: `${who}, ${place}`, caller, expected, isAllowed: expected < 300 }
       }
     }

@@ -1,4 +1,6 @@
+import type { Transaction } from 'kysely'
 import { textType } from '../column-types.ts'
+import type { ControlTables } from '../control-tables.ts'
 import type { Migration } from '../migrate.ts'
 
 export const controlMigrations: readonly Migration[] = [
@@ -105,6 +107,44 @@ export const controlMigrations: readonly Migration[] = [
         .on('integration_places')
         .columns(['group_id'])
         .execute()
+    },
+  },
+  {
+    name: 'invitations and service accounts',
+    async up(db, engine) {
+      const text = textType(engine)
+      await db.schema
+        .alterTable('users')
+        .addColumn('email_verified', 'integer', (column) => column.notNull().defaultTo(0))
+        .execute()
+      await db.schema.alterTable('users').addColumn('service_of', text).execute()
+      const people = db as unknown as Transaction<Pick<ControlTables, 'users' | 'changes'>>
+      // Owners could make users of any address. Only what administrators wrote down is known to be somebody's.
+      const vouched = people
+        .selectFrom('changes')
+        .select('subject_id')
+        .where('type', '=', 'user.created')
+        .where((eb) => eb.or([eb('verb', '=', 'user.create'), eb('address', '=', 'terminal')]))
+      await people
+        .updateTable('users')
+        .set({ email_verified: 1 })
+        .where((eb) => eb.or([eb('administrator', '=', 1), eb('id', 'in', vouched)]))
+        .execute()
+      await db.schema
+        .createTable('invitations')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('group_id', text, (column) => column.notNull().references('groups.id'))
+        .addColumn('email', text, (column) => column.notNull())
+        .addColumn('name', text, (column) => column.notNull())
+        .addColumn('role', text, (column) => column.notNull())
+        .addColumn('secret_hash', text, (column) => column.notNull().unique())
+        .addColumn('invited_by', text, (column) => column.notNull().references('users.id'))
+        .addColumn('created_ms', 'bigint', (column) => column.notNull())
+        .addColumn('expires_ms', 'bigint', (column) => column.notNull())
+        .addColumn('token_expires_ms', 'bigint')
+        .addUniqueConstraint('invitations_of_group', ['group_id', 'email'])
+        .execute()
+      await db.schema.createIndex('invitations_of_email').on('invitations').columns(['email']).execute()
     },
   },
 ]
