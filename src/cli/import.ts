@@ -2,7 +2,7 @@ import { openStorage } from '../media/open.ts'
 import { findGroup } from '../store/groups.ts'
 import type { DraftImport, DraftReport } from '../transfer/import-drafts.ts'
 import type { ImportReport } from '../transfer/import-group.ts'
-import type { TallyCounts } from '../transfer/tally.ts'
+import { changesAnything, type TallyCounts } from '../transfer/tally.ts'
 import { type Command, type CommandContext, type CommandInput, printResult, textOption, toTable } from './command.ts'
 import { withProgress } from './progress.ts'
 import { terminalActor } from './verb-command.ts'
@@ -36,8 +36,7 @@ function describeKept({ isNew, onlyHere, keptSettings }: ImportReport): string[]
 }
 
 function describeOutcome({ name, groupId, isNew, tally }: ImportReport, isDryRun: boolean): string {
-  const changes = Object.values(tally).some(({ added, changed }) => added + changed > 0)
-  if (!isNew && !changes)
+  if (!isNew && !changesAnything(tally))
     return `The group "${name}" (${groupId}) is what the export says already. Nothing was changed.`
   const where = isNew ? `as the new group "${name}" (${groupId})` : `into the group "${name}" (${groupId})`
   return isDryRun ? `This would be imported ${where}. Nothing was changed.` : `Imported ${where}.`
@@ -48,6 +47,7 @@ function describeImport(report: ImportReport, isDryRun: boolean): string {
     describeOutcome(report, isDryRun),
     tallyTable(report.tally),
     ...describeKept(report),
+    ...(report.needsInto ? [`To change this group, say so: --into ${report.groupId}`] : []),
     ...(report.isNew && !isDryRun ? [`Next: npx sluice key create ${report.groupId}`] : []),
   ].join('\n\n')
 }
@@ -58,16 +58,18 @@ const importGroupCommand: Command = {
   args: ['folder'],
   options: {
     ...dryRunOption,
+    into: { type: 'string' },
     database: { type: 'string' },
     'bucket-name': { type: 'string' },
     edited: { type: 'boolean' },
   },
   help: `Everything is checked before the first write. A group that does not exist becomes visible when it is complete; one
-that exists is changed in one transaction. When it is interrupted, run it again. A second time, nothing changes. What
+that exists is changed in one transaction, and only when --into names it: look with --dry-run before. When it is interrupted, run it again. A second time, nothing changes. What
 exists here and not in the export stays. No keys are made.
 
 Options:
   --dry-run              ${dryRunHelp}
+  --into <group>         the group that exists and is to be changed, by id or name
   --database <name>      content database of a new group. Default: main
   --bucket-name <name>   media bucket of a new group. Default: media
   --edited               accept a group.ndjson that was changed by hand; it is checked all the same`,
@@ -80,6 +82,7 @@ Options:
     const addressLifeMs = context.config.signedUrlTtlSeconds * 1000
     const report = await withProgress(!input.options.json, (onProgress) =>
       importGroup({ store, storage, nowMs: context.clock(), author: authorOf(), addressLifeMs, onProgress }, folder, {
+        into: textOption(input, 'into'),
         database: textOption(input, 'database'),
         bucketName: textOption(input, 'bucket-name'),
         isEdited: input.options.edited === true,

@@ -8,6 +8,7 @@ import {
   defaultBucket,
   defaultDatabase,
   deleteContent,
+  findGroup,
   type Group,
   type GroupStore,
   listGroups,
@@ -23,7 +24,7 @@ import { readSteps } from './import-steps.ts'
 import { keepFiles } from './keep-files.ts'
 import { type ImportPlan, planImport } from './plan-import.ts'
 import type { OnProgress } from './progress.ts'
-import { changesContent } from './tally.ts'
+import { changesAnything, changesContent, type Tally } from './tally.ts'
 
 export interface ImportDeps {
   store: Store
@@ -36,6 +37,8 @@ export interface ImportDeps {
 }
 
 export interface ImportOptions {
+  /** The group that exists and may be changed, by id or name. What the export says of itself, anybody can write. */
+  into?: string | undefined
   /** Where a new group goes. */
   database?: string | undefined
   bucketName?: string | undefined
@@ -49,6 +52,8 @@ export interface ImportReport extends ImportPlan {
   name: string
   isNew: boolean
   counts: Counts
+  /** Whether it would change a group that exists and that nobody has named. */
+  needsInto: boolean
   /** Where name, tier or kept versions differ from the export's: an import leaves them. */
   keptSettings: string[]
 }
@@ -125,15 +130,33 @@ async function makeGroup(
   await createGroup(store, { id, name, tier, versionsKept, database, bucketName }, authoring)
 }
 
+async function checkInto(store: Store, into: string | undefined, { groupId }: HeadLine): Promise<void> {
+  if (into === undefined) return
+  const named = await findGroup(store, into)
+  if (named.id !== groupId)
+    throw invalid(
+      `The export is that of the group ${groupId}, and not of "${named.name}" (${named.id}). Nothing was changed.`,
+    )
+}
+
+function intoIsMissing(group: Group, tally: Tally): Error {
+  const all = Object.values(tally)
+  const sum = (part: 'added' | 'changed') => all.reduce((count, counts) => count + counts[part], 0)
+  return conflict(
+    `The export says that it is of the group "${group.name}" (${group.id}), which exists here: ${sum('added')} things would be added and ${sum('changed')} changed. Nothing was changed. Look at it with --dry-run, then say that you mean this group with --into ${group.id}.`,
+  )
+}
+
 /**
  * Imports the export in a folder. All of it is checked before the first write; files come first, then the content. An
  * interruption at any moment leaves what delivery shows as it was, or as it will be; running it again completes it.
  */
 export async function importGroup(deps: ImportDeps, folder: string, options: ImportOptions): Promise<ImportReport> {
   const { store, storage, nowMs, author, onProgress } = deps
-  const { isEdited, isDryRun } = options
+  const { isEdited, isDryRun, into } = options
   const checked = await checkExport(folder, { isEdited, onProgress })
   const { head, counts } = checked
+  await checkInto(store, into, head)
   const groups = await listGroups(store)
   const target = findTarget(groups, head, options)
   const { group, database, bucketName } = target
@@ -141,6 +164,8 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
   const mayOpen = !isDryRun || groups.some((one) => one.database === database)
   const content = mayOpen ? await openGroup(store, { database, groupID: head.groupId }) : undefined
   const plan = await planImport(checked, { isNew: !group, content, bucketName }, storage, onProgress)
+  const needsInto = group !== undefined && into === undefined && changesAnything(plan.tally)
+  if (group && needsInto && !isDryRun) throw intoIsMissing(group, plan.tally)
   if (content && !isDryRun) {
     const versionsKept = group?.versionsKept ?? head.versionsKept
     const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept, allowsMissingMedia: true }
@@ -152,5 +177,6 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
     await deriveForgotten(content, authoring, { alsoGivenUp: false })
   }
   const keptSettings = settingsThatDiffer(group, head)
-  return { groupId: head.groupId, name: group?.name ?? head.name, isNew: !group, counts, keptSettings, ...plan }
+  const { groupId } = head
+  return { groupId, name: group?.name ?? head.name, isNew: !group, counts, needsInto, keptSettings, ...plan }
 }

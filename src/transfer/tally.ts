@@ -25,9 +25,11 @@ export const emptyTally = (): Tally => ({
   media: none(),
 })
 
+export const changesAnything = (tally: Tally): boolean =>
+  Object.values(tally).some(({ added, changed }) => added + changed > 0)
+
 /** Whether anything but files would be different afterwards. */
-export const changesContent = ({ media: _, ...content }: Tally): boolean =>
-  Object.values(content).some(({ added, changed }) => added + changed > 0)
+export const changesContent = (tally: Tally): boolean => changesAnything({ ...tally, media: none() })
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 

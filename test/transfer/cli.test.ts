@@ -32,6 +32,17 @@ describe('sluice export group and import group', () => {
     const again = await runCli(['import', 'group', folder, '--json'], place.env)
     assert.deepEqual(JSON.parse(again.output).tally.objects, { added: 0, changed: 0, equal: 1 })
 
+    await group.add(posts, { value: { title: 'Two' } })
+    const later = newPath()
+    assert.equal((await runCli(['export', 'group', 'Shop', later], from)).code, 0)
+    const unnamed = await runCli(['import', 'group', later], place.env)
+    assert.equal(unnamed.code, 1)
+    assert.match(unnamed.output, /"Shop" \(\w{24}\), which exists here: 1 things? would be added and 0 changed/)
+    const looked = await runCli(['import', 'group', later, '--dry-run'], place.env)
+    assert.match(looked.output, /objects +1 +0 +1\n[\s\S]+To change this group, say so: --into \w{24}/)
+    const named = await runCli(['import', 'group', later, '--into', 'Shop'], place.env)
+    assert.match(named.output, /Imported into the group "Shop"/)
+
     writeExport(folder, readExport(folder).slice(0, -1))
     const refused = await runCli(['import', 'group', folder, '--json'], place.env)
     assert.equal(refused.code, 1)

@@ -6,7 +6,7 @@ import { after } from 'node:test'
 import { isFilterable, isSearchable, isSortable } from '../../src/content/schema.ts'
 import { listContainers } from '../../src/store/containers.ts'
 import { eachObject } from '../../src/store/each-object.ts'
-import { findGroupById, type GroupStore, openContentOf } from '../../src/store/groups.ts'
+import { findGroupById, type GroupStore, listGroups, openContentOf } from '../../src/store/groups.ts'
 import type { Store } from '../../src/store/open.ts'
 import { listSites } from '../../src/store/sites.ts'
 import type { ExportLine } from '../../src/transfer/export-format.ts'
@@ -34,7 +34,8 @@ export async function exportOf({ service, clock }: Harness, groupId: string, fol
   return folder
 }
 
-export function importInto(
+/** What says which group it is about, is also meant: unless a test says otherwise, an import may change it. */
+export async function importInto(
   { service, clock }: Harness,
   folder: string,
   options: Partial<ImportOptions> = {},
@@ -43,7 +44,16 @@ export function importInto(
   const { store } = service
   const { storage, addressLifeMs } = service.media
   const deps = { store, storage, nowMs: clock.now, author, addressLifeMs, onProgress }
-  return importGroup(deps, folder, { isEdited: false, isDryRun: false, ...options })
+  const named = (await listGroups(store)).find(({ id }) => readHead(folder).includes(id))?.id
+  return importGroup(deps, folder, { isEdited: false, isDryRun: false, into: named, ...options })
+}
+
+function readHead(folder: string): string {
+  try {
+    return readFileSync(join(folder, linesFile), 'utf8').split('\n', 1)[0] ?? ''
+  } catch {
+    return '' // what is wrong with it is for the import to say
+  }
 }
 
 export const readExport = (folder: string): ExportLine[] =>

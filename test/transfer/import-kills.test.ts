@@ -21,9 +21,14 @@ const objectCount = Number(process.env.IMPORT_KILLS_OBJECTS ?? 800)
 const main = join(import.meta.dirname, '../../src/main.ts')
 
 /** Kills the real command some time after it began to write; whether it was still running. */
-async function killInTheMiddle({ config }: Harness, folder: string, afterMs: number): Promise<boolean> {
+async function killInTheMiddle(
+  { config }: Harness,
+  folder: string,
+  afterMs: number,
+  ...options: string[]
+): Promise<boolean> {
   const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', LOG_LEVEL: 'silent' }
-  const child = spawn(process.execPath, [main, 'import', 'group', folder], {
+  const child = spawn(process.execPath, [main, 'import', 'group', folder, ...options], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -125,7 +130,7 @@ onBothEngines('kill -9 in the middle of an import', (engine) => {
     const found = { killed: 0, unchanged: 0 }
     for (const moment of moments(writingMs)) {
       ;[current, wanted] = [wanted, current]
-      if (await killInTheMiddle(target, wanted.folder, moment)) found.killed += 1
+      if (await killInTheMiddle(target, wanted.folder, moment, '--into', id)) found.killed += 1
       const state = await shown(target, id)
       assert.ok(state === current.shown || state === wanted.shown, 'as it was or as it will be')
       if (state === current.shown) found.unchanged += 1

@@ -96,7 +96,7 @@ describe(`${objectCount.toLocaleString('en')} objects of 2 KB`, () => {
       await show('import of a new group', place.env, 'import', 'group', folder)
       if (isHeavy) await show('the same again', place.env, 'import', 'group', folder)
       await editAll(folder)
-      await show('import that changes every object', place.env, 'import', 'group', folder, '--edited')
+      await show('import that changes every object', place.env, 'import', 'group', folder, '--edited', '--into', 'Shop')
     })
   }
 })

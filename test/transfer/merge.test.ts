@@ -51,6 +51,30 @@ async function shown(harness: Harness, groupId: string): Promise<[string, string
 }
 
 onBothEngines('an import into a group that exists', (engine) => {
+  it('changes it only when it is named: what a forged head says is not enough', async () => {
+    const { source, target, id, objects, there } = await twins(engine)
+    await edit(there, objects[0]?.id ?? '', { title: 'Defaced', rank: 0 }, source.clock.now)
+    const folder = await exportOf(source, id)
+    const stranger = await target.newGroup({ name: 'Stranger' })
+    const before = await dumpOf(target.service.store)
+    const unnamed = { into: undefined }
+    await assert.rejects(
+      importInto(target, folder, unnamed),
+      new RegExp(
+        `of the group "Shop" \\(${id}\\), which exists here: 0 things would be added and 1 changed.+--into ${id}`,
+      ),
+    )
+    await assert.rejects(importInto(target, folder, { into: stranger.group.id }), /not of "Stranger"/)
+    await assert.rejects(importInto(target, folder, { into: 'Nobody' }), /There is no group "Nobody"/)
+    const shownBefore = await importInto(target, folder, { ...unnamed, isDryRun: true })
+    assert.equal(shownBefore.needsInto, true)
+    assert.deepEqual(shownBefore.tally.objects, { added: 0, changed: 1, equal: 3 })
+    assert.equal(await dumpOf(target.service.store), before, 'until here nothing was written')
+    const done = await importInto(target, folder, { into: 'Shop' })
+    assert.deepEqual(done.tally.objects, { added: 0, changed: 1, equal: 3 })
+    assert.equal((await importInto(target, folder, unnamed)).needsInto, false, 'what changes nothing needs no name')
+  })
+
   it('makes it what the export says, in one revision, and keeps what it was as a version', async () => {
     const { source, target, id, posts, objects, there, here } = await twins(engine)
     const [first, second, third] = objects.map((object) => object.id)
