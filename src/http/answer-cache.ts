@@ -1,5 +1,6 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
 import {
   type Answer,
   compressForm,
@@ -168,7 +169,10 @@ export function createAnswerCache({ mostBytes, clock }: { mostBytes: number; clo
 
   /** Waits for what another has begun; undefined when that is not right for who came at this moment. */
   async function join(groupId: string, running: Promise<KeptAnswer>, nowMs: number): Promise<KeptAnswer | undefined> {
-    const answer = await running.catch(() => undefined) // a failure of before is none of ours
+    const answer = await running.catch((error) => {
+      if (error instanceof AppError && error.code === 'Unavailable') throw error // the same work would only be given up again
+      return undefined // any other failure of before is none of ours
+    })
     if (!answer || !isRightAt(answer, nowMs) || partOf(groupId).revision !== answer.revision) return undefined
     counts.joined += 1
     answer.isWanted = true

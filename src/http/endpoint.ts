@@ -13,6 +13,7 @@ import { heldTag } from './answer.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import { failureAnswers } from './answer-schemas.ts'
+import { begunFor } from './begun-answers.ts'
 import { type MakeContent, type ReadCall, type ReadContent, type ReadDeps, readCallOf } from './content-maker.ts'
 import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
 import type { KnownQuestions } from './known-questions.ts'
@@ -158,7 +159,7 @@ export function defineContentEndpoint<Query extends TObject>(
       const known = { route: request.routeOptions.url ?? '', query: request.query as object }
       const question = { ...known, groupId: tenant.groupID, scope: tenant.scope, url }
       const make = (nowMs: number) => makeContent({ ...known, tenant }, nowMs, timing)
-      const answer = await findTimed(timing, answers, question, make)
+      const answer = await (begunFor(request.raw) ?? findTimed(timing, answers, question, make))
       questions.note(url, known)
       const etag = heldTag(answer, headers['if-none-match'])
       if (etag !== undefined) return sendUnchanged(reply, etag)

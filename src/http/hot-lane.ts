@@ -1,13 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
+import { AppError } from '../errors.ts'
 import type { StallWatch } from '../metrics/stalls.ts'
 import type { RateDecision } from '../rate-limiter.ts'
 import { tiers } from '../tiers.ts'
 import type { AccessLog } from './access-log.ts'
 import { type AdmissionDeps, noteCharge, type ServedTenant, writePolicy, writeRate } from './admission.ts'
 import { type Form, heldTag, writeHead } from './answer.ts'
-import type { AnswerCache } from './answer-cache.ts'
+import type { AnswerCache, KeptAnswer } from './answer-cache.ts'
 import { contentHeaders } from './answer-headers.ts'
+import { noteBegun } from './begun-answers.ts'
 import type { MakeContent } from './content-maker.ts'
 import type { KnownQuestion, KnownQuestions } from './known-questions.ts'
 import type { Places } from './places.ts'
@@ -144,20 +146,22 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
     })
   }
 
-  async function findForm(
-    { request, tenant }: Admitted,
-    { route, query }: KnownQuestion,
+  function find({ request, tenant }: Admitted, { route, query }: KnownQuestion): Promise<KeptAnswer> {
+    const question = { groupId: tenant.groupID, scope: tenant.scope, route, url: request.url ?? '', query }
+    return answers.find(question, (nowMs) => makeContent({ route, query, tenant }, nowMs))
+  }
+
+  async function formFor(
+    { headers }: IncomingMessage,
+    answer: KeptAnswer,
   ): Promise<[form: Form | undefined, etag: string | undefined]> {
-    const { url = '', headers } = request
-    const question = { groupId: tenant.groupID, scope: tenant.scope, route, url, query }
-    const answer = await answers.find(question, (nowMs) => makeContent({ route, query, tenant }, nowMs))
     const etag = heldTag(answer, headers['if-none-match'])
     return [etag === undefined ? await answers.formOf(answer, headers['accept-encoding']) : undefined, etag]
   }
 
   /**
-   * What fails here, or takes long, is handed over to the long way, where it fails again, or is given up, in words. It is charged
-   * once, and has one place.
+   * What fails here, or takes long, is handed over to the long way, which words the failure, or goes on waiting and gives up in
+   * words. It is charged once, made once, and has one place.
    */
   async function answerKnown(admitted: Admitted, known: KnownQuestion, takeLongWay: () => void): Promise<void> {
     const { request, tenant, decision } = admitted
@@ -173,19 +177,21 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
       }
       return wasOurs
     }
-    const handOver = (): void => {
+    const answering = find(admitted, known)
+    const handOver = (isToGoOn = true): void => {
       if (!letGo() || request.socket.destroyed) return // who has gone gets nothing, and would never be done with
       noteCharge(request, decision)
+      if (isToGoOn) noteBegun(request, answering)
       takeLongWay()
     }
-    const timer = setTimeout(handOver, mostWaitMs)
+    const timer = setTimeout(() => handOver(), mostWaitMs)
     try {
-      const [form, etag] = await findForm(admitted, known)
+      const [form, etag] = await formFor(request, await answering)
       if (isClosing() || unsent.isFull(tenant.groupID)) handOver()
       else if (letGo()) send(admitted, known.route, form, etag)
-    } catch {
+    } catch (error) {
       questions.forget(request.url ?? '')
-      handOver()
+      handOver(error instanceof AppError) // a fault of the moment may be over
     } finally {
       clearTimeout(timer)
     }

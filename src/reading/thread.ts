@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createBoundedMap } from '../bounded-map.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 import { createContentMaker } from '../http/content-maker.ts'
 import { type KnownQuestion, mostQuestions } from '../http/known-questions.ts'
 import { createCurrentFiles } from '../media/current-files.ts'
@@ -30,10 +30,16 @@ export interface Orders {
   baseUrl: string
 }
 
-/** Without a body the main thread has to make it. A fault is one of the thread, not of the question. */
+/**
+ * Without a body it is refused, or the main thread has to make it. A fault, as a text, is one of the thread and not of the
+ * question.
+ */
 export type Outcome =
   | [id: number, body: ArrayBuffer, etag: string, revision: number, untilMs: number]
-  | [id: number, body: undefined, fault: string | undefined]
+  | [id: number, body: undefined, refusal: Refusal | string | undefined]
+
+/** What an `AppError` is made of. */
+type Refusal = [code: ErrorCode, message: string, options: { retryAfterSeconds?: number }]
 
 /** What a thread says first, when it can be given something, and from then on. */
 export type Said = 'up' | Outcome
@@ -96,8 +102,10 @@ async function carryOut([id, questionText, tenantText, epoch, nowMs]: Order): Pr
     const { body, etag, revision, untilMs } = await makeContent({ route, query, tenant }, nowMs)
     return [id, body.buffer as ArrayBuffer, etag, revision, untilMs] // it has memory of its own
   } catch (error) {
-    const isOfQuestion = error instanceof AppError || error instanceof NotHere
-    return [id, undefined, isOfQuestion ? undefined : String(error)]
+    if (error instanceof NotHere) return [id, undefined, undefined]
+    if (!(error instanceof AppError)) return [id, undefined, String(error)]
+    const { code, message, retryAfterSeconds } = error
+    return [id, undefined, [code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds }]]
   }
 }
 

@@ -1,5 +1,8 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads'
+import { createBoundedMap } from '../bounded-map.ts'
 import type { Config } from '../config.ts'
+import { AppError } from '../errors.ts'
+import { createFairQueue } from '../fair-queue.ts'
 import type { EncodedContent } from '../http/answer.ts'
 import type { Asked, MakeContent } from '../http/content-maker.ts'
 import type { KnownQuestion } from '../http/known-questions.ts'
@@ -35,10 +38,14 @@ export interface ReadingThreadsOptions {
 const longLine = 4
 /** A thread is given so many ahead that it never waits for the next one. */
 const mostAhead = 12
+/** And not more than this, as far as can be told from what its group was answered before: others wait behind them. */
+const maxAheadBytes = 2_000_000
+const maxWatchedGroups = 1000
 const usualTimes = {
   lookEveryMs: 1000,
   /** A new one is slow at first, so one is kept from one busy moment to the next. */
   mostIdleMs: 300_000,
+  mostStartMs: 10_000,
   /** What it is asked for takes milliseconds. */
   mostSilentMs: 10_000,
   /** For how long none is started after one has failed. */
@@ -75,8 +82,15 @@ const tenantText = (tenant: Tenant): string =>
 interface Waiting {
   asked: Asked
   nowMs: number
+  /** About how long the answer is. */
+  bytes: number
   resolve(content: EncodedContent | Promise<EncodedContent>): void
+  reject(error: Error): void
 }
+
+/** What a thread has begun and not ended is not begun anew: whatever has stopped that thread would stop the next one. */
+const gaveUp = (): AppError =>
+  new AppError('Unavailable', 'This could not be answered in time. Try again in a moment.', { retryAfterSeconds: 1 })
 
 interface Thread {
   worker: Worker
@@ -90,13 +104,15 @@ interface Thread {
 
 /**
  * With SQLite it is our own processor that pages are made with, so it takes several threads to use more than one. Who asks
- * waits in one line: in each turn of its event loop the main thread makes the first, and the others take what they can.
+ * waits in one line, in which groups take turns: in each turn of its event loop the main thread makes the first, and the others take what they can.
  */
 export function createReadingThreads(options: ReadingThreadsOptions): ReadingThreads {
   const { config, most, baseUrl, epochOf, isNeeded, makeHere, onFailure, leavesAll = false } = options
-  const { lookEveryMs, mostIdleMs, mostSilentMs, restMs } = options.times ?? usualTimes
+  const { lookEveryMs, mostIdleMs, mostStartMs, mostSilentMs, restMs } = options.times ?? usualTimes
   const counts = { threads: 0, made: 0 }
-  const line: Waiting[] = []
+  const line = createFairQueue<Waiting>()
+  /** How long the answers of a group were of late. */
+  const answerBytes = createBoundedMap<string, number>(maxWatchedGroups)
   const threads = new Set<Thread>()
   let lastId = 0
   let isDealing = false
@@ -105,14 +121,14 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
 
   const makeNow = ({ asked, nowMs, resolve }: Waiting): void => resolve(makeHere(asked, nowMs))
 
-  /** What it still has to do is done here instead. */
+  /** What it had not begun goes back into the line. */
   async function end(thread: Thread): Promise<void> {
     threads.delete(thread)
     counts.threads = threads.size
     clearInterval(thread.looking)
-    for (const waiting of thread.given.values()) makeNow(waiting)
+    for (const waiting of [...thread.given.values()].reverse()) line.unshift(waiting.asked.tenant.groupID, waiting)
     thread.given.clear()
-    if (line.length > 0) dealSoon()
+    if (line.size > 0) dealSoon()
     await thread.worker.terminate()
   }
 
@@ -121,17 +137,35 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     onFailure(error)
   }
 
-  function fail(thread: Thread, error: Error): void {
+  function endFaulty(thread: Thread, error: Error): void {
     if (!threads.has(thread)) return
     rest(error)
     void end(thread)
   }
 
+  /** What it was doing is given up with it. */
+  function fail(thread: Thread, error: Error): void {
+    if (!threads.has(thread)) return
+    const [begun] = thread.given
+    if (begun) {
+      const [id, { reject }] = begun
+      thread.given.delete(id)
+      reject(gaveUp())
+    }
+    endFaulty(thread, error)
+  }
+
   function look(thread: Thread): void {
     const stillMs = performance.now() - thread.movedMs
     const isBusy = thread.given.size > 0 || !thread.isUp
-    if (isBusy && stillMs > mostSilentMs) fail(thread, new Error(`It has said nothing for ${mostSilentMs} ms.`))
+    const mostMs = thread.isUp ? mostSilentMs : mostStartMs
+    if (isBusy && stillMs > mostMs) fail(thread, new Error(`It has said nothing for ${mostMs} ms.`))
     if (!isBusy && stillMs > mostIdleMs) void end(thread)
+  }
+
+  /** Half of what it was is forgotten each time: one short answer among long ones does not make a group a light one. */
+  function noteBytes(groupId: string, bytes: number): void {
+    answerBytes.set(groupId, Math.max(bytes, (answerBytes.get(groupId) ?? 0) / 2))
   }
 
   function settle(thread: Thread, outcome: Outcome): void {
@@ -142,11 +176,13 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     if (body) {
       const [, , etag, revision, untilMs] = outcome
       counts.made += 1
+      noteBytes(waiting.asked.tenant.groupID, body.byteLength)
       waiting.resolve({ body: Buffer.from(body), etag, revision, untilMs })
     } else {
-      const [, , fault] = outcome
-      makeNow(waiting)
-      if (fault !== undefined) fail(thread, new Error(fault))
+      const [, , refusal] = outcome
+      if (Array.isArray(refusal)) waiting.reject(new AppError(...refusal))
+      else makeNow(waiting)
+      if (typeof refusal === 'string') endFaulty(thread, new Error(refusal))
     }
   }
 
@@ -173,7 +209,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
 
   function startIfNeeded(): void {
     const isStarting = [...threads].some(({ isUp }) => !isUp)
-    const isLong = line.length >= longLine || (leavesAll && threads.size === 0)
+    const isLong = line.size >= longLine || (leavesAll && threads.size === 0)
     if (isClosed || !isLong || isStarting || threads.size >= most || performance.now() < restsUntilMs) return
     try {
       start()
@@ -190,12 +226,15 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     nowMs,
   ]
 
-  const hasRoom = ({ isUp, given }: Thread): boolean => isUp && given.size < mostAhead
+  const bytesAhead = ({ given }: Thread): number => [...given.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+
+  const hasRoom = (thread: Thread): boolean =>
+    thread.isUp && thread.given.size < mostAhead && (thread.given.size === 0 || bytesAhead(thread) < maxAheadBytes)
 
   /** Each gets one after the other, who has the fewest first. */
   function give(): void {
     const orders = new Map<Thread, Order[]>()
-    while (line.length > 0) {
+    while (line.size > 0) {
       const [thread] = [...threads].filter(hasRoom).sort((one, other) => one.given.size - other.given.size)
       const waiting = thread && line.shift()
       if (!waiting) break
@@ -216,7 +255,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     give()
     startIfNeeded()
     if (first) makeNow(first)
-    if (line.length > 0 && !isOthers) dealSoon()
+    if (line.size > 0 && !isOthers) dealSoon()
   }
 
   function dealSoon(): void {
@@ -229,15 +268,17 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     counts,
     make(asked, nowMs, timing) {
       if (most === 0 || isClosed || timing) return makeHere(asked, nowMs, timing) // who wants to know how long it takes does not wait
-      const { promise, resolve } = Promise.withResolvers<EncodedContent>()
-      line.push({ asked, nowMs, resolve })
+      const { promise, resolve, reject } = Promise.withResolvers<EncodedContent>()
+      const { groupID } = asked.tenant
+      line.push(groupID, { asked, nowMs, bytes: answerBytes.get(groupID) ?? 0, resolve, reject })
       dealSoon()
       return promise
     },
     async close() {
       isClosed = true
-      for (const waiting of line.splice(0)) makeNow(waiting)
-      await Promise.all([...threads].map(end))
+      const ended = [...threads].map(end)
+      for (let waiting = line.shift(); waiting; waiting = line.shift()) makeNow(waiting)
+      await Promise.all(ended)
     },
   }
 }

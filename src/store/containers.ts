@@ -146,18 +146,15 @@ export interface ContainerAt {
 }
 
 /** A container, the revision that it is of, and until when time alone changes nothing about its visible objects. */
-export async function readContainerAt(
-  { groupId, database }: GroupStore,
-  place: ContainerPlace,
-  nowMs: number,
-): Promise<ContainerAt> {
+export async function readContainerAt(group: GroupStore, place: ContainerPlace, nowMs: number): Promise<ContainerAt> {
+  const { groupId, database } = group
   const draft = beginStatement(database)
   const { table, bind } = draft
   const columns = containerColumns.map((column) => `c.${column}`).join(', ')
   const nextPublish = `select min(o.publish_ms) from ${table('objects')} as o where o.container_id = c.id and o.archived = 0 and o.publish_ms > ${bind(nowMs)}`
   const isInPlace = place.kind === 'collection' ? `c.id = ${bind(place.id)}` : `c.name = ${bind(place.name)}`
   const text = `select r.revision, ${columns}, (${nextPublish}) as next_publish_ms from (select ${revisionColumns(draft, groupId)}) as r left join ${table('containers')} as c on c.group_id = ${bind(groupId)} and c.kind = ${bind(place.kind)} and ${isInPlace}`
-  const [row] = await runStatement<FoundRow | AbsentRow>(database, text, draft)
+  const [row] = await runStatement<FoundRow | AbsentRow>(group, text, draft)
   return {
     container: row && row.id !== null ? toContainer(row) : undefined,
     revision: row?.revision ?? 0,

@@ -2,6 +2,7 @@ import { createBoundedMap } from '../bounded-map.ts'
 import type { Container } from '../content/model.ts'
 import { createHeaviestFirst } from '../heaviest-first.ts'
 import type { Entry } from './delivered-rows.ts'
+import type { Matches } from './search-matches.ts'
 
 /**
  * What a process remembers of content, so that a listing does no work twice: containers, totals and the order of
@@ -18,6 +19,8 @@ export interface ContentMemory {
   forget(groupId: string): void
   containers: Drawer<KnownContainer>
   totals: Drawer<number>
+  /** What searches have found. */
+  matches: Drawer<Matches>
   /** What a listing begins with. Empty where it was asked for once, and not from its start. */
   orders: Drawer<Entry[]>
 }
@@ -49,6 +52,7 @@ const bytesPerThing = 300
 /** Whoever asks by texts as long as this is not served any faster, and fills the memory with them. */
 const mostKeyCharacters = 1000
 const bytesPerEntry = 88
+const bytesPerId = 48
 const bytesPerField = 300
 /** A field may list thousands of values. */
 const bytesOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
@@ -156,7 +160,8 @@ export function createContentMemory(mostBytes = 24 * 1024 * 1024): ContentMemory
     epochOf: (groupId) => epochs.get(groupId)?.number,
     forget: (groupId) => epochs.delete(groupId),
     containers: createDrawer(0.2, ({ container }) => bytesOf(container)),
-    totals: createDrawer(0.2, () => 0),
-    orders: createDrawer(0.6, (entries) => entries.length * bytesPerEntry),
+    totals: createDrawer(0.1, () => 0),
+    matches: createDrawer(0.2, ({ ids }) => (ids?.length ?? 0) * bytesPerId),
+    orders: createDrawer(0.5, (entries) => entries.length * bytesPerEntry),
   }
 }

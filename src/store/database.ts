@@ -1,4 +1,5 @@
 import { CompiledQuery, type Kysely, type LogConfig, type RawBuilder, sql, type Transaction } from 'kysely'
+import type { Turns } from './turns.ts'
 
 /** Sees every statement after it ran: for slow-query logs, and for tests that look at query plans. */
 export type QueryListener = (query: { sql: string; parameters: readonly unknown[]; durationMs: number }) => void
@@ -26,15 +27,17 @@ export interface Database<Tables> {
   schemaName: string | undefined
   read: Kysely<Tables>
   /**
-   * For a statement that may look at many rows, such as a count: with SQLite it runs in another thread and stops nobody, at
-   * the price of a detour of about 0.1 ms. Its text is the engine's own (`?` or `$1`). Given up after 15 seconds. Those who say
-   * for whom they read take turns (see `turns.ts`).
+   * For a statement that may look at many rows, such as a count: with SQLite it runs in another thread, with PostgreSQL on
+   * a connection that others do not need, and stops nobody, at the price of a detour of about 0.1 ms. Its text is the
+   * engine's own (`?` or `$1`). Ended after 5 seconds with `tooMuchToRead`. Those who say for whom they read take turns.
    */
   readAside<Row>(text: string, parameters: readonly unknown[], whose?: string): Promise<Row[]>
+  /** Takes a turn for many reads aside, which then do not say for whom. One group has one long read at a time. */
+  inLongTurn: Turns
   /** For a statement that is run all the time: it goes the shortest way, and a row is the list of its columns' values. */
   readValues(text: string, parameters: readonly (string | number)[]): Promise<unknown[][]>
-  /** All reads of one piece of work see the same moment, whatever others write meanwhile. */
-  snapshot<Result>(work: (read: Kysely<Tables>) => Promise<Result>): Promise<Result>
+  /** All reads of one piece of work see the same moment, whatever others write meanwhile. They are made aside, and in turn. */
+  snapshot<Result>(work: (read: Kysely<Tables>) => Promise<Result>, whose?: string): Promise<Result>
   /** Those who say whose data they write take turns (see `turns.ts`). */
   write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>, whose?: string): Promise<Result>
   /** Tells who keeps answers in this process that a group's content is at a new revision, which it was just given here. */
@@ -53,7 +56,7 @@ export function seenBy<Tables>(read: Kysely<Tables>, database: Database<Tables>)
   const readAside = readBy(read)
   const readValues: Database<Tables>['readValues'] = async (text, parameters) =>
     (await readAside<object>(text, parameters)).map(Object.values)
-  return { ...database, read, readAside, readValues }
+  return { ...database, read, readAside, readValues, inLongTurn: (_, work) => work() }
 }
 
 /** A table's name for hand-written SQL, in its database's schema. */

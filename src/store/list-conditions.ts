@@ -1,7 +1,7 @@
 import type { Filter, ListQuery } from '../content/list-query.ts'
 import { type Container, draftPublishMs, type ObjectStatus, type ReviewState } from '../content/model.ts'
 import type { GroupStore } from './groups.ts'
-import { type Draft, isOneOf } from './statement.ts'
+import { type Draft, inTime, isOneOf } from './statement.ts'
 
 /** What every listing asks of a row, as SQL. */
 export interface Listing {
@@ -88,6 +88,7 @@ export function rowConditions(
   const { container, query } = listing
   return [
     `${alias}.container_id = ${draft.bind(container.id)}`,
+    ...inTime(draft),
     ...shown(draft, listing, stateColumns(draft, listing, alias, isWalk), id),
     ...(query.ids ? [isOneOf(draft, id, query.ids)] : []),
     ...filters.map((filter) => hasValue(draft, filter, id, isWalk)),

@@ -6,16 +6,21 @@ import { type EditorView, type Listing, matchingIds } from './list-conditions.ts
 import { chooseWay, countRows, gatherPlan, mayBeMissing, type Plan, selectPage, walkPlan } from './list-plans.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
 import { type Revisions, revisionColumns } from './revisions.ts'
+import { narrowTo, searchMatches } from './search-matches.ts'
 import { beginStatement, type Draft, runStatement } from './statement.ts'
 import type { ObjectRow } from './tables.ts'
 import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 
-/** A statement that looks at more entries than this is a long one. */
-const mostShortEntries = 20_000
+/** A statement that looks up more than this is a long one. So many take some 20 ms. */
+const maxShortLookUps = 20_000
 
-/** For whom a statement is long that looks at about so many entries: see `runStatement`. */
-export const longFor = ({ groupId }: GroupStore, entries: number): string | undefined =>
-  entries > mostShortEntries ? groupId : undefined
+/** What is looked up for each entry of a listing: whether it has one of each filter's values, and where it is sorted. */
+const lookUpsPerEntry = ({ filters, sort }: ListQuery): number =>
+  1 + filters.flatMap(({ keys }) => keys).length + sort.filter(({ by }) => 'field' in by).length
+
+/** Whether a statement is long that looks at about so many entries. One that reads texts always is: nobody knows how long those are. */
+export const isLong = ({ query }: Pick<Listing, 'query'>, entries: number): boolean =>
+  query.words.length > 0 || entries * lookUpsPerEntry(query) > maxShortLookUps
 
 /** How many objects there are to choose from: those that match, and all of the container. */
 export interface Counts {
@@ -32,9 +37,9 @@ export async function readStoredTotal({ group, container, query, nowMs }: Listin
 
 async function countOneByOne(listing: Listing, entries: number): Promise<StoredTotal> {
   const { group } = listing
-  const draft = beginStatement(group.database)
+  const draft = beginStatement(group.database, isLong(listing, entries))
   const text = `select count(*) as total, ${revisionColumns(draft, group.groupId)} from (${matchingIds(draft, listing)}) as matches`
-  const [row] = await runStatement<StoredTotal>(group.database, text, draft, longFor(group, entries))
+  const [row] = await runStatement<StoredTotal>(group, text, draft)
   return row ?? { total: 0, revision: 0 }
 }
 
@@ -58,8 +63,8 @@ export async function readInOrder<Row>(
   const { group } = listing
   const { way, cost } = chooseWay(listing, { ...counts, wanted: skip + limit })
   const run = <Result>(planOf: (draft: Draft) => Plan, textOf: (draft: Draft, plan: Plan) => string) => {
-    const draft = beginStatement(group.database)
-    return runStatement<Result>(group.database, textOf(draft, planOf(draft)), draft, longFor(group, cost))
+    const draft = beginStatement(group.database, isLong(listing, cost))
+    return runStatement<Result>(group, textOf(draft, planOf(draft)), draft)
   }
   const gather = (draft: Draft): Plan => gatherPlan(draft, listing)
   if (way === 'gather') return run<Row>(gather, (draft, plan) => select(draft, plan, limit, skip))
@@ -100,12 +105,25 @@ export async function listObjectsInState(
   view: EditorView,
   nowMs: number,
 ): Promise<ObjectList> {
-  const listing: Listing = { group, container, query, show: view, nowMs }
-  const everything: ListQuery = { ...query, ids: undefined, filters: [], words: [] }
-  const countAll = async (): Promise<number> => (await readStoredTotal({ ...listing, query: everything })).total
-  const { total: matches } = await countMatches(listing, countAll)
+  const asked: Listing = { group, container, query, show: view, nowMs }
+  const searched = query.words.length > 0 ? await searchMatches(asked) : undefined
+  const listing = searched ? narrowTo(asked, searched) : asked
+  const all = await countSome(listing)
+  const matches = searched?.total ?? (await countOneByOne(listing, all)).total
   if (query.skip >= matches) return { objects: [], totalCount: matches }
-  const counts = { matches, all: Math.max(matches, await countAll()) }
+  const counts = { matches, all: Math.max(matches, all) }
   const rows = await readInOrder<ObjectRow & Revisions>(listing, counts, query, pageOf(listing, objectColumns))
   return { objects: rows.map(toStoredObject), totalCount: matches }
+}
+
+/** How many objects a container has, in whatever state; of more than make a long statement it is enough to know that. */
+async function countSome({ group, container }: Listing): Promise<number> {
+  const draft = beginStatement(group.database)
+  const some = `select 1 from ${draft.table('objects')} where container_id = ${draft.bind(container.id)} limit ${maxShortLookUps + 1}`
+  const [row] = await runStatement<{ total: number }>(
+    group,
+    `select count(*) as total from (${some}) as some_of`,
+    draft,
+  )
+  return row?.total ?? 0
 }

@@ -1,7 +1,7 @@
 import type { SortTerm } from '../content/list-query.ts'
 import { unsetPublishMs } from '../content/model.ts'
 import { all, type Listing, matchingIds, rowConditions } from './list-conditions.ts'
-import type { Draft } from './statement.ts'
+import { type Draft, inTime } from './statement.ts'
 
 /**
  * How the ids of a listing are found in their order. There are two ways:
@@ -93,7 +93,7 @@ export function gatherPlan(draft: Draft, listing: Listing): Plan {
     with: `with matches as materialized (${matchingIds(draft, listing)}) `,
     from: `matches${objects}${joins.join('')}`,
     id,
-    conditions: [],
+    conditions: inTime(draft),
     order: [...orderOf(sort, 0, id), tieBreak(sort, id)],
   }
 }

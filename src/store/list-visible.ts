@@ -9,6 +9,7 @@ import type { Listing } from './list-conditions.ts'
 import { type Counts, countMatches, pageOf, readInOrder } from './list-objects.ts'
 import { chooseWay, selectIds } from './list-plans.ts'
 import { type Revisions, revisionColumns, Superseded } from './revisions.ts'
+import { type Matches, narrowTo, searchMatches } from './search-matches.ts'
 import { beginStatement, runStatement } from './statement.ts'
 import type { ObjectRow } from './tables.ts'
 
@@ -22,6 +23,8 @@ export interface VisibleList {
   container: Container | undefined
   objects: VisibleObject[]
   totalCount: number
+  /** What the matches can be asked for by: where something was searched for, by what was found. */
+  query: ListQuery | undefined
   revision: number
   mediaRevision: number
   /** From this moment on the same revision may give another list. */
@@ -38,6 +41,8 @@ interface Source {
 
 interface Reading extends Source {
   listing: Listing
+  /** By what it was asked for, which may be narrowed since. */
+  keys: Keys
 }
 
 function checkRevision({ group, memory, revision }: Source, found: number): void {
@@ -46,9 +51,9 @@ function checkRevision({ group, memory, revision }: Source, found: number): void
   throw new Superseded()
 }
 
-async function readRevisions({ groupId, database }: GroupStore): Promise<Revisions> {
-  const draft = beginStatement(database)
-  const [row] = await runStatement<Revisions>(database, `select ${revisionColumns(draft, groupId)}`, draft)
+async function readRevisions(group: GroupStore): Promise<Revisions> {
+  const draft = beginStatement(group.database)
+  const [row] = await runStatement<Revisions>(group, `select ${revisionColumns(draft, group.groupId)}`, draft)
   return row ?? { revision: 0, media_revision: 0 }
 }
 
@@ -107,7 +112,7 @@ function keysOf({ container, query }: Listing): Keys {
 async function totalOf(reading: Reading): Promise<number> {
   const { memory, listing, revision, span } = reading
   const { groupId } = listing.group
-  const { match: key } = keysOf(listing)
+  const { match: key } = reading.keys
   const known = memory.totals.recall(groupId, revision, key, listing.nowMs)
   if (known !== undefined) return known
   const counted = await countMatches(listing, () => totalOfAll(reading))
@@ -117,8 +122,18 @@ async function totalOf(reading: Reading): Promise<number> {
 }
 
 function totalOfAll(reading: Reading): Promise<number> {
-  const { listing } = reading
-  return totalOf({ ...reading, listing: { ...listing, query: everythingOf(listing.query) } })
+  const listing = { ...reading.listing, query: everythingOf(reading.listing.query) }
+  return totalOf({ ...reading, listing, keys: keysOf(listing) })
+}
+
+/** What a search has found, as of the revision that is read. */
+async function matchesOf(reading: Reading): Promise<Matches> {
+  const { memory, group, listing, keys, revision, span } = reading
+  const known = memory.matches.recall(group.groupId, revision, keys.match, listing.nowMs)
+  if (known) return known
+  const found = await searchMatches(listing, (at) => checkRevision(reading, at))
+  memory.matches.keep(group.groupId, revision, keys.match, found, span)
+  return found
 }
 
 interface Page extends DeliveredPage {
@@ -138,6 +153,7 @@ async function readAtOnce(listing: Listing, counts: Counts): Promise<Page> {
 
 /** As many ids as are worth to be remembered, or undefined where it would take too long to find them. */
 async function readOrder(listing: Listing, counts: Counts, wanted: number): Promise<Entry[] | undefined> {
+  if (listing.query.words.length > 0) return undefined
   const isWorthIt = (depth: number): boolean =>
     chooseWay(listing, { ...counts, wanted: Math.min(depth, counts.matches) }).cost <= mostOrderEntries
   const limit = orderDepths.find((depth) => depth >= wanted && isWorthIt(depth))
@@ -153,13 +169,13 @@ const toEntry = (id: string): Entry => ({ id, row: undefined })
  * that each further page is a look-up of its objects and nothing else.
  */
 async function readPage(reading: Reading, matches: number): Promise<Page> {
-  const { memory, listing, revision } = reading
+  const { memory, listing, keys, revision } = reading
   const { group, query, nowMs } = listing
   const end = Math.min(query.skip + query.limit, matches)
-  const known = memory.orders.recall(group.groupId, revision, keysOf(listing).order, nowMs)
+  const known = memory.orders.recall(group.groupId, revision, keys.order, nowMs)
   if (known && known.length >= end) return readEntries(listing, known.slice(query.skip, end))
 
-  const counts = { matches, all: isEverything(query) ? matches : await totalOfAll(reading) }
+  const counts = { matches, all: isEverything(query) || query.ids ? matches : await totalOfAll(reading) }
   const order = known && (await readOrder(listing, counts, end))
   if (order) return { ...(await readEntries(listing, order.slice(query.skip, end))), order }
   const page = await readAtOnce(listing, counts)
@@ -181,22 +197,34 @@ export async function listVisible(
   const known = await knowContainer(group, memory, place, nowMs)
   const { container, revision } = known
   if (!container)
-    return { container, objects: [], totalCount: 0, revision, mediaRevision: 0, untilMs: Number.POSITIVE_INFINITY }
+    return {
+      container,
+      objects: [],
+      totalCount: 0,
+      query: undefined,
+      revision,
+      mediaRevision: 0,
+      untilMs: Number.POSITIVE_INFINITY,
+    }
   const untilMs = known.nextPublishMs
   const source: Source = { group, memory, revision, span: { fromMs: nowMs, untilMs } }
   const query = await readQuery(source, () => queryOf(container))
-  const asked: Reading = { ...source, listing: { group, container, query, show: 'visible', nowMs } }
-  const totalCount = await totalOf(asked)
+  const listing: Listing = { group, container, query, show: 'visible', nowMs }
+  const asked: Reading = { ...source, listing, keys: keysOf(listing) }
+  const searched = query.words.length > 0 ? await matchesOf(asked) : undefined
+  const narrowed = searched ? { ...asked, listing: narrowTo(listing, searched) } : asked
+  const totalCount = searched?.total ?? (await totalOf(asked))
   const nothing: Page = { objects: [], revisions: [] }
-  const { objects, order, ...page } = query.skip < totalCount ? await readPage(asked, totalCount) : nothing
+  const { objects, order, ...page } = query.skip < totalCount ? await readPage(narrowed, totalCount) : nothing
   const revisions = page.revisions.length > 0 ? page.revisions : [await readRevisions(group)]
   for (const found of revisions) checkRevision(source, found.revision)
   // It has not changed since the container was read: so the order is of this revision, too.
-  if (order) memory.orders.keep(group.groupId, revision, keysOf(asked.listing).order, order, source.span)
+  if (order) memory.orders.keep(group.groupId, revision, asked.keys.order, order, source.span)
   return {
     container,
     objects,
     totalCount,
+    query: narrowed.listing.query,
     revision,
     mediaRevision: revisions[0]?.media_revision ?? 0,
     untilMs,

@@ -52,8 +52,9 @@ export function openReadings(dataDir: string): { content(name: string): Promise<
         refuseMuch(rows)
         return rows
       },
-      snapshot: (work) => reading.snapshot((read) => work(read.withPlugin(refusesMuch))),
+      snapshot: refuse,
       readAside: refuse,
+      inLongTurn: refuse,
       write: refuse,
       onRevision: () => {},
       close: async () => reading.close(),

@@ -7,7 +7,7 @@ import type { Database, QueryListener, RevisionListener } from './database.ts'
 import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
-import { openPostgres, openPostgresPool } from './postgres.ts'
+import { forLongReads, openPostgres, openPostgresPool } from './postgres.ts'
 import { createStatementNames, keepsStatements, type StatementNames } from './prepared-statements.ts'
 import { createAside } from './sqlite/aside.ts'
 import { openSqlite } from './sqlite.ts'
@@ -93,15 +93,20 @@ async function postgresOpener(url: string, options: StoreOptions): Promise<Opene
   const { onConnectionError, onStatementsLost = () => {}, preparesStatements = true, ...listeners } = options
   const pool = await openPostgresPool(url, onConnectionError)
   const statements = preparesStatements ? await namesFor(pool, onStatementsLost) : undefined
+  const longReads = await openPostgresPool(url, onConnectionError, forLongReads)
+  const all = [pool, longReads]
+  const sum = (count: (of: Pool) => number): number => all.map(count).reduce((total, each) => total + each, 0)
   return {
-    open: (name) => openPostgres(pool, schemaOf(name), { ...listeners, statements }),
+    open: (name) => openPostgres(pool, schemaOf(name), { ...listeners, statements, longReads }),
     poolUse: () => ({
-      busy: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
+      busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
+      idle: sum(({ idleCount }) => idleCount),
+      waiting: sum(({ waitingCount }) => waitingCount),
     }),
     isWriting: () => false,
-    close: () => pool.end(),
+    async close() {
+      await Promise.all(all.map((each) => each.end()))
+    },
   }
 }
 

@@ -2,12 +2,20 @@ import { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
 import { type Database, type Listeners, logTo, readBy } from './database.ts'
+import { createLongTurns, tooMuchToRead } from './long-reads.ts'
 import { preparingPool, type StatementNames } from './prepared-statements.ts'
 import { createTurns } from './turns.ts'
 import { queryValues, type ValuesQuestion } from './values-query.ts'
 
 const connectTimeoutMs = 5000
+const maxConnections = 10
 const statementTimeoutMs = 15_000
+/** Long reads have connections of their own, so that nobody else waits for one. As for SQLite's, they are ended earlier. */
+const maxLongConnections = 3
+const longStatementTimeoutMs = 5000
+export const forLongReads = { max: maxLongConnections, timeoutMs: longStatementTimeoutMs }
+/** What PostgreSQL says when a statement is ended by its time-out. */
+const queryCanceled = '57014'
 /** Longer than any statement may take, and than the pool keeps idle connections (10 s). */
 const silenceTimeoutMs = 20_000
 const int8 = 20
@@ -27,10 +35,15 @@ const withPlainTlsMode = (url: string): string =>
   url.includes('uselibpqcompat=') ? url : url.replace(verifyingModes, '$1verify-full')
 
 /** One pool for all databases of the service: each is a schema, and every statement names its schema. */
-export async function openPostgresPool(url: string, onConnectionError: (error: Error) => void): Promise<Pool> {
+export async function openPostgresPool(
+  url: string,
+  onConnectionError: (error: Error) => void,
+  { max, timeoutMs } = { max: maxConnections, timeoutMs: statementTimeoutMs },
+): Promise<Pool> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
     connectionString: withPlainTlsMode(url),
+    max,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     stream: openWatchedSocket,
@@ -41,7 +54,7 @@ export async function openPostgresPool(url: string, onConnectionError: (error: E
     },
     // As statements and not as start parameters, which poolers refuse. Compiling our short statements (jit) takes
     // PostgreSQL far longer than running them.
-    onConnect: (client) => client.query(`set jit = off; set statement_timeout = ${statementTimeoutMs}`).then(() => {}),
+    onConnect: (client) => client.query(`set jit = off; set statement_timeout = ${timeoutMs}`).then(() => {}),
   })
   // The pool replaces a connection that breaks, and what runs on it fails by itself. But an `error` event without a
   // listener ends the process, so there is one on the pool for idle connections and one on each for busy ones.
@@ -53,6 +66,8 @@ export async function openPostgresPool(url: string, onConnectionError: (error: E
 export interface PostgresOptions extends Listeners {
   /** Which statements are prepared; none where the server's pooler cannot keep them. */
   statements?: StatementNames | undefined
+  /** Connections for what takes long; without them, as in short commands, it takes one of all. */
+  longReads?: Pool
 }
 
 const noNames: StatementNames = { nameOf: () => undefined, observe: () => {} }
@@ -74,19 +89,35 @@ function readsValues(
   }
 }
 
+/** What a statement of a long read fails with when it is ended. */
+async function inTimeOrNot<Result>(reading: Promise<Result>): Promise<Result> {
+  try {
+    return await reading
+  } catch (error) {
+    throw (error as { code?: unknown } | null)?.code === queryCanceled ? tooMuchToRead() : error
+  }
+}
+
 export function openPostgres<Tables>(pool: Pool, schemaName: string, options: PostgresOptions = {}): Database<Tables> {
-  const { onQuery, onRevision = () => {}, statements = noNames } = options
-  const dialect = new PostgresDialect({ pool: preparingPool(pool, statements) })
-  const db = new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
+  const { onQuery, onRevision = () => {}, statements = noNames, longReads = pool } = options
+  const queryOf = (connections: Pool): Kysely<Tables> => {
+    const dialect = new PostgresDialect({ pool: preparingPool(connections, statements) })
+    return new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
+  }
+  const db = queryOf(pool)
+  const long = queryOf(longReads)
   const takeTurn = createTurns()
-  const takeLongTurn = createTurns()
+  const inLongTurn = createLongTurns()
+  const snapshot: Database<Tables>['snapshot'] = (work) =>
+    long.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
   return {
     engine: 'postgres',
     schemaName,
     read: db,
-    readAside: (text, parameters, whose) => takeLongTurn(whose, () => readBy(db)(text, parameters)),
+    readAside: (text, parameters, whose) => inLongTurn(whose, () => inTimeOrNot(readBy(long)(text, parameters))),
+    inLongTurn,
     readValues: readsValues(pool, statements, options),
-    snapshot: (work) => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
+    snapshot: (work, whose) => inLongTurn(whose, () => inTimeOrNot(snapshot(work))),
     write: (work, whose) => takeTurn(whose, () => db.transaction().execute(work)),
     onRevision,
     close: async () => {}, // the pool is shared, and closed by who opened it

@@ -53,7 +53,8 @@ export async function readAtOneRevision<Result>(
       if (!(error instanceof Superseded)) throw error
     }
   }
-  return group.database.snapshot((db) =>
-    read({ ...group, database: seenBy(db, group.database) }, createContentMemory()),
+  return group.database.snapshot(
+    (db) => read({ ...group, database: seenBy(db, group.database) }, createContentMemory()),
+    group.groupId,
   )
 }

@@ -117,12 +117,13 @@ export interface SiteAt {
 }
 
 /** A site, and the revisions that it is of. */
-export async function readSiteAt({ groupId, database }: GroupStore, id: string): Promise<SiteAt> {
+export async function readSiteAt(group: GroupStore, id: string): Promise<SiteAt> {
+  const { groupId, database } = group
   const draft = beginStatement(database)
   const { table, bind } = draft
   const columns = siteColumns.map((column) => `s.${column}`).join(', ')
   const text = `select r.revision, r.media_revision, ${columns} from (select ${revisionColumns(draft, groupId)}) as r left join ${table('sites')} as s on s.group_id = ${bind(groupId)} and s.id = ${bind(id)}`
-  const [row] = await runStatement<(SelectedSite | { id: null }) & Revisions>(database, text, draft)
+  const [row] = await runStatement<(SelectedSite | { id: null }) & Revisions>(group, text, draft)
   return {
     site: row && row.id !== null ? toSite(row) : undefined,
     revision: row?.revision ?? 0,

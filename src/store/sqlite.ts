@@ -1,11 +1,13 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
 import type { SQLInputValue } from 'node:sqlite'
-import type { Transaction } from 'kysely'
-import { type Database, type Listeners, readBy } from './database.ts'
-import type { Aside } from './sqlite/aside.ts'
+import { Kysely, type Transaction } from 'kysely'
+import { type Database, type Listeners, logTo, readBy } from './database.ts'
+import { createLongTurns, tooMuchToRead } from './long-reads.ts'
+import type { Aside, ReadRows } from './sqlite/aside.ts'
 import { createCheckpoints } from './sqlite/checkpoints.ts'
+import { createRemoteDialect } from './sqlite/connection.ts'
 import { createDurability, openWal, type Wal } from './sqlite/durability.ts'
-import { openFile, sqliteIoError } from './sqlite/file.ts'
+import { openFile, sqliteInterrupt, sqliteIoError } from './sqlite/file.ts'
 import { openReading, queryOf } from './sqlite/reading.ts'
 import { createTurns } from './turns.ts'
 
@@ -16,7 +18,7 @@ const mostLogPages = 20_000
 const readerCacheKb = 64 * 1024
 
 export interface SqliteOptions extends Listeners {
-  /** A thread for what takes long. Without one, as in short commands, everything is done in ours. */
+  /** Threads for what takes long. Without them, as in short commands, everything is done in ours. */
   aside?: Aside | undefined
   /** Counts what is being written, or waits for it. */
   writes?: { inWork: number } | undefined
@@ -24,14 +26,33 @@ export interface SqliteOptions extends Listeners {
   wal?: Wal | undefined
 }
 
+const isInterrupted = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && error.errcode === sqliteInterrupt
+
+const inTimeOrNot =
+  (read: ReadRows): ReadRows =>
+  (text, parameters) =>
+    read(text, parameters).catch((error) => {
+      throw isInterrupted(error) ? tooMuchToRead() : error
+    })
+
 const readsAside =
   (aside: Aside, path: string, { onQuery }: Listeners) =>
   async <Row>(text: string, parameters: readonly unknown[]): Promise<Row[]> => {
     const startMs = performance.now()
-    const rows = await aside.read(path, text, parameters as readonly SQLInputValue[])
+    const read = inTimeOrNot((...statement) => aside.read(path, ...statement))
+    const rows = await read(text, parameters as readonly SQLInputValue[])
     onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
     return rows as Row[]
   }
+
+/** A snapshot of a thread's: what it takes stops nobody, and it may take as long as any long read. */
+const snapshotsAside =
+  <Tables>(aside: Aside, path: string, { onQuery }: Listeners): Database<Tables>['snapshot'] =>
+  (work) =>
+    aside.snapshot(path, (read) =>
+      work(new Kysely<Tables>({ dialect: createRemoteDialect(inTimeOrNot(read)), log: logTo(onQuery) })),
+    )
 
 export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): Database<Tables> {
   const { onRevision = () => {}, aside, writes = { inWork: 0 }, wal = openWal(path) } = options
@@ -47,7 +68,8 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
   writer.exec('pragma busy_timeout = 0') // from here on `beginImmediate` waits, without blocking the process
   const written = queryOf<Tables>(writer, options)
   const takeTurn = createTurns()
-  const takeLongTurn = createTurns()
+  const inLongTurn = createLongTurns()
+  const snapshot = aside ? snapshotsAside<Tables>(aside, path, options) : reading.snapshot
   const readLong = aside ? readsAside(aside, path, options) : readBy(read)
   const dataVersion = reader.prepare('pragma data_version') // another one after each commit of another connection
   const durability = createDurability(wal, () => dataVersion.get()?.data_version)
@@ -77,9 +99,10 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
     engine: 'sqlite',
     schemaName: undefined,
     read,
-    readAside: (text, parameters, whose) => takeLongTurn(whose, () => readLong(text, parameters)),
+    readAside: (text, parameters, whose) => inLongTurn(whose, () => readLong(text, parameters)),
+    inLongTurn,
     readValues: reading.readValues,
-    snapshot: reading.snapshot,
+    snapshot: (work, whose) => inLongTurn(whose, () => snapshot(work)),
     async write(work, whose) {
       durability.refuseAfterFailure()
       const result = await writeInTurn(work, whose)

@@ -72,7 +72,7 @@ export const integrationObjects = defineContentEndpoint({
       const content = { revision, untilMs: Math.min(list.untilMs, untilMs) }
       if (field === undefined) return { json: [...page, '}'], ...content }
       const asked = { field, limit: maxGroups + 1, matches: totalCount, nowMs }
-      const counted = await countByValue(group, container, readQuery(container), asked)
+      const counted = await countByValue(group, container, list.query ?? readQuery(container), asked)
       if (counted.revision !== revision) throw new Superseded()
       const items = objects.map((object) => deliverIntegrationObject(container, toDeliverable(object), sign))
       const groups = groupItems(schema, field, counted.counts, items)

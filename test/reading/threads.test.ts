@@ -237,7 +237,7 @@ describe('threads', () => {
 
   function watch(
     config: Config,
-    times: Partial<Record<'mostIdleMs' | 'mostSilentMs' | 'restMs', number>>,
+    times: Partial<Record<'lookEveryMs' | 'mostIdleMs' | 'mostStartMs' | 'mostSilentMs' | 'restMs', number>>,
     options: Partial<Pick<ReadingThreadsOptions, 'leavesAll' | 'isNeeded'>> = {},
   ): Watched {
     const failures: string[] = []
@@ -255,7 +255,14 @@ describe('threads', () => {
       leavesAll: true,
       isNeeded: () => false,
       ...options,
-      times: { lookEveryMs: 20, mostIdleMs: 60_000, mostSilentMs: 60_000, restMs: 60_000, ...times },
+      times: {
+        lookEveryMs: 20,
+        mostIdleMs: 60_000,
+        mostStartMs: 60_000,
+        mostSilentMs: 60_000,
+        restMs: 60_000,
+        ...times,
+      },
     })
     after(() => threads.close())
     const askMany = () => Promise.all(Array.from({ length: 20 }, () => threads.make(asked, 1000)))
@@ -277,10 +284,28 @@ describe('threads', () => {
     assert.deepEqual([failures.length, threads.counts.threads], [1, 0])
   })
 
-  it('that say nothing for too long are given up, and their work is done', async () => {
-    const { failures, here, askMany } = watch(nowhere, { mostSilentMs: 0 })
+  it('that say nothing for too long before they are up are given up, and their work is done', async () => {
+    const { failures, here, askMany } = watch(nowhere, { mostStartMs: 0 })
     assert.deepEqual(new Set(await askMany()), new Set([content]))
     assert.equal(here(), 20)
+    assert.match(failures.join(), /It has said nothing/)
+  })
+
+  it('that fall silent at work are given up with what they were doing, which nobody does again', async () => {
+    const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { text: { type: 'longText' } })
+    await group.add(posts, ...Array.from({ length: 120 }, () => ({ value: { text: 'x'.repeat(19_000) } })))
+    const { threads, failures, here } = watch(config, { lookEveryMs: 1, mostSilentMs: 1 })
+    const ask = (skip: number) => {
+      const question = { route: '/tenant/collectionObjects', query: { collectionId: posts.id, skip } }
+      return threads.make({ ...question, tenant: tenantOf(group) }, Date.now())
+    }
+    const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, skip) => ask(skip)))
+    const refused = asked.filter((each) => each.status === 'rejected')
+    assert.equal(refused.length, 1, 'only what it was doing')
+    assert.deepEqual([refused[0]?.reason.code, refused[0]?.reason.retryAfterSeconds], ['Unavailable', 1])
+    assert.equal(here() + threads.counts.made + refused.length, asked.length)
     assert.match(failures.join(), /It has said nothing/)
   })
 

@@ -80,20 +80,25 @@ describe('a read aside', () => {
     }
   })
 
-  it('lets everybody else go on meanwhile, and takes its turn with others of its kind', async () => {
+  it('lets everybody else go on meanwhile, and takes its turn with others of its group', async () => {
     const { database } = await createDatabase()
     const ended: string[] = []
-    const heavy = database.readAside<{ count: number }>(counting, [long]).then(([row]) => {
+    const heavy = database.readAside<{ count: number }>(counting, [long], 'a').then(([row]) => {
       ended.push('heavy')
       return row?.count
     })
-    const next = database.readAside('select 1', []).then(() => ended.push('next'))
+    const next = database.readAside('select 1', [], 'a').then(() => ended.push('next'))
+    const ofAnother = database.readAside('select 1', [], 'b').then(() => ended.push('of another'))
     await insert(database, [{ n: 1, text: '' }])
     await database.read.selectFrom('notes').selectAll().execute()
     ended.push('read')
     assert.equal(await heavy, long)
-    await next
-    assert.deepEqual(ended, ['read', 'heavy', 'next'])
+    await Promise.all([next, ofAnother])
+    assert.deepEqual(
+      ended.filter((name) => name !== 'of another'),
+      ['read', 'heavy', 'next'],
+    )
+    assert.ok(ended.indexOf('of another') < ended.indexOf('heavy'))
   })
 
   it('cannot write', async () => {
@@ -113,31 +118,36 @@ describe('a read aside', () => {
     assert.equal(row.status, 'fulfilled')
   })
 
-  it('is given up after a while, alone: who waits behind it goes on in another thread', async () => {
-    const { database } = await createDatabase({ timeoutMs: 300 })
-    const given = database.readAside(counting, [tooLong])
+  it('that asks for the time is ended when it takes too long, again and again, and leaves nothing behind', async () => {
+    const { database } = await createDatabase({ timeoutMs: 20 })
+    const asking = `${counting} where in_time()`
+    for (let time = 0; time < 6; time += 1) {
+      const ended = await Promise.allSettled([1, 2].map(() => database.readAside(asking, [tooLong])))
+      for (const each of ended) assert.equal(each.status === 'rejected' && each.reason.code, 'Unavailable')
+    }
+    assert.equal((await database.readAside('select 1 as one', [])).length, 1)
+  })
+
+  it('that does not ask is given up later, alone: who waits behind it goes on in another thread', async () => {
+    const { database } = await createDatabase({ timeoutMs: 400, graceMs: 400 })
+    const given = [1, 2].map(() => database.readAside(counting, [4 * tooLong]))
     const behind = database.readAside('select 1 as one', [])
-    await assert.rejects(given, (error) => isDatabaseAway(error))
+    const ended = await Promise.allSettled(given)
+    assert.ok(ended.every((each) => each.status === 'rejected' && isDatabaseAway(each.reason)))
+    // Nothing can interrupt these threads: with two of them none is started, and this one waits until one has ended.
     assert.deepEqual(
       (await behind).map((row) => ({ ...(row as object) })),
       [{ one: 1 }],
     )
-    assert.equal((await database.readAside('select 1 as one', [])).length, 1)
   })
 
-  it('is refused while two that were given up have not ended, and possible when they have', async () => {
-    const { database } = await createDatabase({ timeoutMs: 300 })
-    const isAway = (error: unknown): boolean => isDatabaseAway(error)
-    // Nothing can interrupt a thread.
-    await assert.rejects(database.readAside(counting, [3 * tooLong]), isAway)
-    await assert.rejects(database.readAside(counting, [2 * tooLong]), isAway)
-    await assert.rejects(database.readAside('select 1 as one', []), isAway)
-    await insert(database, [{ n: 1, text: '' }])
-    for (;;) {
-      const again = await database.readAside('select n from notes', []).catch((error: unknown) => error)
-      if (Array.isArray(again)) break
-      assert.ok(isAway(again), String(again))
-      await sleep(20)
+  it('that is too much for its thread’s memory fails alone, and the next one finds another thread', async () => {
+    const { database } = await createDatabase()
+    const rows = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
+      select hex(zeroblob(500000)) || n as text from numbers`
+    for (let time = 0; time < 3; time += 1) {
+      await assert.rejects(database.readAside(rows, [300]), (error) => isDatabaseAway(error))
+      assert.equal((await database.readAside(rows, [2])).length, 2)
     }
   })
 

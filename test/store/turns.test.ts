@@ -42,7 +42,7 @@ describe('turns', () => {
 
   it('that come too late are refused, and nothing is done', async () => {
     let nowMs = 0
-    const takeTurn = createTurns(() => nowMs)
+    const takeTurn = createTurns({ now: () => nowMs })
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const first = takeTurn('a', () => held)
     await Promise.resolve()

@@ -1,11 +1,14 @@
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
-import { createPreparer, openReader } from './file.ts'
+import { createPreparer, openReader, sqliteInterrupt, timeFunction } from './file.ts'
 
-/** What the thread is asked for; `path` says of which database. Answered in this order, one after the other. */
-export type Order =
-  | { id: number; path: string; task: 'read'; text: string; parameters: readonly SQLInputValue[] }
-  | { id: number; path: string; task: 'checkpoint' | 'forget' }
+/** What the thread is asked for; `path` says of which database. It is given one order at a time. */
+export type Order = { id: number; path: string; timeoutMs: number } & (
+  | { task: 'read'; text: string; parameters: readonly SQLInputValue[]; isHeld?: true }
+  | { task: 'begin' | 'rollback' | 'checkpoint' | 'forget' }
+)
 
 export type Outcome = { id: number; rows: unknown[] } | { id: number; failure: { message: string; errcode: unknown } }
 
@@ -19,6 +22,24 @@ interface Opened {
   prepare(text: string): ReturnType<DatabaseSync['prepare']>
 }
 
+/** When the statement that runs has to end. */
+let deadlineMs = 0
+
+function checkTime(): number {
+  if (performance.now() < deadlineMs) return 1
+  throw Object.assign(new Error('The statement took too long.'), { errcode: sqliteInterrupt })
+}
+
+const niceness = 5
+
+/** With Linux, of this thread alone: where there are fewer processors than threads, the main one goes first. */
+function yieldToOthers(): void {
+  try {
+    const threadId = readlinkSync('/proc/thread-self').split('/').at(-1)
+    setPriority(Number(threadId), niceness)
+  } catch {} // elsewhere they are equal
+}
+
 const opened = new Map<string, Opened>()
 
 function fileOf(path: string): Opened {
@@ -26,6 +47,7 @@ function fileOf(path: string): Opened {
   if (known) return known
   const file = openReader(path) // which may carry over what others have committed, all the same
   file.exec(`pragma synchronous = normal; pragma busy_timeout = ${busyTimeoutMs}`)
+  file.function(timeFunction, checkTime)
   const added = { file, prepare: createPreparer((text) => file.prepare(text)) }
   opened.set(path, added)
   return added
@@ -46,10 +68,16 @@ function carryOut(order: Order): unknown[] {
     opened.delete(order.path)
     return []
   }
-  const file = fileOf(order.path)
-  if (order.task === 'read') return file.prepare(order.text).all(...order.parameters)
-  checkpoint(file)
-  return []
+  const found = fileOf(order.path)
+  const { file, prepare } = found
+  if (order.task === 'checkpoint') checkpoint(found)
+  if (order.task === 'begin') file.exec('begin')
+  if (order.task === 'rollback' && file.isTransaction) file.exec('rollback') // nothing was written
+  if (order.task !== 'read') return []
+  // A snapshot whose statement was ended by SQLite itself must not go on with what is there now.
+  if (order.isHeld && !file.isTransaction) throw new Error('The snapshot is gone.')
+  deadlineMs = performance.now() + order.timeoutMs
+  return prepare(order.text).all(...order.parameters)
 }
 
 function answer(order: Order): Outcome {
@@ -62,4 +90,5 @@ function answer(order: Order): Outcome {
   }
 }
 
+yieldToOthers()
 parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))

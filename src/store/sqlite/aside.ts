@@ -3,127 +3,202 @@ import { Worker } from 'node:worker_threads'
 import type { Order, Outcome } from './aside-thread.ts'
 import { sqliteBusy } from './file.ts'
 
-/** What would stop the event loop for too long is done aside, in one thread for all databases of a process. */
+/** Runs statements against one database in a thread. */
+export type ReadRows = (text: string, parameters: readonly SQLInputValue[]) => Promise<unknown[]>
+
+/** What would stop the event loop for too long is done aside, by a few threads for all databases of a process. */
 export interface Aside {
-  read(path: string, text: string, parameters: readonly SQLInputValue[]): Promise<unknown[]>
+  read(path: string, ...statement: Parameters<ReadRows>): Promise<unknown[]>
+  /** All that `work` reads is of one moment. It has a thread of its own meanwhile. */
+  snapshot<Result>(path: string, work: (read: ReadRows) => Promise<Result>): Promise<Result>
   /** Carries over what is committed from the log into the database's own file, and syncs both. */
   checkpoint(path: string): Promise<void>
-  /** Closes the thread's connection to a database. */
+  /** Closes the threads' connections to a database. */
   forget(path: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Like PostgreSQL's: nobody waits longer for a statement. */
-const statementTimeoutMs = 15_000
+/** Callers are few (see `turns.ts`: one for each group), so that with two of them nobody waits for a single long statement. */
+const maxThreads = 2
+/** A statement that asks for the time ends by then, see `inTime` of `statement.ts`. */
+const statementTimeoutMs = 5000
+/** One that does not ask is given up so much later. */
+const graceMs = 10_000
 /** A thread takes about 13 MB, so it is there only while there is something to do. */
 const idleTimeoutMs = 30_000
-const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
+/** What is read at once is bounded, see `MAX_ANSWER_BYTES`: its rows, and a copy for the main thread. */
+const heapMbFor = (maxAnswerBytes: number): number => 64 + Math.ceil((8 * maxAnswerBytes) / 2 ** 20)
+/** Threads that were given up go on until their statement ends; with so many of them none is started any more. */
+const maxStuck = 2
 
-/** Threads that are given up go on until their statement ends; with so many of them nobody is let in any more. */
-const mostStuck = 2
-
-interface Waiting {
+/** One thing to do. It is done once, whatever happens. */
+interface Job {
   order: Order
-  resolve(rows: unknown[]): void
+  /** The one thread that can do it, where not any can. */
+  thread: Thread | undefined
+  resolve(done: { rows: unknown[]; thread: Thread }): void
   reject(error: Error): void
-  timer: NodeJS.Timeout
 }
 
 /** One thread, from its first order until it is idle for a while, fails, or takes too long. */
 interface Thread {
   worker: Worker
-  waiting: Map<number, Waiting>
-  idleTimer: NodeJS.Timeout | undefined
+  job: Job | undefined
+  /** To start one may take longer than a statement may. */
+  isUp: boolean
+  /** Whether it takes orders for one snapshot only. */
+  isHeld: boolean
+  timer: NodeJS.Timeout | undefined
 }
 
 const failureOf = (message: string, errcode: unknown): Error => Object.assign(new Error(message), { errcode })
 
-const tooManyStuck = (): Error => failureOf('Earlier statements still take too long.', sqliteBusy)
+type OrderOf<Each extends Order = Order> = Each extends Order ? Omit<Each, 'id' | 'timeoutMs'> : never
 
-type OrderOf<Each extends Order = Order> = Each extends Order ? Omit<Each, 'id'> : never
+interface AsideOptions {
+  timeoutMs?: number
+  graceMs?: number
+  idleMs?: number
+  maxAnswerBytes?: number
+}
 
-export function createAside({ timeoutMs = statementTimeoutMs, idleMs = idleTimeoutMs } = {}): Aside {
-  let current: Thread | undefined
-  /** A thread that is given up ends when its statement does: nothing in `node:sqlite` can interrupt it. */
+export function createAside(options: AsideOptions = {}): Aside {
+  const { timeoutMs = statementTimeoutMs, idleMs = idleTimeoutMs, maxAnswerBytes = 0 } = options
+  const giveUpMs = timeoutMs + (options.graceMs ?? graceMs)
+  const resourceLimits = { maxOldGenerationSizeMb: heapMbFor(maxAnswerBytes), maxYoungGenerationSizeMb: 8 }
+  const threads = new Set<Thread>()
+  const queue: Job[] = []
+  /** A thread that is given up ends when its statement does: nothing in `node:sqlite` can interrupt one that does not ask. */
   const stuck = new Set<Promise<void>>()
   let lastId = 0
+  let isClosed = false
 
-  /** Ends a thread. Who still waits for it gets the error. */
+  /** Ends a thread. Only what it was doing fails; what waits for any thread goes on in another. */
   async function end(thread: Thread, error: Error): Promise<void> {
-    if (current === thread) current = undefined
-    clearTimeout(thread.idleTimer)
-    for (const { reject, timer } of thread.waiting.values()) {
-      clearTimeout(timer)
-      reject(error)
+    threads.delete(thread)
+    clearTimeout(thread.timer)
+    thread.job?.reject(error)
+    thread.job = undefined
+    for (const job of queue.filter((waiting) => waiting.thread === thread)) {
+      queue.splice(queue.indexOf(job), 1)
+      job.reject(error)
     }
-    thread.waiting.clear()
+    dispatch()
     await thread.worker.terminate()
   }
 
-  /** What runs is what has waited for longest, so that is given up; who waits behind it goes on in another thread. */
   function giveUp(thread: Thread): void {
-    const [running, ...behind] = thread.waiting.values()
-    thread.waiting.clear()
-    running?.reject(failureOf(`A statement took more than ${timeoutMs} ms.`, sqliteBusy))
-    const ended = end(thread, new Error('It was given up.')).finally(() => stuck.delete(ended))
+    const ended = end(thread, failureOf(`A statement took more than ${giveUpMs} ms.`, sqliteBusy)).finally(() => {
+      stuck.delete(ended)
+      dispatch()
+    })
     stuck.add(ended)
-    for (const waiter of behind) {
-      clearTimeout(waiter.timer)
-      if (stuck.size < mostStuck) post(waiter)
-      else waiter.reject(tooManyStuck())
-    }
   }
 
   function start(): Thread {
     const worker = new Worker(new URL('./aside-thread.ts', import.meta.url), { name: 'sqlite', resourceLimits })
     worker.unref()
-    const thread: Thread = { worker, waiting: new Map(), idleTimer: undefined }
+    const thread: Thread = { worker, job: undefined, isUp: false, isHeld: false, timer: undefined }
+    worker.once('online', () => {
+      thread.isUp = true
+      if (thread.job) watch(thread)
+    })
     worker.on('message', (outcome: Outcome) => settle(thread, outcome))
-    worker.on('error', (error) => void end(thread, error instanceof Error ? error : new Error(String(error))))
+    worker.on('error', (error) => {
+      // Whatever it was, out of memory as a rule, it is not tried again, and the next one finds a new thread.
+      const message = `A thread that reads has ended: ${error instanceof Error ? error.message : String(error)}`
+      void end(thread, failureOf(message, sqliteBusy))
+    })
+    threads.add(thread)
     return thread
   }
 
   function settle(thread: Thread, outcome: Outcome): void {
-    const waiter = thread.waiting.get(outcome.id)
-    if (!waiter) return
-    thread.waiting.delete(outcome.id)
-    clearTimeout(waiter.timer)
-    if (thread.waiting.size === 0) {
-      thread.worker.unref()
-      thread.idleTimer = setTimeout(() => void end(thread, new Error('Nobody waits.')), idleMs).unref()
-    }
-    if ('rows' in outcome) waiter.resolve(outcome.rows)
-    else waiter.reject(failureOf(outcome.failure.message, outcome.failure.errcode))
+    const { job } = thread
+    if (!job || job.order.id !== outcome.id) return
+    thread.job = undefined
+    clearTimeout(thread.timer)
+    thread.worker.unref()
+    if (!thread.isHeld) thread.timer = setTimeout(() => void end(thread, new Error('Nobody waits.')), idleMs).unref()
+    if ('rows' in outcome) job.resolve({ rows: outcome.rows, thread })
+    else job.reject(failureOf(outcome.failure.message, outcome.failure.errcode))
+    dispatch()
   }
 
-  function post({ order, resolve, reject }: Omit<Waiting, 'timer'>): void {
-    current ??= start()
-    const thread = current
-    clearTimeout(thread.idleTimer)
+  const isFree = ({ job, isHeld }: Thread): boolean => !job && !isHeld
+
+  function threadFor(job: Job): Thread | undefined {
+    if (job.thread) return job.thread.job ? undefined : job.thread
+    const free = [...threads].find(isFree)
+    if (free || threads.size >= maxThreads || stuck.size >= maxStuck) return free
+    return start()
+  }
+
+  function watch(thread: Thread): void {
+    thread.timer = setTimeout(() => giveUp(thread), giveUpMs)
+  }
+
+  function give(thread: Thread, job: Job): void {
+    thread.job = job
+    clearTimeout(thread.timer)
     thread.worker.ref()
-    const timer = setTimeout(() => giveUp(thread), timeoutMs)
-    thread.waiting.set(order.id, { order, resolve, reject, timer })
-    thread.worker.postMessage(order)
+    if (thread.isUp) watch(thread)
+    if (job.order.task === 'begin') thread.isHeld = true
+    thread.worker.postMessage(job.order)
   }
 
-  async function ask(order: OrderOf): Promise<unknown[]> {
-    if (stuck.size >= mostStuck) throw tooManyStuck()
+  function dispatch(): void {
+    for (const job of [...queue]) {
+      const thread = threadFor(job)
+      if (!thread) continue
+      queue.splice(queue.indexOf(job), 1)
+      give(thread, job)
+    }
+  }
+
+  async function ask(
+    order: OrderOf,
+    { thread, isFirst = false }: { thread?: Thread; isFirst?: boolean } = {},
+  ): Promise<{ rows: unknown[]; thread: Thread }> {
+    if (isClosed || (thread && !threads.has(thread))) throw failureOf('The thread has ended.', sqliteBusy)
+    if (threads.size === 0 && stuck.size >= maxStuck)
+      throw failureOf('Earlier statements still take too long.', sqliteBusy)
     lastId += 1
-    const { promise, resolve, reject } = Promise.withResolvers<unknown[]>()
-    post({ order: { ...order, id: lastId }, resolve, reject })
+    const { promise, resolve, reject } = Promise.withResolvers<{ rows: unknown[]; thread: Thread }>()
+    const job: Job = { order: { ...order, id: lastId, timeoutMs }, thread, resolve, reject }
+    if (isFirst) queue.unshift(job)
+    else queue.push(job)
+    dispatch()
     return promise
   }
 
   return {
-    read: (path, text, parameters) => ask({ task: 'read', path, text, parameters }),
+    read: async (path, text, parameters) => (await ask({ task: 'read', path, text, parameters })).rows,
+    async snapshot(path, work) {
+      const { thread } = await ask({ task: 'begin', path })
+      try {
+        return await work(
+          async (text, parameters) =>
+            (await ask({ task: 'read', path, text, parameters, isHeld: true }, { thread })).rows,
+        )
+      } finally {
+        if (threads.has(thread)) {
+          thread.isHeld = false // nothing is taken up before the next order, which is this one
+          await ask({ task: 'rollback', path }, { thread, isFirst: true }).catch(() => {})
+        }
+      }
+    },
     async checkpoint(path) {
-      await ask({ task: 'checkpoint', path })
+      await ask({ task: 'checkpoint', path }, { isFirst: true }) // writers must not wait for readers
     },
     async forget(path) {
-      if (current) await ask({ task: 'forget', path })
+      await Promise.all([...threads].map((thread) => ask({ task: 'forget', path }, { thread })))
     },
     async close() {
-      if (current) await end(current, new Error('The database is being closed.'))
+      isClosed = true
+      const error = new Error('The database is being closed.')
+      for (const { reject } of queue.splice(0)) reject(error)
+      await Promise.all([...threads].map((thread) => end(thread, error)))
       await Promise.all(stuck)
     },
   }

@@ -22,6 +22,11 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
 }
 
+// biome-ignore lint/correctness/useYield: Kysely asks for a generator, and we never stream
+async function* refuseToStream(): AsyncGenerator<never> {
+  throw new Error('Streaming is not used with SQLite.')
+}
+
 interface Prepared {
   statement: StatementSync
   hasRows: boolean
@@ -58,10 +63,19 @@ function createConnection(file: DatabaseSync): DatabaseConnection {
       const { changes } = statement.run(...values)
       return { rows: [], numAffectedRows: BigInt(changes) }
     },
-    // biome-ignore lint/correctness/useYield: the interface asks for a generator, and we never stream
-    async *streamQuery() {
-      throw new Error('Streaming is not used with SQLite.')
+    streamQuery: refuseToStream,
+  }
+}
+
+/** A connection of another thread's, which reads, and has begun its transaction by itself. */
+function createRemoteConnection(
+  read: (text: string, parameters: readonly SQLInputValue[]) => Promise<unknown[]>,
+): DatabaseConnection {
+  return {
+    async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      return { rows: (await read(sql, parameters as SQLInputValue[])) as Row[] }
     },
+    streamQuery: refuseToStream,
   }
 }
 
@@ -80,9 +94,16 @@ async function beginImmediate(file: DatabaseSync): Promise<void> {
   }
 }
 
+const dialectOf = (driver: Driver): Dialect => ({
+  createDriver: () => driver,
+  createAdapter: () => new SqliteAdapter(),
+  createIntrospector: (db) => new SqliteIntrospector(db),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+})
+
 export function createDialect(file: DatabaseSync): Dialect {
   const connection = createConnection(file)
-  const driver: Driver = {
+  return dialectOf({
     init: async () => {},
     acquireConnection: async () => connection,
     beginTransaction: () => beginImmediate(file),
@@ -93,11 +114,21 @@ export function createDialect(file: DatabaseSync): Dialect {
     },
     releaseConnection: async () => {},
     destroy: async () => {}, // who opened the file closes it
+  })
+}
+
+export function createRemoteDialect(read: Parameters<typeof createRemoteConnection>[0]): Dialect {
+  const connection = createRemoteConnection(read)
+  const refuse = async (): Promise<never> => {
+    throw new Error('Nothing is written in a snapshot.')
   }
-  return {
-    createDriver: () => driver,
-    createAdapter: () => new SqliteAdapter(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  }
+  return dialectOf({
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: refuse,
+    commitTransaction: refuse,
+    rollbackTransaction: refuse,
+    releaseConnection: async () => {},
+    destroy: async () => {},
+  })
 }

@@ -2,7 +2,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { createBoundedMap } from '../../bounded-map.ts'
 
 export const sqliteBusy = 5
+export const sqliteInterrupt = 9
 export const sqliteIoError = 10
+/** A function of SQL that long statements call for each row. Where they run aside it ends those that take too long. */
+export const timeFunction = 'in_time'
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
 const readTimeoutMs = 1000
 const maxCachedStatements = 300
@@ -12,7 +15,9 @@ const maxCachedCharacters = 20_000
 /** SQLite does not say which file it could not open. */
 export function openFile(path: string): DatabaseSync {
   try {
-    return new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
+    const file = new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
+    file.function(timeFunction, () => 1)
+    return file
   } catch (error) {
     if (error instanceof Error) error.message = `${path}: ${error.message}`
     throw error
