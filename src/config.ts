@@ -226,6 +226,12 @@ export const settings = {
     'SQLite only: threads that make answers beside the main one when many are asked for at once. Default: one less than there are processors, at most 4.',
     (text) => (text === '' ? undefined : wholeNumber(0, 64)(text)),
   ),
+  maxAnswerBytes: setting(
+    'MAX_ANSWER_BYTES',
+    String(8 * 2 ** 20),
+    'Most bytes of an answer that lists or shows content, and of what is stored of it, private fields included; a longer one is refused with 400. From 100000 to 67108864. An object has up to 4 MB: with less than that some cannot be shown at all.',
+    wholeNumber(100_000, 64 * 2 ** 20),
+  ),
   maxConcurrentRequests: setting(
     'MAX_CONCURRENT_REQUESTS',
     '1000',

@@ -93,6 +93,7 @@ export function openConfiguredStore(
   return openStore({
     dataDir: config.dataDir,
     databaseUrl: config.databaseUrl,
+    maxAnswerBytes: config.maxAnswerBytes,
     preparesStatements: config.databasePrepare === 'on',
     clock,
     onConnectionError: (error) => logger.noteOutage('a connection to the database', error),
@@ -198,7 +199,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     isServed: placeOfMetrics(config) !== undefined,
   })
   const questions = createKnownQuestions()
-  const makeHere = createContentMaker(contentReads, { store, memory, currentFiles })
+  const makeHere = createContentMaker(contentReads, { store, memory, currentFiles, config })
   const readingThreads = createReadingThreads({
     config: { ...config, masterKey }, // as it was at our start, whatever has become of its file
     most: config.databaseUrl === undefined ? (config.readThreads ?? threadsToSpare()) : 0,
@@ -211,7 +212,8 @@ export async function createService(config: Config, options: ServiceOptions = {}
   })
   const makeContent = readingThreads.make
   const parts = { store, memory, media, payments, mail, currentFiles, answers, questions, makeContent }
-  const deps = { config, logger, ...parts, ...admission, metrics, unsent, stalls, clock }
+  const { maxAnswerBytes } = config
+  const deps = { config, maxAnswerBytes, logger, ...parts, ...admission, metrics, unsent, stalls, clock }
   const { managePort } = config
   const app = buildApp(deps, managePort === undefined ? 'both' : 'delivery')
   const manageApp = typeof managePort === 'number' ? buildApp(deps, 'management') : undefined

@@ -192,20 +192,13 @@ export function toDeliverable({ object: { valueText, ...object }, value }: Outgo
   return { ...object, value: value ?? JSON.parse(valueText), archived: false }
 }
 
-/** A page's items in pieces: to join many of them at once takes a fraction of what it takes to add them up. */
-export function itemsJson(container: Container, outgoing: readonly OutgoingObject[], sign: SignMedia): string[] {
-  const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-  const pieces = ['[']
-  for (const each of outgoing) {
-    if (pieces.length > 1) pieces.push(',')
-    if (each.value) pieces.push(JSON.stringify(deliver(container, toDeliverable(each), sign)))
-    else {
-      const { valueText } = each.object
-      pieces.push(each.frame.before)
-      if (valueText !== '{}') pieces.push(valueText.slice(1, -1), ',')
-      pieces.push(each.frame.behind)
-    }
+/** An item's JSON, in pieces. */
+export function itemPieces(container: Container, outgoing: OutgoingObject, sign: SignMedia): string[] {
+  if (outgoing.value) {
+    const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
+    return [JSON.stringify(deliver(container, toDeliverable(outgoing), sign))]
   }
-  pieces.push(']')
-  return pieces
+  const { frame, object } = outgoing
+  const { valueText } = object
+  return valueText === '{}' ? [frame.before, frame.behind] : [frame.before, valueText.slice(1, -1), ',', frame.behind]
 }

@@ -8,8 +8,11 @@ import { ownKeys } from './site-settings.ts'
 
 export type CurrentFile = MediaValue['currentFile']
 
-/** Gives the addresses of one file; undefined of one that is not the group's own. Throws when it cannot. */
-export type SignMedia = (key: string) => CurrentFile | undefined
+/**
+ * Gives the addresses of one file; undefined of one that is not the group's own. Throws when it cannot. A text shows one
+ * address, a media value all of them.
+ */
+export type SignMedia = (key: string, isForText?: boolean) => CurrentFile | undefined
 
 /** An unsigned address is never delivered, nor none at all. */
 function signed({ key }: MediaReference, sign: SignMedia): CurrentFile {
@@ -25,7 +28,7 @@ function signAll(value: unknown, sign: SignMedia): unknown {
 
 /** Texts in a list or a variant map too. */
 function signTexts(value: unknown, sign: SignMedia): unknown {
-  return mapTexts(value, (html) => replaceMediaInHtml(html, (key) => sign(key)?.source))
+  return mapTexts(value, (html) => replaceMediaInHtml(html, (key) => sign(key, true)?.source))
 }
 
 function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {

@@ -28,20 +28,20 @@ export function parseGroupBy(schema: Schema, { key, value }: GroupByParameters =
 }
 
 /** Puts a page's items into their groups. An item with several values stands in several; one without, in the last. */
-export function groupItems(
+export function groupItems<Item>(
   schema: Schema,
   fieldName: string,
   counts: ReadonlyMap<string, number>,
-  page: readonly IntegrationObject[],
-): IntegrationGroup[] {
+  page: readonly { item: Item; objectValue: IntegrationObject['objectValue'] }[],
+): (Omit<IntegrationGroup, 'items'> & { items: Item[] })[] {
   const field = schema.get(fieldName)
   if (!field) throw new Error(`There is no field "${fieldName}" to group by.`)
   if (counts.size > maxGroups) {
     throw invalid(`groupBy[key] has more than ${maxGroups} different values in this field. Choose a coarser one.`)
   }
-  const keyed = page.map((item) => ({
+  const keyed = page.map(({ item, objectValue }) => ({
     item,
-    keys: rowsOfField(fieldName, field, item.objectValue[fieldName]).map((row) => row.filterKey),
+    keys: rowsOfField(fieldName, field, objectValue[fieldName]).map((row) => row.filterKey),
   }))
   if (keyed.flatMap(({ keys }) => keys).length > maxPlaces) {
     throw invalid(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { answerTooLong } from '../content/answer-limit.ts'
 import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import type { Content, Validity } from './content.ts'
 import { type Encoding, encodings } from './encodings.ts'
@@ -68,8 +69,12 @@ export interface EncodedContent extends Validity {
   etag: string
 }
 
-export function encodeContent({ json, revision, untilMs }: Content): EncodedContent {
+export function encodeContent(
+  { json, revision, untilMs }: Content,
+  maxBytes = Number.POSITIVE_INFINITY,
+): EncodedContent {
   const body = bytesOf(['{"success":true,"data":', ...json, ',"error":null}'].join(''))
+  if (body.length > maxBytes) throw answerTooLong(maxBytes)
   return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"`, revision, untilMs }
 }
 

@@ -1,3 +1,5 @@
+import type { Config } from '../config.ts'
+import { type AnswerMeter, createAnswerMeter } from '../content/answer-limit.ts'
 import type { CurrentFiles, Signing } from '../media/current-files.ts'
 import type { ContentMemory } from '../store/content-memory.ts'
 import { type GroupStore, openGroup, type Tenant } from '../store/groups.ts'
@@ -14,6 +16,8 @@ export interface ReadCall<Query> {
   memory: ContentMemory
   /** Makes ready the files that are to be delivered, as of when the keys were read. */
   signing(keys: readonly string[], at?: { group: GroupStore; mediaRevision: number }): Promise<Signing>
+  /** Counts what an answer becomes, from nothing on: one for each attempt to make it. */
+  newMeter(): AnswerMeter
   query: Query
   nowMs: number
 }
@@ -26,10 +30,11 @@ export interface ReadDeps {
   store: Pick<Store, 'content'>
   memory: ContentMemory
   currentFiles: CurrentFiles
+  config: Pick<Config, 'maxAnswerBytes'>
 }
 
 export async function readCallOf<Query>(
-  { store, memory, currentFiles }: ReadDeps,
+  { store, memory, currentFiles, config }: ReadDeps,
   { tenant, query, timing }: { tenant: Tenant; query: Query; timing?: Timing | undefined },
   nowMs: number,
 ): Promise<ReadCall<Query>> {
@@ -45,6 +50,7 @@ export async function readCallOf<Query>(
       timing?.begin('read')
       return signing
     },
+    newMeter: () => createAnswerMeter(config.maxAnswerBytes),
     query,
     nowMs,
   }
@@ -71,6 +77,6 @@ export function createContentMaker(reads: ContentReads, deps: ReadDeps): MakeCon
     if (!read) throw new Error(`There is no content at ${route}.`)
     const content = await read(await readCallOf(deps, { tenant, query, timing }, nowMs))
     timing?.begin('serialise')
-    return encodeContent(content)
+    return encodeContent(content, deps.config.maxAnswerBytes)
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { answerTooLong } from '../content/answer-limit.ts'
 import { ok } from '../envelope.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -32,7 +33,7 @@ export interface EndpointDeps extends ReadDeps {
   answers: AnswerCache
   questions: KnownQuestions
   makeContent: MakeContent
-  config: Pick<Config, 'submissionHourlyLimits'>
+  config: Pick<Config, 'submissionHourlyLimits' | 'maxAnswerBytes'>
   clock: Clock
 }
 
@@ -128,10 +129,9 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
       request.timing?.begin('read')
       const data = await handle(await callOf(deps, request, key))
       request.timing?.begin('serialise')
-      return reply
-        .code(status)
-        .type(jsonType)
-        .send(JSON.stringify(isBare ? data : ok(data)))
+      const json = JSON.stringify(isBare ? data : ok(data))
+      if (!body && Buffer.byteLength(json) > deps.config.maxAnswerBytes) throw answerTooLong(deps.config.maxAnswerBytes)
+      return reply.code(status).type(jsonType).send(json)
     },
   })
 }

@@ -124,6 +124,7 @@ export const objectVerbs: Verb[] = [
             query,
             { status, review },
             nowMs,
+            ctx.maxAnswerBytes,
           )
           return { items: objects.map((object) => showObject(collection.id, object, nowMs)), totalCount }
         },

@@ -55,7 +55,14 @@ export const productVerbs = [
           const account = input.accountHandle === undefined ? [] : [accountFilter(input.accountHandle)]
           const query = { ...parsed, filters: [...parsed.filters, ...account] }
           const view = { status: input.status }
-          const { objects, totalCount } = await listObjectsInState(content, integration, query, view, nowMs)
+          const { objects, totalCount } = await listObjectsInState(
+            content,
+            integration,
+            query,
+            view,
+            nowMs,
+            ctx.maxAnswerBytes,
+          )
           return { items: objects.map((product) => showProduct(integration, product, nowMs)), totalCount }
         },
       )

@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { ok } from '../envelope.ts'
+import { answerTooLong } from '../content/answer-limit.ts'
+import { okJson } from '../envelope.ts'
 import { invalid } from '../errors.ts'
 import { admitAnybody, admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { asHook } from '../http/hook.ts'
+import { dataJson } from '../http/list-json.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts'
@@ -164,7 +166,14 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
     async handler(request, reply) {
       const data = await run(request, reply)
       if (verb.contentType) return reply.type(verb.contentType).header('Content-Disposition', 'attachment').send(data)
-      return reply.code(verb.isCreation ? 201 : 200).send(ok(data))
+      // What was changed is not refused afterwards, however long it is.
+      const maxBytes = verb.method === 'GET' ? deps.maxAnswerBytes : undefined
+      const json = okJson(await dataJson(data, maxBytes ?? Number.POSITIVE_INFINITY))
+      if (maxBytes !== undefined && Buffer.byteLength(json) > maxBytes) throw answerTooLong(maxBytes)
+      return reply
+        .code(verb.isCreation ? 201 : 200)
+        .type('application/json; charset=utf-8')
+        .send(json)
     },
   }
 }

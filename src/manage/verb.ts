@@ -37,6 +37,8 @@ export interface Actor {
 }
 
 export interface ManageDeps {
+  /** None at the machine's own terminal. */
+  maxAnswerBytes?: number
   store: Store
   media: Media
   payments: Payments
@@ -46,6 +48,7 @@ export interface ManageDeps {
 
 /** What a verb works with. */
 export interface ServiceContext extends Omit<ManageDeps, 'clock'> {
+  maxAnswerBytes: number
   actor: Actor
   nowMs: number
   authoring: Authoring
@@ -244,6 +247,6 @@ export async function runVerb(
     nowMs,
     versionsKept: 0,
   }
-  const { store, media, payments, mail } = deps
-  return verb.run({ store, media, payments, mail, actor, nowMs, authoring, upload }, input)
+  const { store, media, payments, mail, maxAnswerBytes = Number.POSITIVE_INFINITY } = deps
+  return verb.run({ store, media, payments, mail, maxAnswerBytes, actor, nowMs, authoring, upload }, input)
 }

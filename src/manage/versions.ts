@@ -54,7 +54,7 @@ export const versionVerbs = [
     async run({ ctx, input }) {
       const { limit = maxLimit, skip = 0 } = input
       const { object } = await takeObject(ctx.content, input.objectId)
-      const versions = await listVersions(ctx.content, object.id, { limit, skip })
+      const versions = await listVersions(ctx.content, object.id, { limit, skip, maxBytes: ctx.maxAnswerBytes })
       return { items: versions.map(showVersion), totalCount: await countVersions(ctx.content, object.id) }
     },
   }),

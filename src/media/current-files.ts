@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Clock } from '../clock.ts'
 import type { CurrentFile, SignMedia } from '../content/delivery.ts'
 import { isKeyOfGroup } from '../content/media-keys.ts'
 import { toIso } from '../content/moments.ts'
+import { takePiece } from '../heavy-work.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findMediaByKeys, readMediaRevision } from '../store/media.ts'
 import type { Derivative, MediaFile } from '../store/media-files.ts'
@@ -104,7 +104,7 @@ export function createCurrentFiles(deps: {
     let turnEndsMs = performance.now() + turnMs
     for (const key of missing) {
       if (performance.now() > turnEndsMs) {
-        await nextTurn()
+        await takePiece()
         turnEndsMs = performance.now() + turnMs
       }
       const file = currentFileOf(key, byKey.get(key), (wanted) => signer.sign(bucketName, wanted, window), window)

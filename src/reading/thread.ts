@@ -61,6 +61,7 @@ const memory = createContentMemory()
 const makeContent = createContentMaker(contentReads, {
   store: openReadings(config.dataDir),
   memory,
+  config,
   currentFiles: createCurrentFiles({ signer, ttlSeconds: config.signedUrlTtlSeconds, clock: systemClock }),
 })
 

@@ -1,6 +1,8 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { VisibleObject } from '../content/delivery-text.ts'
 import type { Container } from '../content/model.ts'
+import type { GroupStore } from './groups.ts'
+import { readLargeValues, valueColumn } from './large-values.ts'
 import type { Listing } from './list-conditions.ts'
 import { type Revisions, revisionColumns } from './revisions.ts'
 import { beginStatement } from './statement.ts'
@@ -56,13 +58,13 @@ interface Parts {
   objects: string
 }
 
-function partsOf(kind: Container['kind'], hasRow: boolean): Parts {
+function partsOf(kind: Container['kind'], hasRow: boolean, maxBytes: number): Parts {
   const ofProducts = kind === 'integration' ? productColumns : []
   const nulls = [...ofProducts, ...(hasRow ? ['row'] : [])].map((name) => `, null as ${name}`).join('')
   const names = [...commonColumns, ...ofProducts, ...(hasRow ? ['rowid'] : [])]
   return {
     revisions: (columns) => `select null as id, null as value, ${columns}, 0 as updated_ms${nulls}`,
-    objects: `select ${names.map((name) => `o.${name}`).join(', ')}`,
+    objects: `select ${names.map((name) => (name === 'value' ? valueColumn(maxBytes) : `o.${name}`)).join(', ')}`,
   }
 }
 
@@ -77,16 +79,16 @@ function rememberText(key: string, write: () => string): string {
   return text
 }
 
-/** What is read, of whom and of which kind. */
-type Source = Pick<Listing, 'group' | 'container'>
+/** What is read, of whom and of which kind, and how much at the most. */
+type Source = Pick<Listing, 'group' | 'container'> & { maxBytes: number }
 
 /** The first parameter is the group, the others are the ids; PostgreSQL takes them as one text. */
-const textByIds = ({ group: { database }, container: { kind } }: Source, count: number): string =>
-  rememberText(`${database.schemaName ?? count} ${kind}`, () => {
+const textByIds = ({ group: { database }, container: { kind }, maxBytes }: Source, count: number): string =>
+  rememberText(`${database.schemaName ?? count} ${kind} ${maxBytes}`, () => {
     const draft = beginStatement(database)
     const groupId = draft.bind('')
     const isPostgres = draft.engine === 'postgres'
-    const { revisions, objects } = partsOf(kind, !isPostgres)
+    const { revisions, objects } = partsOf(kind, !isPostgres, maxBytes)
     const ids = isPostgres
       ? `= any(string_to_array(${draft.bind('')}, ','))`
       : `in (${Array.from({ length: count }, () => draft.bind('')).join(', ')})`
@@ -110,9 +112,9 @@ async function readByIds(source: Source, entries: readonly Entry[]): Promise<Del
   return { objects: present, revisions: [toRevisions(byId.get(null) as RevisionValues)] }
 }
 
-const textByRows = (kind: Container['kind'], count: number): string =>
-  rememberText(`rows ${count} ${kind}`, () => {
-    const { revisions, objects } = partsOf(kind, false)
+const textByRows = ({ container: { kind }, maxBytes }: Source, count: number): string =>
+  rememberText(`rows ${count} ${kind} ${maxBytes}`, () => {
+    const { revisions, objects } = partsOf(kind, false, maxBytes)
     const page = `(values ${Array(count).fill('(?)').join(', ')}) as page`
     return `${revisions('revision, media_revision')} from group_revisions where group_id = ? union all ${objects} from ${page} cross join objects as o on o.rowid = page.column1`
   })
@@ -122,10 +124,10 @@ const textByRows = (kind: Container['kind'], count: number): string =>
  * since, for `vacuum` may count them anew: so each row must have the id that it was remembered for, which no other group's
  * object can have. Undefined where one has not.
  */
-async function readByRows({ group, container }: Source, entries: readonly Entry[]): Promise<DeliveredPage | undefined> {
-  const { groupId, database } = group
+async function readByRows(source: Source, entries: readonly Entry[]): Promise<DeliveredPage | undefined> {
+  const { groupId, database } = source.group
   const rows = entries.map(({ row }) => row as number) // or this was not called
-  const [first, ...found] = await database.readValues(textByRows(container.kind, rows.length), [groupId, ...rows])
+  const [first, ...found] = await database.readValues(textByRows(source, rows.length), [groupId, ...rows])
   if (found.length !== entries.length) return undefined
   const objects: VisibleObject[] = []
   for (const [position, values] of found.entries()) {
@@ -138,5 +140,15 @@ async function readByRows({ group, container }: Source, entries: readonly Entry[
 /** The objects of these entries, in this order, as far as they are there. */
 export async function readEntries(source: Source, entries: readonly Entry[]): Promise<DeliveredPage> {
   const isKnown = entries.length > 0 && entries.every(({ row }) => row !== undefined)
-  return (isKnown && (await readByRows(source, entries))) || readByIds(source, entries)
+  const page = (isKnown && (await readByRows(source, entries))) || (await readByIds(source, entries))
+  return complete(source.group, page, source.maxBytes)
+}
+
+/** The page with its large values, where it is not too long. */
+export async function complete(group: GroupStore, page: DeliveredPage, maxBytes: number): Promise<DeliveredPage> {
+  const read = page.objects.map(({ id, valueText: value }) => ({ id, value }))
+  const { values, revisions } = await readLargeValues(group, read, maxBytes)
+  if (values.size === 0 && revisions.length === 0) return page
+  const objects = page.objects.map((object) => ({ ...object, valueText: values.get(object.id) ?? object.valueText }))
+  return { objects, revisions: [...page.revisions, ...revisions] }
 }

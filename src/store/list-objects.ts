@@ -1,7 +1,9 @@
 import type { ListQuery } from '../content/list-query.ts'
 import type { Container, StoredObject } from '../content/model.ts'
+import { inPieces, takePiece } from '../heavy-work.ts'
 import { readBy } from './database.ts'
 import type { GroupStore } from './groups.ts'
+import { readLargeValues, valueColumn } from './large-values.ts'
 import { type EditorView, type Listing, matchingIds } from './list-conditions.ts'
 import { chooseWay, countRows, gatherPlan, mayBeMissing, type Plan, selectPage, walkPlan } from './list-plans.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
@@ -83,11 +85,11 @@ export async function readInOrder<Row>(
 }
 
 /** What is read of the objects of a page, and the group's revisions with it. */
-export function pageOf({ group }: Listing, columns: readonly (keyof ObjectRow)[]): Select {
+export function pageOf({ group }: Listing, columns: readonly (keyof ObjectRow)[], maxBytes: number): Select {
   const { groupId } = group
   return (draft, plan, limit, skip) =>
     selectPage(draft, plan, limit, skip, {
-      columns: `${columns.map((column) => `o.${column}`).join(', ')}, ${revisionColumns(draft, groupId)}`,
+      columns: `${columns.map((column) => (column === 'value' ? valueColumn(maxBytes) : `o.${column}`)).join(', ')}, ${revisionColumns(draft, groupId)}`,
       condition: `o.group_id = ${draft.bind(groupId)}`,
     })
 }
@@ -104,6 +106,7 @@ export async function listObjectsInState(
   query: ListQuery,
   view: EditorView,
   nowMs: number,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<ObjectList> {
   const asked: Listing = { group, container, query, show: view, nowMs }
   const searched = query.words.length > 0 ? await searchMatches(asked) : undefined
@@ -112,8 +115,15 @@ export async function listObjectsInState(
   const matches = searched?.total ?? (await countOneByOne(listing, all)).total
   if (query.skip >= matches) return { objects: [], totalCount: matches }
   const counts = { matches, all: Math.max(matches, all) }
-  const rows = await readInOrder<ObjectRow & Revisions>(listing, counts, query, pageOf(listing, objectColumns))
-  return { objects: rows.map(toStoredObject), totalCount: matches }
+  const page = pageOf(listing, objectColumns, maxBytes)
+  const rows = await readInOrder<ObjectRow & Revisions>(listing, counts, query, page)
+  const { values } = await readLargeValues(group, rows, maxBytes)
+  const objects: StoredObject[] = []
+  for (const [position, part] of inPieces(rows, ({ id, value }) => values.get(id)?.length ?? value.length).entries()) {
+    if (position > 0) await takePiece()
+    objects.push(...part.map((row) => toStoredObject({ ...row, value: values.get(row.id) ?? row.value })))
+  }
+  return { objects, totalCount: matches }
 }
 
 /** How many objects a container has, in whatever state; of more than make a long statement it is enough to know that. */

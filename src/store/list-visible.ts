@@ -3,7 +3,7 @@ import type { ListQuery } from '../content/list-query.ts'
 import type { Container } from '../content/model.ts'
 import { type ContainerPlace, readContainerAt } from './containers.ts'
 import type { ContentMemory, KnownContainer, Span } from './content-memory.ts'
-import { type DeliveredPage, deliveredColumns, type Entry, readEntries, toVisible } from './delivered-rows.ts'
+import { complete, type DeliveredPage, deliveredColumns, type Entry, readEntries, toVisible } from './delivered-rows.ts'
 import type { GroupStore } from './groups.ts'
 import type { Listing } from './list-conditions.ts'
 import { type Counts, countMatches, pageOf, readInOrder } from './list-objects.ts'
@@ -40,6 +40,7 @@ interface Source {
 }
 
 interface Reading extends Source {
+  maxBytes: number
   listing: Listing
   /** By what it was asked for, which may be narrowed since. */
   keys: Keys
@@ -143,12 +144,13 @@ interface Page extends DeliveredPage {
 
 type PageRow = Pick<ObjectRow, (typeof deliveredColumns)[number]> & Revisions
 
-async function readAtOnce(listing: Listing, counts: Counts): Promise<Page> {
-  const rows = await readInOrder<PageRow>(listing, counts, listing.query, pageOf(listing, deliveredColumns))
+async function readAtOnce({ listing, maxBytes }: Reading, counts: Counts): Promise<Page> {
+  const page = pageOf(listing, deliveredColumns, maxBytes)
+  const rows = await readInOrder<PageRow>(listing, counts, listing.query, page)
   const objects = rows.map((row) =>
     toVisible([row.id, row.value, row.publish_ms, row.created_ms, row.updated_ms, row.external_id, row.account_handle]),
   )
-  return { objects, revisions: rows }
+  return complete(listing.group, { objects, revisions: rows }, maxBytes)
 }
 
 /** As many ids as are worth to be remembered, or undefined where it would take too long to find them. */
@@ -173,12 +175,13 @@ async function readPage(reading: Reading, matches: number): Promise<Page> {
   const { group, query, nowMs } = listing
   const end = Math.min(query.skip + query.limit, matches)
   const known = memory.orders.recall(group.groupId, revision, keys.order, nowMs)
-  if (known && known.length >= end) return readEntries(listing, known.slice(query.skip, end))
+  const source = { ...listing, maxBytes: reading.maxBytes }
+  if (known && known.length >= end) return readEntries(source, known.slice(query.skip, end))
 
   const counts = { matches, all: isEverything(query) || query.ids ? matches : await totalOfAll(reading) }
   const order = known && (await readOrder(listing, counts, end))
-  if (order) return { ...(await readEntries(listing, order.slice(query.skip, end))), order }
-  const page = await readAtOnce(listing, counts)
+  if (order) return { ...(await readEntries(source, order.slice(query.skip, end))), order }
+  const page = await readAtOnce(reading, counts)
   return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => toEntry(id)) : (known ?? []) }
 }
 
@@ -193,6 +196,7 @@ export async function listVisible(
   place: ContainerPlace,
   queryOf: (container: Container) => ListQuery,
   nowMs: number,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<VisibleList> {
   const known = await knowContainer(group, memory, place, nowMs)
   const { container, revision } = known
@@ -210,7 +214,7 @@ export async function listVisible(
   const source: Source = { group, memory, revision, span: { fromMs: nowMs, untilMs } }
   const query = await readQuery(source, () => queryOf(container))
   const listing: Listing = { group, container, query, show: 'visible', nowMs }
-  const asked: Reading = { ...source, listing, keys: keysOf(listing) }
+  const asked: Reading = { ...source, listing, keys: keysOf(listing), maxBytes }
   const searched = query.words.length > 0 ? await matchesOf(asked) : undefined
   const narrowed = searched ? { ...asked, listing: narrowTo(listing, searched) } : asked
   const totalCount = searched?.total ?? (await totalOf(asked))

@@ -1,4 +1,3 @@
-import type { KyselyPlugin } from 'kysely'
 import type { Database } from './database.ts'
 import { sqliteFileOf } from './open.ts'
 import { openReading } from './sqlite/reading.ts'
@@ -10,32 +9,12 @@ const cacheKb = 32 * 1024
 /** Thrown for what is to be done in the main thread. */
 export class NotHere extends Error {
   constructor() {
-    super('This thread reads, and nothing that takes long or is large.')
+    super('This thread reads, and nothing that takes long.')
   }
 }
 
 const refuse = async (): Promise<never> => {
   throw new NotHere()
-}
-
-/**
- * Of more than this the main thread makes the answer. Taken apart, put together and with the addresses of its files, content
- * may become a hundred times as long, and where one text is too large for a thread's heap V8 ends the whole process.
- */
-const mostCharacters = 2_000_000
-
-function refuseMuch(rows: Iterable<Iterable<unknown>>): void {
-  let characters = 0
-  for (const row of rows) for (const value of row) if (typeof value === 'string') characters += value.length
-  if (characters > mostCharacters) throw new NotHere()
-}
-
-const refusesMuch: KyselyPlugin = {
-  transformQuery: ({ node }) => node,
-  async transformResult({ result }) {
-    refuseMuch(result.rows.map((row) => Object.values(row)))
-    return result
-  },
 }
 
 /** The content databases of SQLite for a thread that makes answers beside the main one, which has opened them before. */
@@ -46,12 +25,8 @@ export function openReadings(dataDir: string): { content(name: string): Promise<
     return {
       engine: 'sqlite',
       schemaName: undefined,
-      read: reading.read.withPlugin(refusesMuch),
-      async readValues(text, parameters) {
-        const rows = await reading.readValues(text, parameters)
-        refuseMuch(rows)
-        return rows
-      },
+      read: reading.read,
+      readValues: reading.readValues,
       snapshot: refuse,
       readAside: refuse,
       inLongTurn: refuse,

@@ -38,6 +38,8 @@ export interface StoreOptions {
   dataDir: string
   /** `postgres://…`, or undefined for SQLite files in `dataDir`. */
   databaseUrl: string | undefined
+  /** How much is read at once at the most. */
+  maxAnswerBytes?: number
   /** PostgreSQL only: whether connections keep prepared statements. A pooler of old cannot. */
   preparesStatements?: boolean | undefined
   clock: Clock
@@ -66,9 +68,9 @@ interface Opener {
   close(): Promise<void>
 }
 
-function sqliteOpener({ dataDir, ...listeners }: StoreOptions): Opener {
+function sqliteOpener({ dataDir, maxAnswerBytes = 0, ...listeners }: StoreOptions): Opener {
   mkdirSync(databasesFolder(dataDir), { recursive: true, mode: 0o700 })
-  const aside = createAside()
+  const aside = createAside({ maxAnswerBytes })
   const writes = { inWork: 0 }
   return {
     open: (name) => openSqlite(sqliteFileOf(dataDir, name), { ...listeners, aside, writes }),

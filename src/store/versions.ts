@@ -1,3 +1,6 @@
+import { sql } from 'kysely'
+import { answerTooLong } from '../content/answer-limit.ts'
+import { inPieces, takePiece } from '../heavy-work.ts'
 import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
 import type { ObjectVersionRow } from './tables.ts'
@@ -73,11 +76,20 @@ export function toVersion(row: Omit<ObjectVersionRow, 'object_id' | 'group_id'>)
 export async function listVersions(
   group: GroupStore,
   objectId: string,
-  page?: { limit: number; skip: number },
+  page?: { limit: number; skip: number; maxBytes: number },
 ): Promise<ObjectVersion[]> {
   const all = selectVersions(group, objectId).orderBy('version', 'desc')
-  const rows = await (page ? all.limit(page.limit).offset(page.skip) : all).execute()
-  return rows.map(toVersion)
+  if (!page) return (await all.execute()).map(toVersion)
+  const wanted = all.limit(page.limit).offset(page.skip)
+  const sizes = await wanted.clearSelect().select(sql<number>`octet_length(value)`.as('bytes')).execute()
+  const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0)
+  if (bytes > page.maxBytes) throw answerTooLong(page.maxBytes)
+  const versions: ObjectVersion[] = []
+  for (const [position, part] of inPieces(await wanted.execute(), ({ value }) => value.length).entries()) {
+    if (position > 0) await takePiece()
+    versions.push(...part.map(toVersion))
+  }
+  return versions
 }
 
 export async function countVersions({ groupId, database }: GroupStore, objectId: string): Promise<number> {

@@ -1,9 +1,8 @@
-import { itemsJson, takenApart, takeOut } from '../content/delivery-text.ts'
 import { parseListQuery } from '../content/list-query.ts'
-import { mediaKeysOfAll } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
 import { notFound } from '../errors.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
+import { deliverPage, listPieces } from '../http/deliver-page.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
   filtersParameter,
@@ -33,14 +32,14 @@ export const collectionObjects = defineContentEndpoint({
   failures: ['NotFound'],
   read: ({ query, nowMs, signing, ...call }) =>
     readAtOneRevision(call.group, call.memory, async (group, memory) => {
+      const meter = call.newMeter()
       const place = { kind: 'collection', id: query.collectionId } as const
       const readQuery = ({ schema }: Container) => parseListQuery(schema, query)
-      const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
+      const list = await listVisible(group, memory, place, readQuery, nowMs, meter.maxBytes)
+      const { container, totalCount, revision } = list
       if (!container) throw notFound('There is no collection with this collectionId.')
-      const objects = takeOut(container, group.groupId, list.objects)
-      const keys = mediaKeysOfAll(container.schema, takenApart(objects))
-      const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
-      const json = ['{"items":', ...itemsJson(container, objects, sign), `,"totalCount":${totalCount}}`]
+      const { items, untilMs } = await deliverPage(signing, { ...list, group, container, meter, showsAll: false })
+      const json = ['{"items":', ...listPieces(items), `,"totalCount":${totalCount}}`]
       return { json, revision, untilMs: Math.min(list.untilMs, untilMs) }
     }),
 })

@@ -1,11 +1,11 @@
 import { deliverIntegrationObject } from '../content/delivery.ts'
-import { itemsJson, takenApart, takeOut, toDeliverable } from '../content/delivery-text.ts'
+import { toDeliverable } from '../content/delivery-text.ts'
 import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { type ListParameters, type ListQuery, parseListQuery } from '../content/list-query.ts'
-import { mediaKeysOfAll } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
 import type { Schema } from '../content/schema.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
+import { deliverPage, listPieces } from '../http/deliver-page.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
 import { countByValue } from '../store/count-by-value.ts'
@@ -38,6 +38,9 @@ function parseProductQuery(schema: Schema, parameters: ProductParameters): ListQ
   return more.length === 0 ? listQuery : { ...listQuery, filters: [...listQuery.filters, ...more] }
 }
 
+const groupHead = ({ value, count }: { value: string | null; count: number }): string =>
+  `{"value":${JSON.stringify(value)},"count":${count},"items":`
+
 /** spec §4.3 */
 export const integrationObjects = defineContentEndpoint({
   summary: 'Products of a payment integration',
@@ -58,24 +61,32 @@ export const integrationObjects = defineContentEndpoint({
   failures: [],
   read: ({ query, nowMs, signing, ...call }) =>
     readAtOneRevision(call.group, call.memory, async (group, memory) => {
+      const meter = call.newMeter()
       const place = { kind: 'integration', name: query.type } as const
       const readQuery = ({ schema }: Container) => parseProductQuery(schema, query)
-      const { container, totalCount, revision, ...list } = await listVisible(group, memory, place, readQuery, nowMs)
+      const list = await listVisible(group, memory, place, readQuery, nowMs, meter.maxBytes)
+      const { container, totalCount, revision } = list
       if (!container) return { json: ['{"items":[],"totalCount":0}'], revision, untilMs: list.untilMs }
       const { schema } = container
-      const objects = takeOut(container, group.groupId, list.objects)
       const { field } = parseGroupBy(schema, query.groupBy)
-      // Groups show every item as it is taken apart, also one that the page passes on as it is.
-      const keys = mediaKeysOfAll(schema, field === undefined ? takenApart(objects) : objects.map(toDeliverable))
-      const { sign, untilMs } = await signing(keys, { group, mediaRevision: list.mediaRevision })
-      const page = ['{"items":', ...itemsJson(container, objects, sign), `,"totalCount":${totalCount}`]
+      // Groups look at every item as it is taken apart, also at one that the page passes on as it is.
+      const toDeliver = { ...list, group, container, meter, showsAll: field !== undefined }
+      const { objects, items, sign, untilMs } = await deliverPage(signing, toDeliver)
+      const page = ['{"items":', ...listPieces(items), `,"totalCount":${totalCount}`]
       const content = { revision, untilMs: Math.min(list.untilMs, untilMs) }
       if (field === undefined) return { json: [...page, '}'], ...content }
       const asked = { field, limit: maxGroups + 1, matches: totalCount, nowMs }
       const counted = await countByValue(group, container, list.query ?? readQuery(container), asked)
       if (counted.revision !== revision) throw new Superseded()
-      const items = objects.map((object) => deliverIntegrationObject(container, toDeliverable(object), sign))
-      const groups = groupItems(schema, field, counted.counts, items)
-      return { json: [...page, ',"groups":', JSON.stringify(groups), '}'], ...content }
+      const shown = objects.map((object, position) => ({
+        item: items[position] ?? [],
+        ...deliverIntegrationObject(container, toDeliverable(object), sign),
+      }))
+      const groups = groupItems(schema, field, counted.counts, shown).map((each) => {
+        const pieces = [groupHead(each), ...listPieces(each.items), '}']
+        meter.add(pieces)
+        return pieces
+      })
+      return { json: [...page, ',"groups":', ...listPieces(groups), '}'], ...content }
     }),
 })

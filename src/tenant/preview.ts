@@ -1,4 +1,5 @@
 import type { Previewed } from '../../client/src/wire.ts'
+import { checkFiles } from '../content/answer-limit.ts'
 import { deliverCollectionObject, deliverIntegrationObject } from '../content/delivery.ts'
 import { mediaKeysIn } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
@@ -20,7 +21,7 @@ export const preview = defineEndpoint({
   answer: previewAnswer,
   failures: ['NotFound', 'PreviewExpired'],
   // a token is shown to nobody else, and its uses may be counted
-  async handle({ group, signing, query, nowMs }): Promise<Previewed> {
+  async handle({ group, signing, newMeter, query, nowMs }): Promise<Previewed> {
     const objectId = await usePreviewToken(group, query.token, nowMs)
     const place = await findObject(group, objectId)
     const previewed = await readByContainer(
@@ -29,9 +30,11 @@ export const preview = defineEndpoint({
       async (container) => {
         const found = await findObject(group, objectId) // as of this schema
         if (!found) return undefined
-        const { sign } = await signing(mediaKeysIn(container.schema, found.object.value))
+        const keys = mediaKeysIn(container.schema, found.object.value)
+        checkFiles(keys)
+        const { sign } = await signing(keys)
         const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-        return deliver(container, found.object, sign)
+        return deliver(container, found.object, newMeter().measured(sign))
       },
     )
     if (!previewed) throw notFound('The previewed object does not exist any more.')

@@ -1,3 +1,4 @@
+import { checkFiles } from '../content/answer-limit.ts'
 import { deliverSite } from '../content/delivery.ts'
 import { mediaUsesAnywhere } from '../content/media-uses.ts'
 import { notFound } from '../errors.ts'
@@ -19,8 +20,13 @@ export const siteDetails = defineContentEndpoint({
     readAtOneRevision(call.group, call.memory, async (group) => {
       const { site, revision, mediaRevision } = await readSiteAt(group, query.siteId)
       if (!site) throw notFound('There is no site with this siteId.')
-      const keys = mediaUsesAnywhere(site.settings).map(({ key }) => key)
+      const keys = [...new Set(mediaUsesAnywhere(site.settings).map(({ key }) => key))]
+      checkFiles(keys)
       const { sign, untilMs } = await signing(keys, { group, mediaRevision })
-      return { json: [JSON.stringify(deliverSite(site, tenant.tier, sign))], revision, untilMs }
+      return {
+        json: [JSON.stringify(deliverSite(site, tenant.tier, call.newMeter().measured(sign)))],
+        revision,
+        untilMs,
+      }
     }),
 })

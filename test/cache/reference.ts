@@ -59,7 +59,7 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
       mail,
       answers,
       questions: createKnownQuestions(),
-      makeContent: createContentMaker(contentReads, { store, memory, currentFiles }),
+      makeContent: createContentMaker(contentReads, { store, memory, currentFiles, config }),
       currentFiles,
       authorize: Object.assign(authorize, { peek: () => undefined }),
       authorizeManager: async () => undefined,

@@ -2,10 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { deliverCollectionObject, deliverIntegrationObject, type SignMedia } from '../../src/content/delivery.ts'
-import { itemsJson, takeOut, toDeliverable, type VisibleObject } from '../../src/content/delivery-text.ts'
+import {
+  itemPieces,
+  type OutgoingObject,
+  takeOut,
+  toDeliverable,
+  type VisibleObject,
+} from '../../src/content/delivery-text.ts'
 import { isKeyOfGroup } from '../../src/content/media-keys.ts'
 import { type Container, unsetPublishMs } from '../../src/content/model.ts'
 import type { Field, Schema } from '../../src/content/schema.ts'
+import { listPieces } from '../../src/http/deliver-page.ts'
 
 const groupId = '66f0c0ffee0123456789abcd'
 const ownKey = `${groupId}/2026/03/a.png`
@@ -102,17 +109,20 @@ function attempt(deliver: () => string): string {
   }
 }
 
+const pageText = (container: Container, outgoing: readonly OutgoingObject[]): string =>
+  listPieces(outgoing.map((each) => itemPieces(container, each, sign))).join('')
+
 function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number } {
   const parsed = objects.map((object) => toDeliverable({ object, value: JSON.parse(object.valueText) }))
   const collection = containerOf('collection', schema)
   const outgoing = takeOut(collection, groupId, objects)
   assert.equal(
-    attempt(() => itemsJson(collection, outgoing, sign).join('')),
+    attempt(() => pageText(collection, outgoing)),
     attempt(() => JSON.stringify(parsed.map((object) => deliverCollectionObject(collection, object, sign)))),
   )
   const integration = containerOf('integration', schema)
   assert.equal(
-    attempt(() => itemsJson(integration, takeOut(integration, groupId, objects), sign).join('')),
+    attempt(() => pageText(integration, takeOut(integration, groupId, objects))),
     attempt(() => JSON.stringify(parsed.map((object) => deliverIntegrationObject(integration, object, sign)))),
   )
   return { plain: outgoing.filter(({ value }) => value === undefined).length }
@@ -134,7 +144,7 @@ describe('a page as JSON', () => {
     for (const kind of ['collection', 'integration'] as const) {
       const [before, after] = [containerOf(kind, schema), { ...containerOf(kind, schema), name: 'Another' }]
       const page = (container: Container, each: VisibleObject) =>
-        itemsJson(container, takeOut(container, groupId, [each]), sign).join('')
+        pageText(container, takeOut(container, groupId, [each]))
       const first = page(before, object)
       assert.equal(page(before, object), first)
       const deliver = kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
