@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { ServedTenant } from './http/admission.ts'
 import { type AnswerCache, createAnswerCache } from './http/answer-cache.ts'
 import { createContentMaker } from './http/content-maker.ts'
+import { createFairMaker } from './http/fair-maker.ts'
 import { createKnownQuestions } from './http/known-questions.ts'
 import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.ts'
 import type { JobHandler } from './jobs/handler.ts'
@@ -199,7 +200,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     isServed: placeOfMetrics(config) !== undefined,
   })
   const questions = createKnownQuestions()
-  const makeHere = createContentMaker(contentReads, { store, memory, currentFiles, config })
+  const makeHere = createFairMaker(createContentMaker(contentReads, { store, memory, currentFiles, config }))
   const readingThreads = createReadingThreads({
     config: { ...config, masterKey }, // as it was at our start, whatever has become of its file
     most: config.databaseUrl === undefined ? (config.readThreads ?? threadsToSpare()) : 0,
