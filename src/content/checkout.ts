@@ -4,6 +4,7 @@ import { isOrigin, isWebLink } from './addresses.ts'
 import type { CataloguePrice } from './catalogue.ts'
 import { isEmailAddress } from './email.ts'
 import { isVisible, type StoredObject, type StoredSite } from './model.ts'
+import { isLoopback, mayBeReturnedTo } from './reach.ts'
 import { isRecord } from './schema.ts'
 import { refuse } from './validate.ts'
 
@@ -47,10 +48,20 @@ export function chooseOrigin(asked: string | undefined, sites: readonly Site[]):
   const origin = asked ?? sites.map(urlOf).find((url) => url !== null)?.origin
   if (origin === undefined)
     throw invalid('originUrl is required here: the request has no Origin, and no site of the group has a domain.')
-  const allowed = sites.flatMap(({ privateSettings }) => privateSettings.allowedOrigins ?? [])
-  if (allowed.length > 0 && !allowed.includes(origin))
-    throw new AppError('OriginNotAllowed', `A checkout of this group may not return to ${origin}.`)
   return origin
+}
+
+/** Sites list where a checkout may return to; where none does, it is their domains, and with test money this machine. */
+export function checkOrigin(origin: string, sites: readonly Site[], { isTest }: { isTest: boolean }): void {
+  const allowed = sites.flatMap(({ privateSettings }) => privateSettings.allowedOrigins ?? [])
+  const refusal = `A checkout of this group may not return to ${origin}`
+  if (allowed.length > 0) {
+    if (!allowed.includes(origin)) throw new AppError('OriginNotAllowed', `${refusal}.`)
+    return
+  }
+  if (mayBeReturnedTo(origin, sites) || (isTest && isLoopback(origin))) return
+  const advice = 'it is in the domain of none of its sites. A site’s allowedOrigins can list others.'
+  throw new AppError('OriginNotAllowed', `${refusal}: ${advice}`)
 }
 
 /** The site that lives there, else the first one. */

@@ -4,6 +4,7 @@ import { isOrigin } from './addresses.ts'
 import { chooseSite } from './checkout.ts'
 import { addressKey, deliverableAddress } from './email.ts'
 import type { StoredSite } from './model.ts'
+import { mayBeWrittenTo } from './reach.ts'
 import { isRecord } from './schema.ts'
 import { asHeaderText, filled, normalise, shorten } from './texts.ts'
 
@@ -72,12 +73,21 @@ export function readOrderWish(body: OrderBody): MailWish {
   return { kind: 'order', ...readRecipient(body), siteName, visitor: undefined, texts, customHtml: undefined }
 }
 
-/** Where sites list who may be written to, a visitor's words go to nobody else. An order's customer may be anybody. */
-export function checkRecipient({ kind, to }: MailWish, sites: readonly Pick<Site, 'privateSettings'>[]): void {
+/**
+ * Where sites list who may be written to, a visitor's words go to nobody else; where none does, to the addresses that
+ * they name and to those in their domains. An order's customer may be anybody.
+ */
+export function checkRecipient({ kind, to }: MailWish, sites: readonly Site[]): void {
   if (kind !== 'contact') return
   const allowed = sites.flatMap(({ privateSettings }) => privateSettings.allowedRecipients ?? [])
-  if (allowed.length > 0 && !allowed.map(addressKey).includes(addressKey(to)))
-    throw new AppError('RecipientNotAllowed', `No site of this group lists ${to} as a recipient.`)
+  if (allowed.length > 0) {
+    if (!allowed.map(addressKey).includes(addressKey(to)))
+      throw new AppError('RecipientNotAllowed', `No site of this group lists ${to} as a recipient.`)
+    return
+  }
+  if (mayBeWrittenTo(to, sites)) return
+  const advice = 'Name it in a site’s businessInfo, or in its allowedRecipients.'
+  throw new AppError('RecipientNotAllowed', `No site of this group names ${to}, nor lives in its domain. ${advice}`)
 }
 
 /** What a site says of who runs it. */

@@ -4,8 +4,9 @@ import { authoringOf, writeContent } from '../store/changes.ts'
 import type { GroupStore, Tenant } from '../store/groups.ts'
 import { answerOnce } from '../store/idempotency.ts'
 import { insertMessage } from '../store/messages.ts'
+import { isCustomer } from '../store/orders.ts'
 import { listSites } from '../store/sites.ts'
-import { takeFromMailQuota } from '../store/tallies.ts'
+import { takeFromMailQuota, takeFromStrangersQuota } from '../store/tallies.ts'
 import type { Mail } from './mail.ts'
 import { maxTags } from './tags.ts'
 
@@ -63,7 +64,9 @@ export async function acceptMail(
     answerOnce<true>(writer, { endpoint, key, body: wish }, async () => {
       const sites = await listSites(writer.group)
       checkRecipient(wish, sites)
-      await takeFromMailQuota(writer, dailyLimits[tenant.tier])
+      const dailyLimit = dailyLimits[tenant.tier]
+      await takeFromMailQuota(writer, dailyLimit)
+      if (kind === 'order' && !(await isCustomer(writer, recipient))) await takeFromStrangersQuota(writer, dailyLimit)
       const safe = makeSafe(sanitiser, wish) // only now: whoever may send no more costs nothing
       const { siteId, siteName, subject, replyTo } = headMail(wish, sites, origin)
       const { title, subtitle, signature } = texts

@@ -25,7 +25,9 @@ const site = {
   domainName: Type.String({ maxLength: 253, description: 'The host name of the website.' }),
   settings,
   allowedOrigins: addresses('Where a checkout may return to, such as https://shop.example. Empty: everywhere.'),
-  allowedRecipients: addresses('Who may get contact e-mails. Empty: everybody.'),
+  allowedRecipients: addresses(
+    'Who may get contact e-mails. Empty: the addresses that the group’s sites name, and those in their domains.',
+  ),
   shippingCountries: Type.Array(Type.String({ maxLength: 2 }), {
     maxItems: countries.length,
     uniqueItems: true,

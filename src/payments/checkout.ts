@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   type CheckoutWish,
+  checkOrigin,
   chooseOrigin,
   chooseSeller,
   chooseSite,
@@ -75,9 +76,12 @@ async function planCheckout(
   const sites = await listSites(group)
   const origin = chooseOrigin(wish.origin, sites)
   const accounts = (await listIntegrations(group)).filter(({ status }) => status === 'active')
+  // Before the provider is asked anything; then once more, by the account that sells.
+  checkOrigin(origin, sites, { isTest: accounts.length === 0 || accounts.some(({ live }) => !live) })
   if (accounts.length === 0) throw notActive()
   const priceIds = [...new Set(lines.map(({ price }) => price))]
   const { integrationId, offers } = chooseSeller(priceIds, await findOffers(group, accounts, priceIds), nowMs)
+  checkOrigin(origin, sites, { isTest: accounts.some(({ id, live }) => id === integrationId && !live) })
   const site = chooseSite(origin, sites)
   const countries = site?.privateSettings.shippingCountries ?? defaultShippingCountries
   const request: SessionRequest = {

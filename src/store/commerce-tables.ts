@@ -100,6 +100,8 @@ export interface OrderRow {
   session_id: string
   status: string
   data: string
+  /** The customer's address in lower case. Null also where a version before this one wrote the order. */
+  email_key: Generated<string | null>
   created_ms: number
   updated_ms: number
 }

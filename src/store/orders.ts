@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { isEmailAddress } from '../content/email.ts'
 import { nextStatus, type OrderStatus, type Purchase } from '../content/orders.ts'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
@@ -41,7 +42,7 @@ export function toOrder(row: Selectable<OrderRow>): Order {
   }
 }
 
-export function orderRow(groupId: string, order: Order): OrderRow {
+export function orderRow(groupId: string, order: Order): Selectable<OrderRow> {
   const { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId, live } = order
   const data = { mode, currency, subtotal, total, email, name, phone, shipping, lines, paymentId, siteId, live }
   return {
@@ -52,9 +53,23 @@ export function orderRow(groupId: string, order: Order): OrderRow {
     session_id: order.sessionId,
     status: order.status,
     data: JSON.stringify(data),
+    // What cannot be stored as a text is no address either.
+    email_key: email && isEmailAddress(email) ? email.toLowerCase() : null,
     created_ms: order.createdMs,
     updated_ms: order.updatedMs,
   }
+}
+
+/** Whether an order of the group has this e-mail address, in whatever case. */
+export async function isCustomer({ db, group }: ContentWriter, address: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('orders')
+    .select('id')
+    .where('group_id', '=', group.groupId)
+    .where('email_key', '=', address.toLowerCase())
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /**

@@ -58,6 +58,20 @@ const mailQuota = (most: number): Quota => ({
 export const takeFromMailQuota = (writer: ContentWriter, most: number): Promise<void> =>
   takeFromQuota(writer, mailQuota(most))
 
+/** Of a day's e-mails so many may confirm orders to addresses that no order of the group has: one in ten. */
+const strangersShare = 10
+
+/** One e-mail more of those to strangers. */
+export function takeFromStrangersQuota(writer: ContentWriter, mailMost: number): Promise<void> {
+  const most = Math.min(mailMost, Math.max(1, Math.floor(mailMost / strangersShare)))
+  return takeFromQuota(writer, {
+    subject: 'mail strangers',
+    most,
+    stretchMs: dayMs,
+    complaint: `The group has sent its ${most} order e-mails of today to addresses that no order of it has.`,
+  })
+}
+
 /** The same for an e-mail that can wait: where there were enough, until when. */
 export const countMailOrWait = (writer: ContentWriter, most: number): Promise<number | undefined> =>
   countIfFree(writer, mailQuota(most))

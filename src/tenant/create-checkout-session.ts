@@ -53,7 +53,7 @@ export const createCheckoutSession: Endpoint = (deps) => {
   return defineEndpoint({
     summary: 'A checkout session',
     description:
-      'Answers the address at which the customer pays. From there they come back to `<origin>/checkoutsuccess?session_id=…` or `<origin>/checkoutcancel`.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one session.',
+      'Answers the address at which the customer pays. From there they come back to `<origin>/checkoutsuccess?session_id=…` or `<origin>/checkoutcancel`. Where sites list allowed origins, it is one of those; where none does, one in the domains of the sites, or with test money on the own machine.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one session.',
     query: Type.Object({}),
     body,
     honoursIdempotencyKey: true,

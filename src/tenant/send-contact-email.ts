@@ -50,7 +50,7 @@ export const sendContactEmail: Endpoint = (deps) =>
   defineEndpoint({
     summary: 'A contact e-mail',
     description:
-      'Sends what a visitor wrote to the owner of the site. `true` means that the message is kept and will be delivered, now or as soon as the mail server takes it.\n\nOne of `customHtml` and `htmlInfo` must be given. Where sites list their recipients, it goes to those only.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one e-mail.',
+      'Sends what a visitor wrote to the owner of the site. `true` means that the message is kept and will be delivered, now or as soon as the mail server takes it.\n\nOne of `customHtml` and `htmlInfo` must be given. Where sites list their recipients, it goes to those only; where none does, to addresses that the sites name in `businessInfo` and to those in their domains. Sites that name neither refuse nobody.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one e-mail.',
     query: Type.Object({}),
     body,
     honoursIdempotencyKey: true,

@@ -26,7 +26,7 @@ export const sendOrderPlacedEmail: Endpoint = (deps) =>
   defineEndpoint({
     summary: 'An order’s confirmation by e-mail',
     description:
-      'Tells a customer that the order was placed. `true` means that the message is kept and will be delivered, now or as soon as the mail server takes it.\n\nSend an `Idempotency-Key`, such as the id of the checkout session, and ask again with it when an answer does not come: there will be one e-mail.',
+      'Tells a customer that the order was placed. `true` means that the message is kept and will be delivered, now or as soon as the mail server takes it.\n\nOf a day’s e-mails a tenth may go to addresses that no order of the group has.\n\nSend an `Idempotency-Key`, such as the id of the checkout session, and ask again with it when an answer does not come: there will be one e-mail.',
     query: Type.Object({}),
     body,
     honoursIdempotencyKey: true,

@@ -104,7 +104,7 @@ onBothEngines('a demo of version 0.3', (engine) => {
       payload: {
         products: [{ price: demo.priceIds[0], quantity: 1 }],
         requiresShipping: false,
-        originUrl: 'https://shop.example',
+        originUrl: 'https://demo.example',
       },
     })
     assert.equal(sold.statusCode, 200, sold.body)

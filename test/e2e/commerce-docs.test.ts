@@ -52,7 +52,7 @@ onBothEngines('the guide to commerce', (engine) => {
     const paid = await pay(url, 'ada@example.com')
     const sessionId = url.split('/').at(-1)
     assert.equal(paid.status, 303)
-    assert.equal(paid.headers.get('location'), `https://shop.example/checkoutsuccess?session_id=${sessionId}`)
+    assert.equal(paid.headers.get('location'), `https://demo.example/checkoutsuccess?session_id=${sessionId}`)
 
     const deadline = Date.now() + orderTimeoutMs
     let found = await run(orders)

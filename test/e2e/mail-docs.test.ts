@@ -204,7 +204,7 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
     const checkout = await demo.post('createCheckoutSession', {
       products: [{ price: 'price_demo_croissant', quantity: 2 }],
       requiresShipping: false,
-      originUrl: 'https://shop.example',
+      originUrl: 'https://demo.example',
     })
     const { data: url } = (await checkout.json()) as { data: string }
     const sessionId = url.split('/').at(-1) ?? ''

@@ -171,8 +171,39 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal(await cancelUrl(silent, { origin: 'null' }), 'https://xn--bcher-kva.example:8443/checkoutcancel')
     const browser = { origin: 'http://localhost:3000' }
     assert.equal(await cancelUrl(silent, browser), 'http://localhost:3000/checkoutcancel')
-    const full = { ...silent, originUrl: 'HTTPS://Shop.Example:443/a/b?c#d' }
-    assert.equal(await cancelUrl(full, browser), 'https://shop.example/checkoutcancel')
+    const full = { ...silent, originUrl: 'HTTPS://Second.Example:443/a/b?c#d' }
+    assert.equal(await cancelUrl(full, browser), 'https://second.example/checkoutcancel')
+  })
+
+  it('returns, where sites list no origins, to their domains only, and with test money to the own machine', async () => {
+    const shop = await openShop(engine)
+    const { post, group, clock, provider } = shop
+    const at = (originUrl: string) => post({ ...oneLoaf, originUrl })
+    assert.equal((await at('https://evil.example')).statusCode, 200, 'a group without sites')
+    const site = (domainName: string) => createSite(group.store, { name: 'Site', domainName, settings: {} }, clock.now)
+    await site('')
+    assert.equal((await at('https://evil.example')).statusCode, 200, 'a site without a domain')
+    await site('www.bücher.example:8443')
+    const machine = ['http://localhost:3000', 'http://127.0.0.1:8080', 'http://[::1]:3000', 'http://shop.localhost']
+    const own = ['https://www.bücher.example:8443', 'https://bücher.example', 'https://new.bücher.example']
+    for (const originUrl of [...own, ...machine]) assert.equal((await at(originUrl)).statusCode, 200, originUrl)
+    const asked = provider.asked.length
+    const refused = [
+      'https://evil.example', 'https://xn--bcher-kva.example.evil.example', 'https://evilxn--bcher-kva.example',
+      'https://127.0.0.1.evil.example', 'https://localhost.evil.example', 'https://example',
+    ] // biome-ignore format: a few lines read better
+    for (const originUrl of refused)
+      assertFailure(await at(originUrl), 403, 'OriginNotAllowed', /in the domain of none of its sites.+allowedOrigins/)
+    await write(group.store, clock.now, async (writer) => {
+      await writer.db
+        .updateTable('integrations')
+        .set({ live: 1 })
+        .where('group_id', '=', writer.group.groupId)
+        .execute()
+    })
+    for (const originUrl of machine) assertFailure(await at(originUrl), 403, 'OriginNotAllowed')
+    assert.equal(provider.asked.length, asked)
+    assert.equal((await at('https://bücher.example')).statusCode, 200)
   })
 
   it('returns only to allowed origins where any site of the group lists some', async () => {
@@ -222,7 +253,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     }
     const sluice_group = group.group.id
     assert.deepEqual(await asked('https://second.example'), [['AT', 'DE'], { sluice_group, sluice_site: second.id }])
-    assert.deepEqual(await asked('https://else.example'), [['CA'], { sluice_group, sluice_site: first.id }])
+    assert.deepEqual(await asked('http://localhost:3000'), [['CA'], { sluice_group, sluice_site: first.id }])
   })
 
   it('refuses a price that the provider does not know, by its name', async () => {

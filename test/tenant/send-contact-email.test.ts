@@ -138,6 +138,37 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.deepEqual(await countTraces(group), { messages: 0, jobs: 0, keys: 0, changes: 0, tallied: 0 })
   })
 
+  it('writes, where sites list nobody, to the addresses that they name and to those in their domains only', async () => {
+    const { post, group, addSite } = await openOutbox(engine)
+    const statusOf = async (to: string) => (await post(contactPath, { ...contactBody, to })).statusCode
+    const stranger = 'victim@elsewhere.example'
+    assert.equal(await statusOf(stranger), 201, 'a group without sites')
+    await addSite({})
+    assert.equal(await statusOf(stranger), 201, 'a site that names neither an address nor a domain')
+    const contactInfo = { email: 'Baker@mail.example', sales: { emails: ['sales@mail.example'] } }
+    await addSite({ domainName: 'www.bücher.example:8443', settings: { businessInfo: { contactInfo } } })
+    await addSite({ privateSettings: { submissionNotices: { to: 'desk@office.example', rhythm: 'daily' } } })
+    const before = await countTraces(group)
+    const refused = [
+      stranger, 'other@mail.example', 'x@evilxn--bcher-kva.example', 'x@bücher.example.evil.example',
+      'x@www.elsewhere.example', 'baker+x@mail.example',
+    ] // biome-ignore format: a few lines read better
+    for (const to of refused)
+      assertFailure(
+        await post(contactPath, { ...contactBody, to }, { 'idempotency-key': 'k' }),
+        403,
+        'RecipientNotAllowed',
+        /^No site of this group names .+ nor lives in its domain\. Name it in a site’s businessInfo/,
+      )
+    assert.deepEqual(await countTraces(group), before)
+    for (const to of ['baker@MAIL.example', 'sales@mail.example', 'desk@office.example', 'anybody@bücher.example'])
+      assert.equal(await statusOf(to), 201, to)
+    assert.equal(await statusOf('x@post.bücher.example'), 201, 'below the domain')
+    await addSite({ privateSettings: { allowedRecipients: [stranger] } })
+    assert.equal(await statusOf(stranger), 201, 'what is listed wins')
+    assert.equal(await statusOf('baker@mail.example'), 403)
+  })
+
   it('writes to nobody but listed recipients, where any site of the group lists some', async () => {
     const { post, group, addSite, latest } = await openOutbox(engine)
     await addSite({})

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { recordOrder } from '../../src/store/orders.ts'
+import { write } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { onBothEngines } from '../helpers/harness.ts'
+import { newOrder } from '../helpers/orders.ts'
 import { countTraces, messagesOf, openOutbox, orderBody, orderPath } from '../helpers/outbox.ts'
 import { postSuite } from '../helpers/post-suite.ts'
 
@@ -24,7 +27,7 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     assert.equal(answer.statusCode, 201)
     assert.equal(answer.body, 'true')
     const { messages, jobs, tallied } = await countTraces(group)
-    assert.deepEqual({ messages, jobs, tallied }, { messages: 1, jobs: 1, tallied: 1 })
+    assert.deepEqual({ messages, jobs, tallied }, { messages: 1, jobs: 1, tallied: 2 })
     const [{ kind, recipient, replyTo, subject, content } = assert.fail()] = await messagesOf(group)
     assert.deepEqual([kind, recipient, replyTo], ['order', 'ada@customer.example', null])
     assert.equal(subject, 'Thank you for your order – Corner Bakery')
@@ -69,6 +72,23 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     const { post, addSite } = await openOutbox(engine)
     await addSite({ privateSettings: { allowedRecipients: ['owner@bakery.example'] } })
     assert.equal((await post(orderPath, orderBody)).statusCode, 201)
+  })
+
+  it('goes to one in ten addresses a day that no order of the group has, and to customers as often as any e-mail', async () => {
+    const outbox = await openOutbox(engine, { env: { MAIL_DAILY_LIMITS: 'free=20,basic=20,pro=20,proplus=20' } })
+    const { post, group, clock } = outbox
+    const send = (to: string) => post(orderPath, { ...orderBody, to })
+    await write(group.store, clock.now, (writer) => recordOrder(writer, newOrder({ email: 'Ada@People.example' })))
+    for (const to of ['a@victim.example', 'b@victim.example']) assert.equal((await send(to)).statusCode, 201)
+    const before = await countTraces(group)
+    const refused = await send('c@victim.example')
+    assertFailure(refused, 429, 'RateLimited', /its 2 order e-mails of today to addresses that no order of it has/)
+    assert.ok(Number(refused.headers['retry-after']) > 0)
+    assert.deepEqual(await countTraces(group), before)
+    for (let n = 0; n < 18; n += 1) assert.equal((await send('ada@people.EXAMPLE')).statusCode, 201)
+    assertFailure(await send('ada@people.example'), 429, 'RateLimited', /its 20 e-mails of today/)
+    clock.now += 24 * 3_600_000
+    assert.equal((await send('c@victim.example')).statusCode, 201)
   })
 
   it('refuses what is not as it must be, names all of it in one answer, and keeps nothing', async () => {

@@ -5,6 +5,7 @@ import { inBatches } from '../in-batches.ts'
 import type { Migration } from '../migrate.ts'
 import { addCommerce } from './content-commerce.ts'
 import { addMail } from './content-mail.ts'
+import { addOrderEmails } from './content-order-emails.ts'
 import { dateSubmissions } from './content-submissions.ts'
 import { addTotals } from './content-totals.ts'
 
@@ -384,5 +385,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'publish dates of submissions',
     up: dateSubmissions,
+  },
+  {
+    name: 'orders by e-mail address',
+    up: addOrderEmails,
   },
 ]
