@@ -32,7 +32,7 @@ import { isAdminToken } from './secrets.ts'
 import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
 import { findTenantOfKey } from './store/api-keys.ts'
 import { createContentMemory } from './store/content-memory.ts'
-import type { RevisionListener } from './store/database.ts'
+import type { AccessListener, Listeners } from './store/database.ts'
 import { openGroup } from './store/groups.ts'
 import { createLastUses } from './store/last-uses.ts'
 import { openStore, type Store } from './store/open.ts'
@@ -89,7 +89,7 @@ export function openConfiguredStore(
   config: Config,
   clock: Clock,
   logger: ServiceLogger,
-  onRevision?: RevisionListener,
+  { onRevision, onAccess }: Pick<Listeners, 'onRevision' | 'onAccess'> = {},
 ): Promise<Store> {
   return openStore({
     dataDir: config.dataDir,
@@ -103,6 +103,7 @@ export function openConfiguredStore(
         'the pooler before PostgreSQL loses prepared statements, so none are used: set DATABASE_PREPARE=off, or let it keep them (PgBouncer 1.21 or newer with max_prepared_statements above 0)',
       ),
     onRevision,
+    onAccess,
   })
 }
 
@@ -125,7 +126,11 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const answers = createAnswerCache({ mostBytes: config.answerCacheMb * 2 ** 20, clock })
-  const store = await openConfiguredStore(config, clock, logger, answers.observeWrite)
+  let forgetAccess: AccessListener = () => {} // until there is somebody who remembers
+  const store = await openConfiguredStore(config, clock, logger, {
+    onRevision: answers.observeWrite,
+    onAccess: (subjects) => forgetAccess(subjects),
+  })
   const media = createMedia(
     config,
     () => baseUrl,
@@ -174,8 +179,17 @@ export async function createService(config: Config, options: ServiceOptions = {}
     if (holder) lastUses.note('admin_tokens', holder.tokenId, clock())
     return holder
   }
-  const authorize = createAuthorizer({ findHolder: findTenant, clock })
-  const authorizeManager = createAuthorizer({ findHolder: findManager, isWellFormed: isAdminToken, clock })
+  const authorize = createAuthorizer({ findHolder: findTenant, subjectsOf: ({ groupID }) => [groupID], clock })
+  const authorizeManager = createAuthorizer({
+    findHolder: findManager,
+    subjectsOf: ({ userId, tokenId }) => [userId, tokenId],
+    isWellFormed: isAdminToken,
+    clock,
+  })
+  forgetAccess = (subjects) => {
+    authorize.forget(subjects)
+    authorizeManager.forget(subjects)
+  }
   const takeToken = createRateLimiter(clock)
   const attempt = (work: Promise<unknown>, complaint: string): Promise<unknown> =>
     work.catch((error) => complain(complaint, error))

@@ -19,14 +19,16 @@ export interface ControlWriter {
 }
 
 /** Changes groups, keys and people, and records it in the same transaction. */
-export function writeControl<Result>(
+export async function writeControl<Result>(
   control: Database<ControlTables>,
   { author, verb, nowMs }: Omit<Authoring, 'versionsKept'>,
   work: (db: Transaction<ControlTables>, record: (change: ControlChange) => void) => Promise<Result>,
 ): Promise<Result> {
-  return control.write(async (db) => {
+  const subjects = new Set<string>()
+  const written = await control.write(async (db) => {
     const changes: ControlChange[] = []
     const result = await work(db, (change) => void changes.push(change))
+    for (const { groupId, subjectId } of changes) for (const id of [groupId, subjectId]) if (id) subjects.add(id)
     for (const { type, groupId, subjectId, note = '' } of changes) {
       await db
         .insertInto('changes')
@@ -46,4 +48,6 @@ export function writeControl<Result>(
     }
     return result
   })
+  control.onAccess([...subjects])
+  return written
 }

@@ -13,9 +13,13 @@ export function logTo(listener: QueryListener | undefined): LogConfig {
 /** Hears of every revision that this process gives to a group's content, as soon as it is committed. */
 export type RevisionListener = (groupId: string, revision: number) => void
 
+/** Hears of which groups, keys, users and tokens this process has changed, as soon as it is committed. */
+export type AccessListener = (subjects: readonly string[]) => void
+
 export interface Listeners {
   onQuery?: QueryListener | undefined
   onRevision?: RevisionListener | undefined
+  onAccess?: AccessListener | undefined
 }
 
 export type Engine = 'sqlite' | 'postgres'
@@ -42,6 +46,8 @@ export interface Database<Tables> {
   write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>, whose?: string): Promise<Result>
   /** Tells who keeps answers in this process that a group's content is at a new revision, which it was just given here. */
   onRevision: RevisionListener
+  /** Tells who remembers who may come in that this has changed. */
+  onAccess: AccessListener
   close(): Promise<void>
 }
 

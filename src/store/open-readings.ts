@@ -32,6 +32,7 @@ export function openReadings(dataDir: string): { content(name: string): Promise<
       inLongTurn: refuse,
       write: refuse,
       onRevision: () => {},
+      onAccess: () => {},
       close: async () => reading.close(),
     }
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 import type { Clock } from '../clock.ts'
 import type { ControlTables } from './control-tables.ts'
-import type { Database, QueryListener, RevisionListener } from './database.ts'
+import type { AccessListener, Database, QueryListener, RevisionListener } from './database.ts'
 import { migrate, readVersion } from './migrate.ts'
 import { contentMigrations } from './migrations/content.ts'
 import { controlMigrations } from './migrations/control.ts'
@@ -48,6 +48,7 @@ export interface StoreOptions {
   onStatementsLost?(): void
   onQuery?: QueryListener | undefined
   onRevision?: RevisionListener | undefined
+  onAccess?: AccessListener | undefined
 }
 
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/

@@ -99,7 +99,7 @@ async function inTimeOrNot<Result>(reading: Promise<Result>): Promise<Result> {
 }
 
 export function openPostgres<Tables>(pool: Pool, schemaName: string, options: PostgresOptions = {}): Database<Tables> {
-  const { onQuery, onRevision = () => {}, statements = noNames, longReads = pool } = options
+  const { onQuery, onRevision = () => {}, onAccess = () => {}, statements = noNames, longReads = pool } = options
   const queryOf = (connections: Pool): Kysely<Tables> => {
     const dialect = new PostgresDialect({ pool: preparingPool(connections, statements) })
     return new Kysely<Tables>({ dialect, log: logTo(onQuery) }).withSchema(schemaName)
@@ -120,6 +120,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
     snapshot: (work, whose) => inLongTurn(whose, () => inTimeOrNot(snapshot(work))),
     write: (work, whose) => takeTurn(whose, () => db.transaction().execute(work)),
     onRevision,
+    onAccess,
     close: async () => {}, // the pool is shared, and closed by who opened it
   }
 }

@@ -55,7 +55,7 @@ const snapshotsAside =
     )
 
 export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): Database<Tables> {
-  const { onRevision = () => {}, aside, writes = { inWork: 0 }, wal = openWal(path) } = options
+  const { onRevision = () => {}, onAccess = () => {}, aside, writes = { inWork: 0 }, wal = openWal(path) } = options
   // For its owner only; SQLite gives the files beside it the same mode. A file that is there is left alone: closing it
   // would end the locks of others in this process.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
@@ -111,6 +111,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
       return result
     },
     onRevision,
+    onAccess,
     async close() {
       await durability.reached().catch(() => {}) // whoever waits for it has been told
       await aside?.forget(path).catch(() => {})

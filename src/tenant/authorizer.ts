@@ -9,6 +9,8 @@ export interface Authorizer<Holder> {
   (secret: string): Promise<Holder | undefined>
   /** The holder of a secret that was looked up within the last second; undefined where it takes a question to know. */
   peek(secret: string, nowMs?: number): Holder | undefined
+  /** Whoever depends on one of these is looked up anew from now on: something about them has changed. */
+  forget(subjects: readonly string[]): void
 }
 
 interface Asked<Holder> {
@@ -16,26 +18,35 @@ interface Asked<Holder> {
   answer: Promise<Holder | undefined>
   /** As soon as it is known. */
   holder: Holder | undefined
+  /** How many changes were known of when it was asked. */
+  changes: number
 }
 
 /**
  * Key in, tenant out; undefined for a key that is not valid, for whatever reason. It knows nothing of HTTP and can be
  * deployed alone. The management API's tokens are looked up in the same way. An answer, good or bad, is used for 1 second
- * from the moment the question was asked, so a revoked key or a frozen group is refused at the latest 1 second after the change.
+ * from the moment the question was asked, so a revoked key or a frozen group is refused at the latest 1 second after the change;
+ * by the process that made the change, at once.
  */
 export function createAuthorizer<Holder>(deps: {
   findHolder(secretHash: string): Promise<Holder | undefined>
   clock: Clock
   /** Whether a text can be such a secret at all. */
   isWellFormed?: (secret: string) => boolean
+  /** What a holder depends on: its group, or its user and token. */
+  subjectsOf?: (holder: Holder) => readonly string[]
   maxEntries?: number
 }): Authorizer<Holder> {
-  const { findHolder, clock, isWellFormed = isApiKey, maxEntries = 20_000 } = deps
+  const { findHolder, clock, isWellFormed = isApiKey, subjectsOf = () => [], maxEntries = 20_000 } = deps
   /** By the secret itself, which is hashed only to look it up. It is nowhere else, and never shown. */
   const asked = createBoundedMap<string, Asked<Holder>>(maxEntries)
 
+  /** The latest change of each, by its number. */
+  const changed = createBoundedMap<string, number>(maxEntries)
+  let changes = 0
+
   function ask(secret: string, nowMs: number): Promise<Holder | undefined> {
-    const entry: Asked<Holder> = { atMs: nowMs, answer: findHolder(hashSecret(secret)), holder: undefined }
+    const entry: Asked<Holder> = { atMs: nowMs, answer: findHolder(hashSecret(secret)), holder: undefined, changes }
     asked.set(secret, entry)
     entry.answer.then(
       (holder) => {
@@ -48,10 +59,26 @@ export function createAuthorizer<Holder>(deps: {
     return entry.answer
   }
 
+  /** Of an answer that is still to come, nobody knows yet whom a change since then concerns. */
+  function isOutdated(entry: Asked<Holder>): boolean {
+    if (entry.changes === changes) return false
+    const { holder } = entry
+    if (holder === undefined) return true
+    if (subjectsOf(holder).some((subject) => (changed.get(subject) ?? 0) > entry.changes)) return true
+    entry.changes = changes // none of them so far
+    return false
+  }
+
   function findFresh(secret: string, nowMs: number): Asked<Holder> | undefined {
     const known = asked.get(secret)
     // A clock that was set back must not stretch the second.
-    return known && nowMs >= known.atMs && nowMs - known.atMs < cacheMs ? known : undefined
+    const isFresh = known !== undefined && nowMs >= known.atMs && nowMs - known.atMs < cacheMs
+    return isFresh && !isOutdated(known) ? known : undefined
+  }
+
+  function forget(subjects: readonly string[]): void {
+    changes += 1
+    for (const subject of subjects) changed.set(subject, changes)
   }
 
   async function authorize(secret: string): Promise<Holder | undefined> {
@@ -63,5 +90,6 @@ export function createAuthorizer<Holder>(deps: {
 
   return Object.assign(authorize, {
     peek: (secret: string, nowMs = clock()) => findFresh(secret, nowMs)?.holder,
+    forget,
   })
 }

@@ -175,6 +175,39 @@ onBothEngines('what becomes of access', (engine) => {
     })
   }
 
+  it('a key that was revoked, a freeze and a tier are felt at once by the process that made the change', async () => {
+    const { ask, newManagedGroup, app, clock } = await managing(engine)
+    const { groupId, get, key, tokens } = await newManagedGroup({ tier: 'free' })
+    const other = await newManagedGroup()
+    const atMs = clock.now
+    const policy = async () => String((await get('/tenant/integrationObjects?type=stripe')).headers['ratelimit-policy'])
+    assert.match(await policy(), /^"free"/)
+    await ask('POST', `/manage/groups/${groupId}/tier`, { tier: 'pro' })
+    assert.match(await policy(), /^"pro"/)
+    await ask('POST', `/manage/groups/${groupId}/freeze`)
+    assertFailure(await get('/tenant/integrationObjects?type=stripe'), 400, 'GroupFrozen')
+    await ask('POST', `/manage/groups/${groupId}/unfreeze`)
+    assert.equal((await get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+    await ask('POST', `/manage/groups/${groupId}/keys/${key}/revoke`, undefined, tokens.owner)
+    const request = { url: '/tenant/integrationObjects?type=stripe', headers: { authorization: key } }
+    assertFailure(await app.inject(request), 401, 'Unauthorized')
+    assert.equal((await other.get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+    assert.equal(clock.now, atMs)
+  })
+
+  for (const [who, [status, method, path, body]] of Object.entries(changes)) {
+    it(`${who} is refused at once by the process that made the change`, async () => {
+      const { ask, call, newManagedGroup } = await managing(engine)
+      const { groupId, members } = await newManagedGroup()
+      const { token, user } = members.editor
+      const { items } = await ask('GET', `/manage/users/${user.id}/tokens`)
+      const edit = () => call('GET', `/manage/groups/${groupId}/previews`, undefined, token)
+      assert.equal((await edit()).statusCode, 200)
+      await ask(method, `/manage/${path({ groupId, userId: user.id, tokenId: items[0]._id })}`, body)
+      assert.equal((await edit()).statusCode, status)
+    })
+  }
+
   it('a frozen group can be managed, and is not delivered', async () => {
     const { ask, call, newManagedGroup, clock } = await managing(engine)
     const { groupId, get, tokens } = await newManagedGroup()

@@ -142,6 +142,47 @@ describe('the authorizer', () => {
     assert.equal(state.asked, 2)
   })
 
+  it('looks up at once whom a change concerns, and nobody else', async () => {
+    const state = { asked: 0 }
+    const authorize = createAuthorizer<KeyHolder>({
+      clock: () => 0,
+      subjectsOf: ({ groupID }) => [groupID],
+      findHolder: async () => {
+        state.asked += 1
+        return { ...tenant, groupID: `g${state.asked}` }
+      },
+    })
+    const [one, other] = [makeApiKey(), makeApiKey()]
+    await authorize(one) // g1
+    await authorize(other) // g2
+    authorize.forget(['g1'])
+    assert.equal(authorize.peek(one), undefined)
+    assert.equal(authorize.peek(other)?.groupID, 'g2')
+    assert.equal((await authorize(one))?.groupID, 'g3')
+    authorize.forget(['elsewhere'])
+    assert.equal(authorize.peek(one)?.groupID, 'g3')
+    assert.equal((await authorize(other))?.groupID, 'g2')
+    assert.equal(state.asked, 3)
+  })
+
+  it('does not share an answer that was asked for before a change, whose it will be', async () => {
+    const releases: ((holder: KeyHolder | undefined) => void)[] = []
+    const authorize = createAuthorizer<KeyHolder>({
+      clock: () => 0,
+      subjectsOf: ({ groupID }) => [groupID],
+      findHolder: () => new Promise((resolve) => releases.push(resolve)),
+    })
+    const key = makeApiKey()
+    const before = authorize(key)
+    authorize.forget(['g'])
+    const since = authorize(key)
+    releases[1]?.(undefined)
+    releases[0]?.(tenant)
+    assert.deepEqual([await before, await since], [tenant, undefined])
+    assert.equal(authorize.peek(key), undefined)
+    assert.equal(await authorize(key), undefined, 'nor when the earlier one comes later')
+  })
+
   it('costs no look-up for a key with a wrong checksum or shape', async () => {
     const { state, authorize } = setUp()
     const key = makeApiKey()
