@@ -10,6 +10,7 @@ import { createFairMaker } from './http/fair-maker.ts'
 import { createKnownQuestions } from './http/known-questions.ts'
 import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.ts'
 import type { JobHandler } from './jobs/handler.ts'
+import { purgeHandler } from './jobs/purge-handler.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createLogger, type ServiceLogger } from './logging.ts'
 import { createMail, type Mail } from './mail/mail.ts'
@@ -144,6 +145,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const mail = createMail({ config, masterKey, vault, store, media })
   const stalls = watchStalls({ logger })
   const handlers = [
+    purgeHandler,
     ...mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
     ...catalogueHandlers({ store, payments, media, clock }),
     ...orderHandlers({ payments }),

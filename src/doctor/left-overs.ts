@@ -3,6 +3,7 @@ import { type AnyFound, currentOf } from '../store/check-open.ts'
 import type { Database } from '../store/database.ts'
 import { listGroups } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
+import { ownerOfHidden } from '../store/purge.ts'
 import type { ContentTables } from '../store/tables.ts'
 import type { Check, Finding } from './check.ts'
 import { sqlCommand } from './databases.ts'
@@ -40,7 +41,7 @@ export const leftOversCheck: Check = {
       const database = currentOf(found)
       if (!database) continue
       const { result: counts, groupIds } = await withGroupIds(store, () => countRowsByGroup(database))
-      const strays = [...counts].filter(([groupId]) => !groupIds.has(groupId))
+      const strays = [...counts].filter(([groupId]) => !groupIds.has(ownerOfHidden(groupId)))
       findings.push(...strays.map(([groupId, rows]) => leftOver(found, database, groupId, rows)))
     }
     return findings

@@ -12,6 +12,7 @@ import {
   updateContainer,
 } from '../store/containers.ts'
 import type { GroupStore } from '../store/groups.ts'
+import { readRevision } from '../store/revisions.ts'
 import { listSites } from '../store/sites.ts'
 import { Type } from '../type.ts'
 import { collectionShape, showCollection } from './content-shapes.ts'
@@ -187,13 +188,14 @@ export const collectionVerbs = [
     async run({ ctx, input }) {
       const { renames = {}, defaults = {}, allowLoss = false, dryRun = false } = input
       const change = { schema: parseSchema(input.schema), renames, defaults }
-      if (dryRun) {
-        const current = await takeForUpdate(ctx.content, input)
-        return { collection: showCollection(current), report: await reviewSchemaChange(ctx.content, current, change) }
-      }
+      const revision = await readRevision(ctx.content)
+      const current = await takeForUpdate(ctx.content, input)
+      const review = await reviewSchemaChange(ctx.content, current, change)
+      if (dryRun) return { collection: showCollection(current), report: review }
       return ctx.write(async (writer) => {
         const before = await takeForUpdate(writer.group, input)
-        const { container, report } = await changeSchema(writer, before, change, { allowLoss })
+        const reviewed = { revision, report: review }
+        const { container, report } = await changeSchema(writer, before, change, { allowLoss, reviewed })
         return { collection: showCollection(container), report }
       })
     },

@@ -3,10 +3,11 @@ import { type Container, draftPublishMs, type StoredObject, unsetPublishMs } fro
 import { parseDateTime } from '../content/moments.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import { invalid, notFound } from '../errors.ts'
-import { changeObjects, deleteObject, type ObjectChange } from '../store/change-objects.ts'
+import { changeObjects, deleteObjects, type ObjectChange } from '../store/change-objects.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import { findContainerById } from '../store/containers.ts'
-import { findObject, findObjects, insertObjects } from '../store/objects.ts'
+import { findObject, findObjects, insertObjects, measureObjects } from '../store/objects.ts'
+import { createWriteBudget, requestLimits } from '../store/write-limits.ts'
 import { showObject } from './content-shapes.ts'
 import { refuseStale } from './stale.ts'
 
@@ -118,6 +119,24 @@ export type LookAtItem = (position: number, look: () => void) => void
 
 /** So many are in memory at once, and as few statements are needed as for one. */
 const itemsPerStep = 100
+const bytesPerStep = 2 * 1024 ** 2
+
+function* inSteps<Item>(items: readonly Item[], bytesOf: (item: Item) => number) {
+  for (let first = 0, next = 0; first < items.length; first = next) {
+    for (let bytes = 0; next < items.length && next - first < itemsPerStep && bytes < bytesPerStep; next += 1)
+      bytes += bytesOf(items[next] as Item)
+    yield { first, step: items.slice(first, next) }
+  }
+}
+
+const sumOf = (sizes: ReadonlyMap<string, number>): number => sizes.values().reduce((sum, bytes) => sum + bytes, 0)
+
+/** Reads objects, few at a time, and no more in all than one request may work on. */
+export async function* readInSteps(group: ContentWriter['group'], ids: readonly string[]) {
+  const sizes = await measureObjects(group, ids)
+  if (ids.length > 1) createWriteBudget(requestLimits)({ bytes: sumOf(sizes) })
+  for (const { step } of inSteps(ids, (id) => sizes.get(id) ?? 0)) yield await findObjects(group, step)
+}
 
 /** The objects of some items, from the position of the first on. */
 async function takeTargets(
@@ -169,7 +188,10 @@ async function actOnSome(
 ): Promise<ActedOn[]> {
   const targets = await takeTargets(writer, items, first, lookAt)
   if (action === 'delete') {
-    for (const { container, object } of targets) await deleteObject(writer, container.id, object)
+    await deleteObjects(
+      writer,
+      targets.map(({ container, object }) => ({ containerId: container.id, object })),
+    )
     return []
   }
   const planned = targets.map((target, position) => {
@@ -214,9 +236,14 @@ export async function actOnObjects<Shown>(
   lookAt: LookAtItem = (_position, look) => look(),
 ): Promise<Shown[]> {
   refuseTwice(items, lookAt)
+  const sizes = await measureObjects(
+    writer.group,
+    items.map(({ objectId }) => objectId),
+  )
+  if (items.length > 1) writer.spend({ bytes: sumOf(sizes) })
   const shown: Shown[] = []
-  for (let first = 0; first < items.length; first += itemsPerStep) {
-    const acted = await actOnSome(writer, action, items.slice(first, first + itemsPerStep), first, lookAt)
+  for (const { first, step } of inSteps(items, ({ objectId }) => sizes.get(objectId) ?? 0)) {
+    const acted = await actOnSome(writer, action, step, first, lookAt)
     shown.push(...acted.map(show))
   }
   return shown

@@ -1,13 +1,13 @@
 import type { TProperties } from 'typebox'
 import { parseListQuery } from '../content/list-query.ts'
 import { objectStatuses, reviewStates } from '../content/model.ts'
-import { checkObjectValue } from '../content/validate.ts'
 import { AppError, notFound } from '../errors.ts'
 import { checkInput } from '../http/check-input.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
 import { findCollection, readByContainer } from '../store/containers.ts'
 import { listObjectsInState } from '../store/list-objects.ts'
-import { insertObjects, type NewObject } from '../store/objects.ts'
+import { insertPreparedObjects, type NewObject, prepareObjects } from '../store/objects.ts'
+import { requestLimits } from '../store/write-limits.ts'
 import { Type } from '../type.ts'
 import { collectionId, takeCollection } from './collections.ts'
 import { objectShape, showObject } from './content-shapes.ts'
@@ -22,10 +22,11 @@ import {
 } from './object-actions.ts'
 import { withReferences } from './references.ts'
 import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
-import { bulkBodyBytes, defineGroupVerb, objectBodyBytes, type Verb } from './verb.ts'
+import { bulkBodyBytes, defineGroupVerb, type GroupContext, objectBodyBytes, type Verb } from './verb.ts'
 
 export const objectId = id('The object.')
 const maxItems = 1000
+const writeLimitsText = `A call writes at most ${requestLimits.indexRows} index entries, one for each value that can be filtered or sorted by, and works on at most ${requestLimits.bytes / 1024 ** 2} MB of objects: send fewer at a time where it is refused.`
 const objectValue = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Field → value, as the collection’s schema says.',
 })
@@ -83,13 +84,10 @@ export const objectVerbs: Verb[] = [
     input: { collectionId, objectValue, ...state },
     answer: objectShape,
     async run({ ctx, input }) {
-      const [item = input] = await withReferences(ctx, [input])
-      return ctx.write(async (writer) => {
-        const collection = await takeCollection(writer.group, input.collectionId)
-        const [object] = await insertObjects(writer, collection, [toNewObject(item)])
-        if (!object) throw new Error('Nothing was stored.')
-        return showObject(collection.id, object, ctx.nowMs)
-      })
+      const items = await withReferences(ctx, [input])
+      const [object] = await createObjects(ctx, input.collectionId, items, (_position, look) => look())
+      if (!object) throw new Error('Nothing was stored.')
+      return object
     },
   }),
   defineGroupVerb({
@@ -201,6 +199,7 @@ export const objectVerbs: Verb[] = [
     name: 'object create-many',
     isCreation: true,
     summary: 'Make many objects in a collection, all or none',
+    description: writeLimitsText,
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects/bulk',
     maxBodyBytes: bulkBodyBytes,
@@ -215,20 +214,13 @@ export const objectVerbs: Verb[] = [
     columns: ['_id', 'status', 'objectValue'],
     async run({ ctx, input }) {
       const items = await withReferences(ctx, input.items)
-      return ctx.write(async (writer) => {
-        const collection = await takeCollection(writer.group, input.collectionId)
-        const wanted = items.map((item, position) => namingItem(position, () => toNewObject(item)))
-        for (const [position, { value }] of wanted.entries())
-          namingItem(position, () => checkObjectValue(collection.schema, ctx.group.id, value))
-        const objects = await insertObjects(writer, collection, wanted)
-        return wholeList(objects.map((object) => showObject(collection.id, object, ctx.nowMs)))
-      })
+      return wholeList(await createObjects(ctx, input.collectionId, items, namingItem))
     },
   }),
   defineGroupVerb({
     name: 'object bulk',
     summary: 'Do one thing to many objects, all or none',
-    description: `Actions: ${objectActions.join(', ')}. Items carry what the action needs, as its own endpoint takes it.`,
+    description: `Actions: ${objectActions.join(', ')}. Items carry what the action needs, as its own endpoint takes it. ${writeLimitsText}`,
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/objects/bulk',
     maxBodyBytes: bulkBodyBytes,
@@ -265,6 +257,23 @@ export const objectVerbs: Verb[] = [
 type NewItem = { objectValue: Record<string, unknown> } & Parameters<typeof stateOf>[0]
 
 const toNewObject = ({ objectValue: value, ...state }: NewItem): NewObject => ({ value, ...stateOf(state) })
+
+/** What can be made ready outside of the transaction is: others cannot write meanwhile. */
+async function createObjects(
+  { content, authoring, nowMs, write }: GroupContext,
+  ofCollection: string,
+  items: readonly NewItem[],
+  lookAt: <Result>(position: number, look: () => Result) => Result,
+) {
+  const collection = await takeCollection(content, ofCollection)
+  const wanted = items.map((item, position) => lookAt(position, () => toNewObject(item)))
+  const prepared = await prepareObjects(content, authoring, collection, wanted, lookAt)
+  return write(async (writer) => {
+    const current = await takeCollection(writer.group, ofCollection)
+    const objects = await insertPreparedObjects(writer, current, prepared)
+    return objects.map((object) => showObject(current.id, object, nowMs))
+  })
+}
 
 /** Says which of many was the one. */
 function namingItem<Result>(position: number, look: () => Result): Result {

@@ -5,7 +5,7 @@ import { type Removal, removeKind } from '../media/kinds.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findPendingJobs } from '../store/jobs.ts'
 import { findKeysOfFiles } from '../store/media.ts'
-import { findObjects } from '../store/objects.ts'
+import { readInSteps } from './object-actions.ts'
 import type { GroupContext } from './verb.ts'
 
 interface Item {
@@ -15,13 +15,15 @@ interface Item {
 
 /** What the texts of these objects refer to now. Two items may have the same file: the one that is shown stays. */
 async function keysInTexts(group: GroupStore, items: readonly Item[]): Promise<Set<string>> {
-  const objects = await findObjects(group, items.flatMap(({ objectId }) => objectId ?? [])) // biome-ignore format: short
+  const ids = items.flatMap(({ objectId }) => objectId ?? [])
   const keys = new Set<string>()
-  for (const { object } of objects) {
-    mapTexts(object.value, (html) => {
-      for (const key of mediaKeysInHtml(html)) keys.add(key)
-      return html
-    })
+  for await (const objects of readInSteps(group, ids)) {
+    for (const { object } of objects) {
+      mapTexts(object.value, (html) => {
+        for (const key of mediaKeysInHtml(html)) keys.add(key)
+        return html
+      })
+    }
   }
   return keys
 }

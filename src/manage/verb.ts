@@ -17,6 +17,7 @@ import {
   refuseDeleting,
 } from '../store/groups.ts'
 import type { Store } from '../store/open.ts'
+import { requestLimits } from '../store/write-limits.ts'
 import { Type } from '../type.ts'
 import { id } from './shapes.ts'
 
@@ -212,7 +213,7 @@ async function enterGroup(service: ServiceContext, groupId: string, needs: Neede
   const group = await findGroupById(store, groupId)
   if (authoring.verb !== deletion) refuseDeleting(group)
   const content = await openContentOf(store, group)
-  const inside = { ...authoring, versionsKept: group.versionsKept }
+  const inside = { ...authoring, versionsKept: group.versionsKept, limits: requestLimits }
   return {
     ...service,
     authoring: inside,

@@ -6,6 +6,14 @@ import { checkObjectValue } from '../content/validate.ts'
 import type { ContentWriter } from './changes.ts'
 import { inBatches } from './in-batches.ts'
 import { refuseMissingMedia } from './media-uses.ts'
+import {
+  countIndexRows,
+  deleteIndexRows,
+  deleteWholeIndex,
+  insertIndexRows,
+  moveIndexRows,
+  sumOfRows,
+} from './object-index.ts'
 import { fieldRowsOf } from './objects.ts'
 import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 import { keepVersions } from './versions.ts'
@@ -28,65 +36,108 @@ export function differencesOf(before: StoredObject, after: StoredObject): string
   const state = (['publishMs', 'archived', 'review'] as const).filter((name) => before[name] !== after[name])
   return [
     ...state.map((name) => (name === 'publishMs' ? 'publishDate' : name)),
-    ...changedFields(before.value, after.value),
+    ...(before.value === after.value ? [] : changedFields(before.value, after.value)),
   ]
 }
-
-const rowKey = ({ field, filter_key, sort_key, archived, publish_ms }: ObjectFieldRow): string =>
-  JSON.stringify([field, filter_key, sort_key, archived, publish_ms])
 
 interface Step {
   before: StoredObject
   after: StoredObject
   /** Empty where only the schema changed around an object. */
   differences: string[]
-  /** Under the old schema and under the new one. */
-  searchTexts: [before: string, after: string]
 }
 
-/** Writes the index of objects anew where it differs. `former` is the container as the index was made by it. */
-async function reindex(
-  { db }: ContentWriter,
-  former: Container,
-  container: Container,
-  steps: readonly Step[],
-): Promise<void> {
-  const rowsOf = (step: Step) => ({
-    old: new Map(fieldRowsOf(former, step.before).map((row) => [rowKey(row), row])),
-    wanted: new Map(fieldRowsOf(container, step.after).map((row) => [rowKey(row), row])),
-  })
-  const pairs = steps.map(rowsOf)
-  // A field's rows are few: where one differs, all of them go and come again, rather than each by its key.
-  const fields = new Set(
-    pairs.flatMap(({ old, wanted }) => [
-      ...[...old].filter(([key]) => !wanted.has(key)).map(([, row]) => row.field),
-      ...[...wanted].filter(([key]) => !old.has(key)).map(([, row]) => row.field),
-    ]),
+/** An object of which the value or the schema changes, and so what the index and searches hold of it. */
+interface ValueStep extends Step {
+  /** As JSON. */
+  valueText: string
+  /** Under the old schema and under the new one. */
+  searchTexts: [before: string, after: string]
+  removedRows: ObjectFieldRow[]
+  addedRows: ObjectFieldRow[]
+}
+
+/** The state of an object stands in all of its rows; what else differs makes another row. */
+const rowKey = ({ field, filter_key, sort_key }: ObjectFieldRow): string =>
+  JSON.stringify([field, filter_key, sort_key])
+
+function planValue(former: Container, container: Container, step: Step): ValueStep {
+  const { before, after } = step
+  const old = new Map(fieldRowsOf(former, before).map((row) => [rowKey(row), row]))
+  const wanted = new Map(fieldRowsOf(container, after).map((row) => [rowKey(row), row]))
+  return {
+    ...step,
+    valueText: JSON.stringify(after.value),
+    searchTexts: [searchTextOf(former.schema, before.value), searchTextOf(container.schema, after.value)],
+    removedRows: [...old].flatMap(([key, row]) => (wanted.has(key) ? [] : [row])),
+    addedRows: [...wanted].flatMap(([key, row]) => (old.has(key) ? [] : [row])),
+  }
+}
+
+const stateOf = ({ archived, publishMs, review }: StoredObject): string => JSON.stringify([archived, publishMs, review])
+
+const isMoved = ({ before, after }: Step): boolean =>
+  before.archived !== after.archived || before.publishMs !== after.publishMs
+
+/** Tells the index of objects that are in another state, in all of their rows. */
+async function moveIndex(writer: ContentWriter, steps: readonly Step[], isAlone: boolean): Promise<void> {
+  const moved = steps.filter(isMoved)
+  const counts = Map.groupBy(
+    await countIndexRows(
+      writer.group,
+      moved.map(({ before }) => before.id),
+    ),
+    ({ objectId }) => objectId,
   )
-  if (fields.size === 0) return
-  await db
-    .deleteFrom('object_fields')
-    .where(
-      'object_id',
-      'in',
-      steps.map(({ before }) => before.id),
-    )
-    .where('field', 'in', [...fields])
-    .execute()
-  const fresh = pairs.flatMap(({ wanted }) => [...wanted.values()]).filter(({ field }) => fields.has(field))
-  for (const batch of inBatches(fresh)) await db.insertInto('object_fields').values(batch).execute()
+  // However large it has become, an object can be put away.
+  if (!isAlone) writer.spend({ indexRows: sumOfRows([...counts.values()].flat()) })
+  for (const together of Map.groupBy(moved, ({ after }) => stateOf(after)).values()) {
+    const rows = together.flatMap(({ before }) => counts.get(before.id) ?? [])
+    if (together[0]) await moveIndexRows(writer, rows, together[0].after)
+  }
+}
+
+/** Writes the new state of objects whose value stays: the value is not touched. */
+async function overwriteState(
+  { db, author, nowMs }: ContentWriter,
+  steps: readonly Step[],
+  change: string,
+): Promise<void> {
+  for (const together of Map.groupBy(steps, ({ after }) => stateOf(after)).values()) {
+    const [{ after } = {}] = together
+    if (!after) continue
+    for (const batch of inBatches(together)) {
+      await db
+        .updateTable('objects')
+        .set((eb) => ({
+          publish_ms: after.publishMs,
+          archived: after.archived ? 1 : 0,
+          review: after.review,
+          updated_ms: nowMs,
+          version: eb('version', '+', 1),
+          changed_by: author.name,
+          change,
+        }))
+        .where(
+          'id',
+          'in',
+          batch.map(({ before }) => before.id),
+        )
+        .execute()
+    }
+  }
 }
 
 /** Writes objects over themselves, many in one statement. Of some only what searches look at has changed. */
 async function overwrite(
   { db, group, author }: ContentWriter,
   container: Container,
-  steps: readonly Step[],
+  steps: readonly ValueStep[],
   change: string,
   columns: readonly (keyof ObjectRow)[],
 ): Promise<void> {
   const rows = steps.map(
-    ({ after, searchTexts }): ObjectRow => ({
+    ({ after, searchTexts, valueText }): ObjectRow => ({
       id: after.id,
       group_id: group.groupId,
       container_id: container.id,
@@ -96,7 +147,7 @@ async function overwrite(
       archived: after.archived ? 1 : 0,
       created_ms: after.createdMs,
       updated_ms: after.updatedMs,
-      value: JSON.stringify(after.value),
+      value: valueText,
       search_text: searchTexts[1],
       version: after.version,
       changed_by: author.name,
@@ -144,29 +195,42 @@ export async function changeObjects(
     const state = { ...before, ...wanted, ...datedWhenSeen(before, wanted, nowMs) }
     const differences = differencesOf(before, state)
     const after = differences.length > 0 ? { ...state, version: before.version + 1, updatedMs: nowMs } : state
-    const searchTexts: Step['searchTexts'] = [
-      searchTextOf(former.schema, before.value),
-      searchTextOf(container.schema, after.value),
-    ]
-    return { before, after, differences, searchTexts }
+    return { before, after, differences }
   })
   const changed = steps.filter(({ differences }) => differences.length > 0)
-  for (const { after } of changed) checkObjectValue(container.schema, group.groupId, after.value)
+  const isOfValue = ({ before, after }: Step): boolean => former !== container || before.value !== after.value
+  const valueSteps = steps.filter(isOfValue).map((step) => planValue(former, container, step))
+  const stateSteps = changed.filter((step) => !isOfValue(step))
+  writer.spend({
+    indexRows: valueSteps.reduce((sum, { removedRows, addedRows }) => sum + removedRows.length + addedRows.length, 0),
+    bytes: valueSteps.reduce((sum, { valueText }) => sum + Buffer.byteLength(valueText), 0),
+  })
+  const changedValues = valueSteps.filter(({ differences }) => differences.length > 0)
+  for (const { after } of changedValues) checkObjectValue(container.schema, group.groupId, after.value)
   await refuseMissingMedia(
     writer,
-    changed.flatMap(({ before }) => mediaUsesIn(former.schema, before.value)),
-    changed.flatMap(({ after }) => mediaUsesIn(container.schema, after.value)),
+    changedValues.flatMap(({ before }) => mediaUsesIn(former.schema, before.value)),
+    changedValues.flatMap(({ after }) => mediaUsesIn(container.schema, after.value)),
   )
   await keepVersions(
     writer,
     changed.map(({ before }) => before.id),
   )
-  await overwrite(writer, container, changed, change, changingColumns)
-  const searchedAnew = steps.filter(
+  await overwriteState(writer, stateSteps, change)
+  await overwrite(writer, container, changedValues, change, changingColumns)
+  const searchedAnew = valueSteps.filter(
     ({ differences, searchTexts: [old, fresh] }) => differences.length === 0 && old !== fresh,
   )
   await overwrite(writer, container, searchedAnew, change, ['search_text'])
-  await reindex(writer, former, container, steps)
+  await deleteIndexRows(
+    writer,
+    valueSteps.flatMap(({ removedRows }) => removedRows),
+  )
+  await moveIndex(writer, changed, planned.length === 1)
+  await insertIndexRows(
+    writer,
+    valueSteps.flatMap(({ addedRows }) => addedRows),
+  )
   for (const { before, after, differences } of changed) {
     const recorded = { subjectId: before.id, containerId: container.id, version: after.version }
     writer.record({ type: 'content.updated', ...recorded, note: `${change}: ${differences.join(', ')}` })
@@ -189,10 +253,19 @@ export async function changeObject(
   return after ?? before
 }
 
-/** For good: with its versions, its index and its preview links. */
-export async function deleteObject(writer: ContentWriter, containerId: string, object: StoredObject): Promise<void> {
+/** For good: with their versions, their index and their preview links. */
+export async function deleteObjects(
+  writer: ContentWriter,
+  objects: readonly { containerId: string; object: StoredObject }[],
+): Promise<void> {
   const { db, group } = writer
-  await db.deleteFrom('objects').where('group_id', '=', group.groupId).where('id', '=', object.id).execute()
-  writer.record({ type: 'content.deleted', subjectId: object.id, containerId, version: object.version })
-  writer.touch()
+  const ids = objects.map(({ object }) => object.id)
+  const counts = await countIndexRows(group, ids)
+  if (objects.length > 1) writer.spend({ indexRows: sumOfRows(counts) }) // however large it is, one can go
+  await deleteWholeIndex(writer, counts)
+  for (const batch of inBatches(ids))
+    await db.deleteFrom('objects').where('group_id', '=', group.groupId).where('id', 'in', batch).execute()
+  for (const { containerId, object } of objects)
+    writer.record({ type: 'content.deleted', subjectId: object.id, containerId, version: object.version })
+  if (objects.length > 0) writer.touch()
 }

@@ -3,16 +3,16 @@ import type { Container } from '../content/model.ts'
 import type { Schema } from '../content/schema.ts'
 import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../content/schema-change.ts'
 import { conflict } from '../errors.ts'
-import { changedFields, changeObjects, type PlannedChange } from './change-objects.ts'
+import { changedFields, changeObjects } from './change-objects.ts'
 import type { ContentWriter } from './changes.ts'
 import { updateContainer } from './containers.ts'
-import { eachObject } from './each-object.ts'
+import { eachObject, eachObjects } from './each-object.ts'
 import type { GroupStore } from './groups.ts'
+import { readRevision } from './revisions.ts'
 
 /** A report is to be read: beyond this many, objects are counted and not listed. */
 const maxListed = 100
 const maxShownCharacters = 200
-const objectsPerStep = 250
 
 export interface SchemaChangeReport {
   fields: ReturnType<typeof describeSchemaChange>
@@ -77,31 +77,35 @@ function refuseHarm(report: SchemaChangeReport, allowLoss: boolean): void {
   }
 }
 
+/** What a change would do, found out before others had to wait for it. It holds as long as the revision is the same. */
+interface Reviewed {
+  revision: number
+  report: SchemaChangeReport
+}
+
 /**
  * Changes a container's schema, the values of its objects and their index, all in the one transaction of the writer: who
  * reads sees everything as it was or everything as it will be.
  */
 export async function changeSchema(
-  writer: ContentWriter,
+  given: ContentWriter,
   before: Container,
   change: SchemaChange,
-  { allowLoss }: { allowLoss: boolean },
+  { allowLoss, reviewed }: { allowLoss: boolean; reviewed?: Reviewed },
 ): Promise<{ container: Container; report: SchemaChangeReport }> {
-  const report = await reviewSchemaChange(writer.group, before, change)
+  const writer: ContentWriter = { ...given, spend: () => {} } // it cannot be asked for in parts
+  const isReviewed = reviewed?.revision === (await readRevision(writer.group))
+  const report = isReviewed ? reviewed.report : await reviewSchemaChange(writer.group, before, change)
   refuseHarm(report, allowLoss)
   const container = await updateContainer(writer, before, { schema: change.schema })
   if (container === before && report.changed === 0) return { container, report }
-  let planned: PlannedChange[] = []
-  const apply = async (): Promise<void> => {
+  for await (const objects of eachObjects(writer.group, before.id)) {
+    const planned = objects.map((object) => ({
+      before: object,
+      wanted: { value: changeValue(before.schema, change, object.value).value },
+    }))
     await changeObjects(writer, container, planned, 'schema changed', before)
-    planned = []
   }
-  for await (const object of eachObject(writer.group, before.id)) {
-    const { value } = changeValue(before.schema, change, object.value)
-    planned.push({ before: object, wanted: { value } })
-    if (planned.length === objectsPerStep) await apply()
-  }
-  await apply()
   return { container, report }
 }
 

@@ -5,6 +5,7 @@ import { seenBy } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
 import type { ChangeRow, ContentTables } from './tables.ts'
+import { createWriteBudget, requestLimits, type Spend, type WriteLimits } from './write-limits.ts'
 
 const maxNoteLength = 500
 
@@ -29,6 +30,8 @@ export interface Authoring {
   versionsKept: number
   /** An import takes over content as it is, also where a file of it is gone. */
   allowsMissingMedia?: boolean
+  /** Of what somebody asks for by a single request. Imports and jobs have none. */
+  limits?: WriteLimits
 }
 
 export const contentChangeTypes = [
@@ -64,6 +67,8 @@ export interface ContentWriter extends Authoring {
   noticedMs: number
   /** The group as this transaction sees it: every function that reads can be used inside. */
   group: GroupStore
+  /** Counts towards the limits of the request what is about to be written. */
+  spend: Spend
   record(change: ContentChange): void
   /** Says that an answer of the delivery API may now be another one. */
   touch(): void
@@ -79,6 +84,7 @@ export const authoringOf = (endpoint: string, nowMs: number): Authoring => ({
   verb: endpoint,
   nowMs,
   versionsKept: 0,
+  limits: requestLimits,
 })
 
 export const scheduleAuthor: Author = { id: null, name: 'schedule', address: '' }
@@ -189,6 +195,7 @@ export async function writeContent<Result>(
       noticedMs,
       db,
       group: { groupId, database: seenBy(db, database) },
+      spend: createWriteBudget(authoring.limits),
       record: ({ type, subjectId, containerId = null, version = null, note = '' }) =>
         void changes.push({
           type,

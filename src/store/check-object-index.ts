@@ -6,6 +6,7 @@ import { type Authoring, type ContentWriter, writeContent } from './changes.ts'
 import { findContainerById, readByContainer } from './containers.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
+import { insertIndexRows } from './object-index.ts'
 import { fieldRowsOf, objectColumns, toStoredObject } from './objects.ts'
 import type { ObjectFieldRow } from './tables.ts'
 
@@ -84,7 +85,8 @@ export async function findOutdatedObjects(
   return (await readByContainer(group, find, (container) => idsOfOutdated(group, container, onRead))) ?? []
 }
 
-async function writeIndex({ db, group }: ContentWriter, container: Container, object: StoredObject): Promise<void> {
+async function writeIndex(writer: ContentWriter, container: Container, object: StoredObject): Promise<void> {
+  const { db, group } = writer
   await db
     .updateTable('objects')
     .set({ search_text: searchTextOf(container.schema, object.value) })
@@ -92,8 +94,7 @@ async function writeIndex({ db, group }: ContentWriter, container: Container, ob
     .where('id', '=', object.id)
     .execute()
   await db.deleteFrom('object_fields').where('object_id', '=', object.id).execute()
-  for (const batch of inBatches(fieldRowsOf(container, object)))
-    await db.insertInto('object_fields').values(batch).execute()
+  await insertIndexRows(writer, fieldRowsOf(container, object))
 }
 
 /** Makes the index of some objects of a container anew, where it still differs, in one transaction. Answers how many. */

@@ -6,11 +6,12 @@ import { conflict, invalid } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
+import { insertJob } from './jobs.ts'
+import { deleteIfFew, hideContainer } from './purge.ts'
 import { revisionColumns } from './revisions.ts'
 import { beginStatement, runStatement } from './statement.ts'
 import type { ContainerRow } from './tables.ts'
 
-const rowsPerDelete = 1000
 const containerColumns = ['id', 'kind', 'name', 'schema', 'settings', 'version'] as const
 
 type StoredContainer = Pick<Selectable<ContainerRow>, (typeof containerColumns)[number]>
@@ -94,31 +95,22 @@ export async function updateContainer(
   return after
 }
 
-/** With every object in it. */
+export const purgeKind = 'content.purge'
+
+/** What is left to be deleted of a container that is gone. */
+export interface Purge {
+  containerId: string
+}
+
+/** With every object in it. Where they are many nobody finds them from now on, and a job deletes them, a part at a time. */
 export async function deleteContainer(writer: ContentWriter, container: Container): Promise<void> {
   const { db, group } = writer
-  const { groupId } = group
-  const objects = db
-    .selectFrom('objects')
-    .select('id')
-    .where('group_id', '=', groupId)
-    .where('container_id', '=', container.id)
-  // A part at a time: no statement may take long, however much there is.
-  for (
-    let rows = await objects.limit(rowsPerDelete).execute();
-    rows.length > 0;
-    rows = await objects.limit(rowsPerDelete).execute()
-  ) {
-    await db
-      .deleteFrom('objects')
-      .where(
-        'id',
-        'in',
-        rows.map(({ id }) => id),
-      )
-      .execute()
+  if (await deleteIfFew(writer, container.id)) {
+    await db.deleteFrom('containers').where('group_id', '=', group.groupId).where('id', '=', container.id).execute()
+  } else {
+    await hideContainer(db, group.groupId, container.id)
+    await insertJob(writer, { kind: purgeKind, payload: { containerId: container.id } satisfies Purge })
   }
-  await db.deleteFrom('containers').where('group_id', '=', groupId).where('id', '=', container.id).execute()
   writer.record({ type: `${container.kind}.deleted`, subjectId: container.id, note: container.name })
   writer.touch()
 }

@@ -1,10 +1,12 @@
 import type { StoredObject } from '../content/model.ts'
-import { objectsPerRead, selectObjectsAfter } from './each-object.ts'
+import { eachPart } from './each-object.ts'
 import type { GroupStore } from './groups.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
 import { type Order, toOrder } from './orders.ts'
 import type { ObjectVersionRow } from './tables.ts'
 import { type ObjectVersion, toVersion } from './versions.ts'
+
+const rowsPerRead = 500
 
 /** An object with who made its latest version, and how. */
 export interface WholeObject extends StoredObject {
@@ -14,13 +16,6 @@ export interface WholeObject extends StoredObject {
 
 /** An object as it is, or one of the former versions of the object before it. */
 export type ExportedRow = { kind: 'object'; object: WholeObject } | { kind: 'version'; version: ObjectVersion }
-
-async function readObjects(group: GroupStore, containerId: string, after: string): Promise<WholeObject[]> {
-  const rows = await selectObjectsAfter(group, containerId, after)
-    .select([...objectColumns, 'changed_by', 'change'])
-    .execute()
-  return rows.map((row) => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
-}
 
 /** The former versions of some objects, in the order of ids and versions, a few at a time: one object may have thousands. */
 async function* eachVersion({ groupId, database }: GroupStore, objectIds: string[]): AsyncGenerator<ObjectVersionRow> {
@@ -39,19 +34,22 @@ async function* eachVersion({ groupId, database }: GroupStore, objectIds: string
       )
       .orderBy('object_id')
       .orderBy('version')
-      .limit(objectsPerRead)
+      .limit(rowsPerRead)
       .execute()
     yield* rows
     const end = rows.at(-1)
-    if (!end || rows.length < objectsPerRead) return
+    if (!end || rows.length < rowsPerRead) return
     last = end
   }
 }
 
 /** All of a container in the order of ids, each object followed by its former versions, a few in memory at a time. */
 export async function* eachExportedRow(group: GroupStore, containerId: string): AsyncGenerator<ExportedRow> {
-  for (let last = ''; ; ) {
-    const objects = await readObjects(group, containerId, last)
+  const parts = eachPart(group, containerId, (part) =>
+    part.select([...objectColumns, 'changed_by', 'change']).execute(),
+  )
+  for await (const rows of parts) {
+    const objects = rows.map((row) => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
     const changed = objects.filter(({ version }) => version > 1).map(({ id }) => id)
     const versions = changed.length > 0 ? eachVersion(group, changed) : undefined
     let next = await versions?.next()
@@ -60,9 +58,6 @@ export async function* eachExportedRow(group: GroupStore, containerId: string): 
       for (; next?.done === false && next.value.object_id === object.id; next = await versions?.next())
         yield { kind: 'version', version: toVersion(next.value) }
     }
-    const end = objects.at(-1)
-    if (!end || objects.length < objectsPerRead) return
-    last = end.id
   }
 }
 
@@ -75,11 +70,11 @@ export async function* eachExportedOrder({ groupId, database }: GroupStore): Asy
       .where('group_id', '=', groupId)
       .where('id', '>', last)
       .orderBy('id')
-      .limit(objectsPerRead)
+      .limit(rowsPerRead)
       .execute()
     yield* rows.map(toOrder)
     const end = rows.at(-1)
-    if (!end || rows.length < objectsPerRead) return
+    if (!end || rows.length < rowsPerRead) return
     last = end.id
   }
 }

@@ -7,6 +7,7 @@ import { type Authoring, groupIsBeingDeleted, lockGroup } from './changes.ts'
 import { writeControl } from './control-changes.ts'
 import type { Database } from './database.ts'
 import { controlName, databaseNamePattern, type Store } from './open.ts'
+import { purgeHiddenContainers, purgeObjects, purgeTable } from './purge.ts'
 import type { ContentTables } from './tables.ts'
 
 /** What the authorizer tells of a caller (spec §5.4). */
@@ -209,8 +210,6 @@ export async function deleteGroupRow(store: Store, group: Group, authoring: Auth
   })
 }
 
-const rowsPerDelete = 1000
-
 /** A group that was deleted can come back by an import. Its revisions go on: none ever stands for two contents. */
 export async function reopenContent({ groupId, database }: GroupStore, nowMs: number): Promise<void> {
   await database.write((db) =>
@@ -244,25 +243,7 @@ export async function deleteContent(group: GroupStore, nowMs: number, onProgress
     await lockGroup(db, group, nowMs) // who still writes has ended, and who comes after us finds it closed
     await db.updateTable('group_revisions').set({ closed: 1 }).where('group_id', '=', groupId).execute()
   })
-  for (let deleted = 0; ; ) {
-    const ids = database.read.selectFrom('objects').select('id').where('group_id', '=', groupId).limit(rowsPerDelete)
-    const rows = await ids.execute()
-    if (rows.length === 0) break
-    await database.write((db) =>
-      db
-        .deleteFrom('objects')
-        .where('group_id', '=', groupId)
-        .where(
-          'id',
-          'in',
-          rows.map(({ id }) => id),
-        )
-        .execute(),
-    )
-    deleted += rows.length
-    onProgress(deleted)
-  }
-  await database.write(async (db) => {
-    for (const table of contentTables) await db.deleteFrom(table).where('group_id', '=', groupId).execute()
-  })
+  await purgeObjects(group, { group_id: groupId }, onProgress)
+  for (const table of contentTables) await purgeTable(group, table)
+  await purgeHiddenContainers(group)
 }

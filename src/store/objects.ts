@@ -1,15 +1,18 @@
+import { sql } from 'kysely'
 import { addressKey } from '../content/email.ts'
 import { filterKeyOfText, indexRowsOf } from '../content/index-keys.ts'
 import type { Filter } from '../content/list-query.ts'
-import { mediaKeysIn, mediaUsesIn } from '../content/media-uses.ts'
+import { type MediaUse, mediaKeysIn, mediaUsesIn } from '../content/media-uses.ts'
 import { type Container, isVisible, type ReviewState, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import { makeId } from '../ids.ts'
-import type { ContentWriter } from './changes.ts'
+import type { Authoring, ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
 import { mediaField, refuseMissingMedia } from './media-uses.ts'
+import { insertIndexRows } from './object-index.ts'
+import { createPauses } from './sqlite/connection.ts'
 import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 
 /** A product's account is filtered like a field; the sign keeps it apart from any field a schema can name. */
@@ -55,11 +58,10 @@ export function toStoredObject(row: Pick<ObjectRow, (typeof objectColumns)[numbe
   }
 }
 
-function toRow({ group, author, nowMs }: ContentWriter, container: Container, input: NewObject): ObjectRow {
-  checkObjectValue(container.schema, group.groupId, input.value)
+function toRow(groupId: string, { author, nowMs }: Authoring, container: Container, input: NewObject): ObjectRow {
   return {
     id: input.id ?? makeId(),
-    group_id: group.groupId,
+    group_id: groupId,
     container_id: container.id,
     external_id: input.externalId ?? null,
     account_handle: input.accountHandle ?? '',
@@ -94,16 +96,93 @@ export function fieldRowsOf(container: Container, object: StoredObject): ObjectF
   ].map(({ field, filterKey, sortKey }) => ({ ...place, field, filter_key: filterKey, sort_key: sortKey }))
 }
 
+/** An object that is about to be stored, and all that belongs to it. */
+interface PreparedObject {
+  row: ObjectRow
+  object: StoredObject
+  fieldRows: ObjectFieldRow[]
+}
+
+function prepareRow(container: Container, row: ObjectRow): PreparedObject {
+  const object = toStoredObject(row)
+  return { row, object, fieldRows: fieldRowsOf(container, object) }
+}
+
 /** Objects and their index belong together: nothing else inserts into either table. */
-export async function insertRows(
-  { db }: ContentWriter,
+async function insertPrepared(writer: ContentWriter, prepared: readonly PreparedObject[]): Promise<StoredObject[]> {
+  writer.spend({
+    indexRows: prepared.reduce((sum, { fieldRows }) => sum + fieldRows.length, 0),
+    bytes: prepared.reduce((sum, { row }) => sum + Buffer.byteLength(row.value), 0),
+  })
+  for (const batch of inBatches(prepared)) {
+    const rows = batch.map(({ row }) => row)
+    await writer.db.insertInto('objects').values(rows).execute()
+  }
+  await insertIndexRows(
+    writer,
+    prepared.flatMap(({ fieldRows }) => fieldRows),
+  )
+  return prepared.map(({ object }) => object)
+}
+
+export function insertRows(
+  writer: ContentWriter,
   container: Container,
   rows: readonly ObjectRow[],
 ): Promise<StoredObject[]> {
-  const objects = rows.map(toStoredObject)
-  for (const batch of inBatches(rows)) await db.insertInto('objects').values(batch).execute()
-  const fieldRows = objects.flatMap((object) => fieldRowsOf(container, object))
-  for (const batch of inBatches(fieldRows)) await db.insertInto('object_fields').values(batch).execute()
+  const prepared = rows.map((row) => prepareRow(container, row))
+  return insertPrepared(writer, prepared)
+}
+
+/** New objects that fit their container, as it was when they were made. */
+export interface PreparedObjects {
+  container: Container
+  objects: PreparedObject[]
+  shown: MediaUse[]
+  /** The same for a container that was changed meanwhile. */
+  prepareFor(container: Container): Promise<PreparedObjects>
+}
+
+/**
+ * Checks new objects, and makes all that is to be written of them. Outside of a transaction, so that nobody waits for it;
+ * others of this process are let in between. `look` is told of each object's position, for who wants to name it.
+ */
+export async function prepareObjects(
+  { groupId }: Pick<GroupStore, 'groupId'>,
+  authoring: Authoring,
+  container: Container,
+  inputs: readonly NewObject[],
+  look: (position: number, check: () => void) => void = (_, check) => check(),
+): Promise<PreparedObjects> {
+  const pause = createPauses()
+  const objects: PreparedObject[] = []
+  const shown: MediaUse[] = []
+  for (const [position, input] of inputs.entries()) {
+    await pause()
+    look(position, () => checkObjectValue(container.schema, groupId, input.value))
+    objects.push(prepareRow(container, toRow(groupId, authoring, container, input)))
+    shown.push(...mediaUsesIn(container.schema, input.value))
+  }
+  const prepareFor = (other: Container) => prepareObjects({ groupId }, authoring, other, inputs, look)
+  return { container, objects, shown, prepareFor }
+}
+
+/** Stores what was prepared, all or none of it. `current` is the container as the transaction sees it. */
+export async function insertPreparedObjects(
+  writer: ContentWriter,
+  current: Container,
+  given: PreparedObjects,
+): Promise<StoredObject[]> {
+  const isCurrent = given.container.id === current.id && given.container.version === current.version
+  const prepared = isCurrent ? given : await given.prepareFor(current)
+  await refuseMissingMedia(writer, [], prepared.shown)
+  const objects = await insertPrepared(writer, prepared.objects)
+  for (const object of objects) {
+    const change = { subjectId: object.id, containerId: current.id, version: object.version }
+    writer.record({ type: 'content.created', ...change })
+    if (isVisible(object, writer.noticedMs)) writer.record({ type: 'content.published', ...change })
+  }
+  if (objects.length > 0) writer.touch()
   return objects
 }
 
@@ -113,17 +192,7 @@ export async function insertObjects(
   container: Container,
   inputs: readonly NewObject[],
 ): Promise<StoredObject[]> {
-  const rows = inputs.map((input) => toRow(writer, container, input))
-  const shown = inputs.flatMap(({ value }) => mediaUsesIn(container.schema, value))
-  await refuseMissingMedia(writer, [], shown)
-  const objects = await insertRows(writer, container, rows)
-  for (const object of objects) {
-    const change = { subjectId: object.id, containerId: container.id, version: object.version }
-    writer.record({ type: 'content.created', ...change })
-    if (isVisible(object, writer.noticedMs)) writer.record({ type: 'content.published', ...change })
-  }
-  if (objects.length > 0) writer.touch()
-  return objects
+  return insertPreparedObjects(writer, container, await prepareObjects(writer.group, writer, container, inputs))
 }
 
 export interface FoundObject {
@@ -141,6 +210,21 @@ export async function findObjects({ groupId, database }: GroupStore, ids: readon
     .where('id', 'in', ids)
     .execute()
   return rows.map((row) => ({ containerId: row.container_id, object: toStoredObject(row) }))
+}
+
+/** How many bytes of JSON each of them holds; reads no value. */
+export async function measureObjects(
+  { groupId, database }: GroupStore,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await database.read
+    .selectFrom('objects')
+    .select(['id', sql<number>`octet_length(value)`.as('bytes')])
+    .where('group_id', '=', groupId)
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.map(({ id, bytes }) => [id, bytes]))
 }
 
 /** Whatever its state: for previews, which bypass visibility (spec §3). */

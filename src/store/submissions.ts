@@ -19,6 +19,7 @@ export async function listSubmissions(
   const matching = database.read
     .selectFrom('objects')
     .where('review', 'is not', null)
+    .where('container_id', 'in', (eb) => eb.selectFrom('containers').select('id').where('group_id', '=', groupId))
     .where((eb) =>
       eb.and({
         group_id: groupId,

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import type { SubmissionNotices } from '../../src/content/model.ts'
 import { createWorker } from '../../src/jobs/worker.ts'
 import { noticeHandler } from '../../src/mail/notices.ts'
-import { deleteObject } from '../../src/store/change-objects.ts'
+import { deleteObjects } from '../../src/store/change-objects.ts'
 import { findObject } from '../../src/store/objects.ts'
 import { deleteSite, updateSite } from '../../src/store/sites.ts'
 import { createSite, write } from '../helpers/authoring.ts'
@@ -184,7 +184,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
       await write(group.store, clock.now, async (writer) => {
         const found = await findObject(writer.group, _id)
         assert.ok(found)
-        await deleteObject(writer, reviews.id, found.object)
+        await deleteObjects(writer, [{ containerId: reviews.id, object: found.object }])
       })
     }
     await reviewAndDelete()

@@ -5,7 +5,7 @@ import type { CompiledQuery } from 'kysely'
 import { parseListQuery } from '../../src/content/list-query.ts'
 import type { Container } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/schema.ts'
-import { deleteObject } from '../../src/store/change-objects.ts'
+import { deleteObjects } from '../../src/store/change-objects.ts'
 import { changeSchema } from '../../src/store/change-schema.ts'
 import { type ContentMemory, createContentMemory } from '../../src/store/content-memory.ts'
 import { type Database, seenBy } from '../../src/store/database.ts'
@@ -155,7 +155,7 @@ onBothEngines('a listing with a memory', (engine) => {
     await write(group.store, testStartMs, async (writer) => {
       const found = await findObject(writer.group, last?.id ?? '')
       assert.ok(found)
-      await deleteObject(writer, collection.id, found.object)
+      await deleteObjects(writer, [{ containerId: collection.id, object: found.object }])
     })
     const { numbers, totalCount } = await askLast()
     assert.deepEqual([numbers, totalCount], [[], 10])

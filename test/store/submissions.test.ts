@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { changeObject, deleteObject } from '../../src/store/change-objects.ts'
+import { changeObject, deleteObjects } from '../../src/store/change-objects.ts'
 import { findByEmail } from '../../src/store/submissions.ts'
 import { findRestMs, noteNotice } from '../../src/store/tallies.ts'
 import { write } from '../helpers/authoring.ts'
@@ -26,7 +26,7 @@ onBothEngines('findByEmail', (engine) => {
     await write(group.store, clock.now, async (writer) => {
       assert.ok(ada && tall)
       await changeObject(writer, members, tall, { value: { email: 'eve@visitor.example' } }, 'updated')
-      await deleteObject(writer, members.id, ada)
+      await deleteObjects(writer, [{ containerId: members.id, object: ada }])
     })
     assert.deepEqual([await find(long), await find('eve@visitor.example')], [undefined, tall?.id])
     assert.notEqual(await find('ada@visitor.example'), ada?.id)

@@ -13,7 +13,7 @@ import {
 import { createPreparer, sqliteBusy } from './file.ts'
 
 /** How long a writer waits, without blocking, for another process's transaction. */
-const writeTimeoutMs = 10_000
+const writeTimeoutMs = 20_000
 const writeRetryMs = 5
 /** How long a row of statements may keep everybody else waiting. */
 const turnEveryMs = 5

@@ -1,0 +1,123 @@
+import { CompiledQuery, type Transaction } from 'kysely'
+import type { ContentWriter } from './changes.ts'
+import type { GroupStore } from './groups.ts'
+import { inBatches } from './in-batches.ts'
+import { beginStatement, type Draft, isOneOf } from './statement.ts'
+import type { ContentTables, ObjectFieldRow } from './tables.ts'
+
+/** So many rows one statement changes at most: with SQLite this process does nothing else meanwhile. */
+const rowsPerStatement = 1000
+
+type Place = Pick<ContentWriter, 'db' | 'group'>
+
+/** By hand: to build and compile such a statement takes longer than to run it. */
+async function run(db: Transaction<ContentTables>, text: string, { parameters }: Draft): Promise<void> {
+  await db.executeQuery(CompiledQuery.raw(text, parameters))
+}
+
+const listOf = ({ bind }: Draft, values: readonly unknown[]): string => `(${values.map(bind).join(', ')})`
+
+const columns = ['object_id', 'field', 'filter_key', 'sort_key', 'container_id', 'archived', 'publish_ms'] as const
+
+export async function insertIndexRows({ db, group }: Place, rows: readonly ObjectFieldRow[]): Promise<void> {
+  for (const batch of inBatches(rows)) {
+    const draft = beginStatement(group.database)
+    const values = batch.map((row) => listOf(draft, columns.map((column) => row[column]))) // biome-ignore format: short
+    await run(
+      db,
+      `insert into ${draft.table('object_fields')} (${columns.join(', ')}) values ${values.join(', ')}`,
+      draft,
+    )
+  }
+}
+
+type RowKey = Pick<ObjectFieldRow, 'object_id' | 'field' | 'filter_key'>
+
+export async function deleteIndexRows({ db, group }: Place, keys: readonly RowKey[]): Promise<void> {
+  for (const batch of inBatches(keys)) {
+    const draft = beginStatement(group.database)
+    const values = batch.map(({ object_id, field, filter_key }) => listOf(draft, [object_id, field, filter_key]))
+    const isNamed = `(object_id, field, filter_key) in (values ${values.join(', ')})`
+    await run(db, `delete from ${draft.table('object_fields')} where ${isNamed}`, draft)
+  }
+}
+
+/** How many rows each field of some objects has. */
+export interface FieldCount {
+  objectId: string
+  field: string
+  rows: number
+}
+
+export async function countIndexRows({ database }: GroupStore, objectIds: readonly string[]): Promise<FieldCount[]> {
+  if (objectIds.length === 0) return []
+  const rows = await database.read
+    .selectFrom('object_fields')
+    .select(({ fn }) => ['object_id as objectId', 'field', fn.countAll<number>().as('rows')])
+    .where('object_id', 'in', objectIds)
+    .groupBy(['object_id', 'field'])
+    .execute()
+  return rows.map((row) => ({ ...row, rows: Number(row.rows) }))
+}
+
+export const sumOfRows = (counts: readonly FieldCount[]): number => counts.reduce((sum, { rows }) => sum + rows, 0)
+
+/** Some objects as a whole, or some fields of a large one. */
+interface Part {
+  objectIds: string[]
+  fields?: string[]
+}
+
+/** Adds up to what one statement may change. What is more than that by itself stands alone. */
+function* inParts<Item>(items: readonly Item[], rowsOf: (item: Item) => number): Generator<Item[]> {
+  let part: Item[] = []
+  let rows = 0
+  for (const item of items) {
+    if (rows + rowsOf(item) > rowsPerStatement && part.length > 0) {
+      yield part
+      part = []
+      rows = 0
+    }
+    part.push(item)
+    rows += rowsOf(item)
+  }
+  if (part.length > 0) yield part
+}
+
+function* statementsOf(counts: readonly FieldCount[]): Generator<Part> {
+  const objects = [...Map.groupBy(counts, ({ objectId }) => objectId)]
+  const [large, small] = [true, false].map((isLarge) =>
+    objects.filter(([, fields]) => sumOfRows(fields) > rowsPerStatement === isLarge),
+  )
+  for (const part of inParts(small ?? [], ([, fields]) => sumOfRows(fields)))
+    yield { objectIds: part.map(([objectId]) => objectId) }
+  for (const [objectId, ofObject] of large ?? [])
+    for (const part of inParts(ofObject, ({ rows }) => rows))
+      yield { objectIds: [objectId], fields: part.map(({ field }) => field) }
+}
+
+function isAmong(draft: Draft, { objectIds, fields }: Part): string {
+  const isObject = isOneOf(draft, 'object_id', objectIds)
+  return fields ? `${isObject} and ${isOneOf(draft, 'field', fields)}` : isObject
+}
+
+/** Says in the index that objects are in another state. */
+export async function moveIndexRows(
+  { db, group }: Place,
+  counts: readonly FieldCount[],
+  { archived, publishMs }: { archived: boolean; publishMs: number },
+): Promise<void> {
+  for (const part of statementsOf(counts)) {
+    const draft = beginStatement(group.database)
+    const state = `archived = ${draft.bind(archived ? 1 : 0)}, publish_ms = ${draft.bind(publishMs)}`
+    await run(db, `update ${draft.table('object_fields')} set ${state} where ${isAmong(draft, part)}`, draft)
+  }
+}
+
+/** Of objects that are about to be deleted: the database would do it, all rows in one statement. */
+export async function deleteWholeIndex({ db, group }: Place, counts: readonly FieldCount[]): Promise<void> {
+  for (const part of statementsOf(counts)) {
+    const draft = beginStatement(group.database)
+    await run(db, `delete from ${draft.table('object_fields')} where ${isAmong(draft, part)}`, draft)
+  }
+}
