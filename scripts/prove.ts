@@ -67,6 +67,12 @@ const parts: Record<string, Part> = {
     files: ['test/mail/faults.test.ts'],
     env: { MAIL_MESSAGES: '10000' },
   },
+  connections: {
+    about:
+      '100,000 resets at every moment of a request, 10,000 slow connections at once, 1,000,000 mutated requests, half of each on each engine',
+    files: ['test/e2e/connections.test.ts'],
+    env: { CONNECTION_RESETS: '100000', SLOW_CONNECTIONS: '20000', SLOW_SECONDS: '60', MUTATED_REQUESTS: '1000000' },
+  },
   cache: {
     about: '2,000 random scripts of writes, clock steps and reads at two processes that keep answers, on each engine',
     files: ['test/cache/exactness.test.ts'],

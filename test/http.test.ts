@@ -393,6 +393,23 @@ describe('a body', () => {
     assert.equal(received.length, before)
   }
 
+  it('whose client goes away in the middle is no failure of ours', async () => {
+    const before = received.length
+    const seen = logged(running).length
+    const connections = () => promisify(running.app.server.getConnections.bind(running.app.server))()
+    for (const leave of ['end', 'resetAndDestroy'] as const) {
+      const socket = connect(running.port, '127.0.0.1').on('error', () => {})
+      await once(socket, 'connect')
+      socket.write(post('/echo', 'application/json', '{"a":1}').subarray(0, -2))
+      await sleep(100)
+      socket.resume()[leave]()
+      for (let tries = 0; (await connections()) > 0 && tries < 100; tries += 1) await sleep(20)
+    }
+    const complaints = logged(running).slice(seen).filter(({ level, msg }) => level !== 'info' && msg !== 'the event loop stalled') // biome-ignore format: one line
+    assert.deepEqual(complaints, [])
+    assert.equal(received.length, before)
+  })
+
   it('of JSON is accepted', async () => {
     const answer = await sendBody('application/json', '{"a":1}')
     assert.equal(answer.status, 200)

@@ -54,8 +54,22 @@ function peerOf(failure: AppError): string {
   return failure.cause instanceof ProviderFailure ? 'a payment provider' : 'a request'
 }
 
+const tooLate = new AppError('RequestTimeout', 'The request did not arrive in time.')
+const clientGone = new AppError('ValidationError', 'The client closed the connection before all was sent.')
+
+/**
+ * What a client has brought about by itself: it went away in the middle of its body or of a file, or did not send its body while
+ * the handler waited for it. That is no failure of ours, nor of the database's.
+ */
+function findClientFailure(error: Partial<FastifyError> | null, { raw }: FastifyRequest): AppError | undefined {
+  if (!error) return undefined
+  if (error === raw.errored) return clientGone
+  if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' && raw.socket.destroyed) return clientGone
+  return error.code === 'FST_ERR_HANDLER_TIMEOUT' && raw.complete === false ? tooLate : undefined
+}
+
 function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const failure = toAppError(error)
+  const failure = findClientFailure(error, request) ?? toAppError(error)
   if (failure.code === 'Unavailable') {
     const { noteOutage } = request.log as ServiceLogger // the one that the app was made with
     noteOutage(peerOf(failure), failure.cause ?? failure, { requestId: request.id })
@@ -119,7 +133,7 @@ export function handleFrameworkError(error: FastifyError, request: FastifyReques
 
 const connectionFailures: Record<string, AppError> = {
   HPE_HEADER_OVERFLOW: new AppError('HeadersTooLarge', 'The headers or the URL are too long.'),
-  ERR_HTTP_REQUEST_TIMEOUT: new AppError('RequestTimeout', 'The request did not arrive in time.'),
+  ERR_HTTP_REQUEST_TIMEOUT: tooLate,
 }
 const unreadable = new AppError('ValidationError', 'This is not a valid HTTP request.')
 
