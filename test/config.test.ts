@@ -63,6 +63,7 @@ describe('readConfig', () => {
       metricsToken: undefined,
       answerCacheMb: 64,
       readThreads: undefined,
+      maxAnswerBytes: 8_388_608,
       maxConcurrentRequests: 1000,
       maxUnsentMb: 256,
       sendTimeoutSeconds: 60,
