@@ -36,7 +36,8 @@ export function optionConfig(name: string, schema: InputSchema): ParseArgsOption
 /** What to write after an option. */
 export function placeholderOf(name: string, schema: InputSchema): string {
   if (schema.type === 'boolean') return ''
-  if (schema.enum) return schema.enum.join('|')
+  const allowed = schema.enum ?? schema.items?.enum
+  if (allowed) return allowed.join('|')
   if (isDuration(name)) return '<30m|24h|7d>'
   if (schema.type === 'integer') return '<number>'
   if (name === 'filters') return '<field=value>'

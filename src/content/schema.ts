@@ -100,8 +100,8 @@ export function isVariantMap(field: VariantField, value: unknown): value is Reco
   return isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
 }
 
-const booleanRules = ['required', 'private', 'filterable', 'sortable', 'searchable']
-const limitRules: Record<string, readonly string[]> = {
+export const booleanRules = ['required', 'private', 'filterable', 'sortable', 'searchable']
+export const limitRules: Record<string, readonly string[]> = {
   minLength: ['text', 'longText', 'slug'],
   maxLength: ['text', 'longText', 'slug'],
   min: ['integer', 'decimal'],
@@ -114,56 +114,56 @@ const limitPairs = [
   ['minLength', 'maxLength'],
 ] as const
 
-function checkRule(path: string, type: string, rule: string, value: unknown): void {
+function* problemsOfRule(path: string, type: string, rule: string, value: unknown): Generator<string> {
   if (booleanRules.includes(rule)) {
-    if (typeof value !== 'boolean') throw invalid(`${path}.${rule} must be true or false.`)
+    if (typeof value !== 'boolean') yield `${path}.${rule} must be true or false.`
   } else if (Object.hasOwn(limitRules, rule) && limitRules[rule]?.includes(type)) {
-    if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(`${path}.${rule} must be a number.`)
-    if (countRules.includes(rule) && !(Number.isSafeInteger(value) && value >= 0))
-      throw invalid(`${path}.${rule} must be a whole number, 0 or more.`)
+    if (typeof value !== 'number' || !Number.isFinite(value)) yield `${path}.${rule} must be a number.`
+    else if (countRules.includes(rule) && !(Number.isSafeInteger(value) && value >= 0))
+      yield `${path}.${rule} must be a whole number, 0 or more.`
   } else if (rule === 'values' && type === 'enum') {
     const ok =
       Array.isArray(value) &&
       value.length > 0 &&
       value.length <= maxEnumValues &&
       value.every((item) => typeof item === 'string')
-    if (!ok) throw invalid(`${path}.values must be a list of 1 to ${maxEnumValues} texts.`)
+    if (!ok) return yield `${path}.values must be a list of 1 to ${maxEnumValues} texts.`
     const repeated = value.toSorted().find((item, position, sorted) => item === sorted[position - 1])
-    if (repeated !== undefined) throw invalid(`${path}.values has "${repeated}" more than once.`)
+    if (repeated !== undefined) yield `${path}.values has "${repeated}" more than once.`
   } else if (rule === 'label') {
     if (typeof value !== 'string' || value.length > maxTextLength)
-      throw invalid(`${path}.label must be a text of at most ${maxTextLength} characters.`)
+      yield `${path}.label must be a text of at most ${maxTextLength} characters.`
   } else {
-    throw invalid(`${path} has the rule "${rule}", which the type "${type}" does not know.`)
+    yield `${path} has the rule "${rule}", which the type "${type}" does not know.`
   }
 }
 
 /** No value could ever fit between limits that contradict each other. */
-function checkLimits(path: string, rules: Record<string, unknown>): void {
+function* problemsOfLimits(path: string, rules: Record<string, unknown>): Generator<string> {
   const contradiction = limitPairs.find(([least, most]) => Number(rules[least]) > Number(rules[most]))
-  if (contradiction) throw invalid(`${path}.${contradiction[0]} must not be greater than ${path}.${contradiction[1]}.`)
+  if (contradiction) yield `${path}.${contradiction[0]} must not be greater than ${path}.${contradiction[1]}.`
 }
 
-function checkField(path: string, input: unknown, allowedTypes: readonly string[]): void {
-  if (!isRecord(input)) throw invalid(`${path} must be an object with a "type".`)
+function* problemsOfField(path: string, input: unknown, allowedTypes: readonly string[]): Generator<string> {
+  if (!isRecord(input)) return yield `${path} must be an object with a "type".`
   const { type, of, ...rules } = input
   if (typeof type !== 'string' || !allowedTypes.includes(type)) {
-    throw invalid(`${path}.type must be one of ${allowedTypes.join(', ')}.`)
+    return yield `${path}.type must be one of ${allowedTypes.join(', ')}.`
   }
-  for (const [rule, value] of Object.entries(rules)) checkRule(path, type, rule, value)
-  checkLimits(path, rules)
-  if (type === 'enum' && rules.values === undefined) throw invalid(`${path} is an enum and needs "values".`)
+  for (const [rule, value] of Object.entries(rules)) yield* problemsOfRule(path, type, rule, value)
+  yield* problemsOfLimits(path, rules)
+  if (type === 'enum' && rules.values === undefined) yield `${path} is an enum and needs "values".`
   const leaves = [...scalarTypes, ...mediaTypes]
-  if (type === 'list') checkInnerField(`${path}.of`, of, leaves)
-  else if (type === 'variant') checkInnerField(`${path}.of`, of, [...leaves, 'list'])
-  else if (of !== undefined) throw invalid(`${path} has "of", which only list and variant know.`)
+  if (type === 'list') yield* problemsOfInnerField(`${path}.of`, of, leaves)
+  else if (type === 'variant') yield* problemsOfInnerField(`${path}.of`, of, [...leaves, 'list'])
+  else if (of !== undefined) yield `${path} has "of", which only list and variant know.`
 }
 
 /** "private" inside a list would be read by nobody, and the values delivered all the same: refused, not ignored. */
-function checkInnerField(path: string, input: unknown, allowedTypes: readonly string[]): void {
+function* problemsOfInnerField(path: string, input: unknown, allowedTypes: readonly string[]): Generator<string> {
   const misplaced = isRecord(input) ? booleanRules.find((rule) => Object.hasOwn(input, rule)) : undefined
-  if (misplaced) throw invalid(`${path} has the rule "${misplaced}", which belongs to the field itself.`)
-  checkField(path, input, allowedTypes)
+  if (misplaced) yield `${path} has the rule "${misplaced}", which belongs to the field itself.`
+  yield* problemsOfField(path, input, allowedTypes)
 }
 
 /** Why a name cannot be that of a field. */
@@ -176,15 +176,27 @@ export function fieldNameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** Reads a schema as it is written: an object of field name → field. Throws a `ValidationError` that names the place. */
+/** Of one schema so many are named: the rest is found when these are mended. */
+const maxProblems = 20
+const maxProblemLength = 300
+
+function* problemsOfFields(entries: readonly [string, unknown][]): Generator<string> {
+  for (const [name, field] of entries) {
+    const problem = fieldNameProblem(name)
+    if (problem !== undefined) yield `${problem}.`
+    else yield* problemsOfField(name, field, [...scalarTypes, ...mediaTypes, 'list', 'variant'])
+  }
+}
+
+/** Reads a schema as it is written: an object of field name → field. Throws a `ValidationError` that names all that is wrong. */
 export function parseSchema(input: unknown): Schema {
   if (!isRecord(input)) throw invalid('A schema must be an object of field name → field.')
   const entries = Object.entries(input)
   if (entries.length > maxFields) throw invalid(`A schema has at most ${maxFields} fields.`)
-  for (const [name, field] of entries) {
-    const problem = fieldNameProblem(name)
-    if (problem !== undefined) throw invalid(`${problem}.`)
-    checkField(name, field, [...scalarTypes, ...mediaTypes, 'list', 'variant'])
+  const problems = [...problemsOfFields(entries).take(maxProblems + 1)]
+  if (problems.length > 0) {
+    const shown = problems.slice(0, maxProblems).map((problem) => problem.slice(0, maxProblemLength).toWellFormed())
+    throw invalid([...shown, ...(problems.length > maxProblems ? ['There is more.'] : [])].join(' '))
   }
   return new Map(entries as [string, Field][])
 }

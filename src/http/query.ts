@@ -53,16 +53,42 @@ function parseSingle(name: string, value: string | string[], schema: ParameterSc
   return schema.type === 'integer' ? parseInteger(name, value, schema) : parseString(name, value, schema)
 }
 
+const maxShownName = 64
+const spelling = (name: string): string => name.toLowerCase().replace(/[^a-z]|s$/g, '')
+/** As it is written in an address. */
+const shapeOf = (name: string, { properties }: ParameterSchema): string =>
+  `${name}[${properties ? Object.keys(properties).join(' or ') : '<field>'}]`
+
+/**
+ * A name in brackets that nobody reads is a filter misspelt, and the list that comes without it would look right. Other
+ * names that are not known are left out: clients send more than this version knows.
+ */
+function refuseMisspelt({ properties }: QuerySchema, raw: RawQuery): void {
+  const bracketed = Object.entries(properties).filter(([, { type }]) => type === 'object')
+  if (bracketed.length === 0) return
+  for (const parameter of Object.keys(raw)) {
+    const [, name, rest = ''] = /^([^[]*)(\[.*)$/s.exec(parameter) ?? []
+    if (name === undefined || bracketed.some(([known]) => known === name)) continue
+    const shown = parameter.slice(0, maxShownName)
+    if (Object.hasOwn(properties, name)) throw invalid(`${shown} is not a parameter. Write ${name}=<value>.`)
+    const meant = bracketed.find(([known]) => spelling(known) === spelling(name))?.[0]
+    if (meant !== undefined)
+      throw invalid(`${shown} is not a parameter. Write ${`${meant}${rest}`.slice(0, maxShownName)}.`)
+    const known = bracketed.map(([each, schema]) => shapeOf(each, schema)).join(' and ')
+    throw invalid(`${shown} is not a parameter. With brackets there are ${known}.`)
+  }
+}
+
 /** `name[key]=value` parameters as one object: with fixed names a value each, with free ones a list of values each. */
-function parseBracketed(name: string, raw: RawQuery, { properties }: ParameterSchema): object | undefined {
+function parseBracketed(name: string, raw: RawQuery, whole: ParameterSchema): object | undefined {
+  const { properties } = whole
   const found: [string, unknown][] = []
   for (const [parameter, value] of Object.entries(raw)) {
     if (parameter !== name && !parameter.startsWith(`${name}[`)) continue
     const key = /^[^[]+\[([^[\]]+)\]$/.exec(parameter)?.[1]
     const schema = key !== undefined && properties && Object.hasOwn(properties, key) ? properties[key] : undefined
     if (key === undefined || (properties && !schema)) {
-      const keys = properties ? Object.keys(properties).join(' or ') : '<field>'
-      throw invalid(`${name} is written ${name}[${keys}]=<value>, with one name in one pair of brackets.`)
+      throw invalid(`${name} is written ${shapeOf(name, whole)}=<value>, with one name in one pair of brackets.`)
     }
     found.push([key, schema ? parseSingle(parameter, value, schema) : [value].flat()])
   }
@@ -76,15 +102,17 @@ function checkText(raw: RawQuery): void {
 
 /**
  * Reads a query string by the schema that also documents it. Nothing is coerced, clamped or dropped: a known
- * parameter is right or the request is refused. Unknown ones are left out.
+ * parameter is right or the request is refused. Unknown ones are left out, unless they are in brackets.
  */
-export function parseQuery({ properties, required = [] }: QuerySchema, raw: RawQuery): Record<string, unknown> {
+export function parseQuery(schema: QuerySchema, raw: RawQuery): Record<string, unknown> {
+  const { properties, required = [] } = schema
   checkText(raw)
+  refuseMisspelt(schema, raw)
   const parsed: Record<string, unknown> = {}
-  for (const [name, schema] of Object.entries(properties)) {
+  for (const [name, parameter] of Object.entries(properties)) {
     const value = raw[name]
-    if (schema.type === 'object') parsed[name] = parseBracketed(name, raw, schema)
-    else if (value !== undefined) parsed[name] = parseSingle(name, value, schema)
+    if (parameter.type === 'object') parsed[name] = parseBracketed(name, raw, parameter)
+    else if (value !== undefined) parsed[name] = parseSingle(name, value, parameter)
     else if (required.includes(name)) throw invalid(`${name} is required.`)
   }
   return parsed

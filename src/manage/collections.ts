@@ -1,5 +1,5 @@
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
-import { parseSchema } from '../content/schema.ts'
+import { booleanRules, limitRules, mediaTypes, parseSchema, scalarTypes } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
 import { conflict, invalid, notFound } from '../errors.ts'
 import { changeSchema, reviewSchemaChange } from '../store/change-schema.ts'
@@ -23,13 +23,18 @@ import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 export const collectionId = id('The collection.')
 const name = Type.String({ minLength: 1, maxLength: 200, description: 'Unique in the group.' })
 const schema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Field name → field, such as {"title": {"type": "text", "required": true}}.',
+  description: [
+    'Field name → field, such as {"title": {"type": "text", "required": true}}.',
+    `Types: ${[...scalarTypes, ...mediaTypes].join(', ')}; list and variant, each "of" another.`,
+    `Every field may be ${booleanRules.join(', ')}, and have a label; an enum has its values.`,
+    `Limits: ${Object.keys(limitRules).join(', ')}.`,
+  ].join(' '),
 })
 const settings = {
   accepts: Type.Optional(
     Type.Array(Type.Enum([...submissionTypes]), {
       maxItems: 2,
-      description: 'What visitors may send in through POST /tenant/definedCollectionObject. Default: nothing.',
+      description: `What visitors may send in through POST /tenant/definedCollectionObject: ${submissionTypes.join(', ')}. Default: nothing.`,
     }),
   ),
   moderation: Type.Optional(

@@ -29,13 +29,13 @@ export interface ObjectItem {
 type GivenState = Pick<ObjectItem, 'publishDate' | 'draft' | 'archived'>
 
 /** A publish date as it is written: a moment, or null for "always". A draft has none that comes. */
-function publishMsOf({ publishDate, draft }: GivenState, before?: StoredObject): number | undefined {
+function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?: StoredObject): number | undefined {
   if (draft && publishDate !== undefined) throw invalid('Give publishDate or draft, not both.')
   if (draft) return draftPublishMs
   if (publishDate === null) return unsetPublishMs
   if (publishDate === undefined) {
     const isNoDraftAnyMore = draft === false && before?.publishMs === draftPublishMs
-    return isNoDraftAnyMore ? unsetPublishMs : undefined
+    return isNoDraftAnyMore ? nowMs : undefined
   }
   const ms = parseDateTime(publishDate)
   if (ms === undefined || ms === draftPublishMs)
@@ -44,8 +44,12 @@ function publishMsOf({ publishDate, draft }: GivenState, before?: StoredObject):
 }
 
 /** What an input says of an object's state. */
-export function stateOf(given: GivenState, before?: StoredObject): Pick<ObjectChange, 'publishMs' | 'archived'> {
-  const publishMs = publishMsOf(given, before)
+export function stateOf(
+  given: GivenState,
+  nowMs: number,
+  before?: StoredObject,
+): Pick<ObjectChange, 'publishMs' | 'archived'> {
+  const publishMs = publishMsOf(given, nowMs, before)
   return {
     ...(publishMs !== undefined && { publishMs }),
     ...(given.archived !== undefined && { archived: given.archived }),
@@ -58,10 +62,15 @@ function required<Value>(value: Value | undefined, name: string): Value {
 }
 
 function scheduledMs(item: ObjectItem, nowMs: number): number {
-  const publishMs = publishMsOf({ publishDate: required(item.publishDate, 'publishDate') })
+  const publishMs = publishMsOf({ publishDate: required(item.publishDate, 'publishDate') }, nowMs)
   if (publishMs === undefined || publishMs <= nowMs)
     throw invalid('publishDate must lie in the future; to publish at once, publish.')
   return publishMs
+}
+
+/** A date that has come stays. Without one, what was just published would be the last of the newest. */
+function publishedMs({ publishMs }: StoredObject, nowMs: number): number {
+  return publishMs === unsetPublishMs || publishMs > nowMs ? nowMs : publishMs
 }
 
 /** One item and what it is about, as the transaction sees it. */
@@ -75,9 +84,15 @@ type Change = Exclude<ObjectAction, 'delete' | 'duplicate'>
 
 /** What an action makes of an object. */
 const changes: Record<Change, (target: Target, nowMs: number) => ObjectChange> = {
-  update: ({ item, object }) => ({ ...stateOf(item, object), value: required(item.objectValue, 'objectValue') }),
-  patch: ({ object, item }) => ({ ...stateOf(item, object), value: mergeParts(object.value, item.objectValue ?? {}) }),
-  publish: ({ object }, nowMs) => ({ publishMs: Math.min(object.publishMs, nowMs), archived: false }),
+  update: ({ item, object }, nowMs) => ({
+    ...stateOf(item, nowMs, object),
+    value: required(item.objectValue, 'objectValue'),
+  }),
+  patch: ({ object, item }, nowMs) => ({
+    ...stateOf(item, nowMs, object),
+    value: mergeParts(object.value, item.objectValue ?? {}),
+  }),
+  publish: ({ object }, nowMs) => ({ publishMs: publishedMs(object, nowMs), archived: false }),
   schedule: ({ item }, nowMs) => ({ publishMs: scheduledMs(item, nowMs), archived: false }),
   unpublish: () => ({ publishMs: draftPublishMs }),
   archive: () => ({ archived: true }),

@@ -31,7 +31,7 @@ const objectValue = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Field → value, as the collection’s schema says.',
 })
 const publishDate = Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
-  description: 'From when on it is visible; null: always.',
+  description: 'From when on it is visible; null: always. Left out of something new that is visible: now.',
 })
 const version = Type.Integer({ description: 'The version you started from; a stale one is refused with 409.' })
 export const state = {
@@ -171,6 +171,7 @@ export const objectVerbs: Verb[] = [
   }),
   actionVerb('publish', {
     summary: 'Make an object visible now',
+    description: 'Its publish date becomes now where it has none or one in the future.',
     route: `POST ${path}/publish`,
     input: optionalVersion,
   }),
@@ -256,7 +257,10 @@ export const objectVerbs: Verb[] = [
 
 type NewItem = { objectValue: Record<string, unknown> } & Parameters<typeof stateOf>[0]
 
-const toNewObject = ({ objectValue: value, ...state }: NewItem): NewObject => ({ value, ...stateOf(state) })
+/** What is seen from now on has this moment as its publish date, unless another or none is asked for. */
+function toNewObject({ objectValue: value, ...given }: NewItem, nowMs: number): NewObject {
+  return { value, ...(!given.archived && { publishMs: nowMs }), ...stateOf(given, nowMs) }
+}
 
 /** What can be made ready outside of the transaction is: others cannot write meanwhile. */
 async function createObjects(
@@ -266,7 +270,7 @@ async function createObjects(
   lookAt: <Result>(position: number, look: () => Result) => Result,
 ) {
   const collection = await takeCollection(content, ofCollection)
-  const wanted = items.map((item, position) => lookAt(position, () => toNewObject(item)))
+  const wanted = items.map((item, position) => lookAt(position, () => toNewObject(item, nowMs)))
   const prepared = await prepareObjects(content, authoring, collection, wanted, lookAt)
   return write(async (writer) => {
     const current = await takeCollection(writer.group, ofCollection)

@@ -108,7 +108,7 @@ export const productVerbs = [
           current: showProduct(integration, product, ctx.nowMs),
           yours: { publishDate, archived, ...fields },
         }))
-        const wanted = { ...stateOf({ publishDate, archived }), value: mergeParts(product.value, fields) }
+        const wanted = { ...stateOf({ publishDate, archived }, ctx.nowMs), value: mergeParts(product.value, fields) }
         return showProduct(integration, await changeObject(writer, integration, product, wanted, 'updated'), ctx.nowMs)
       }),
   }),

@@ -19,7 +19,7 @@ const groupByParameter = Type.Optional(
     { key: Type.Optional(Type.String()), value: Type.Optional(Type.String()) },
     {
       description:
-        '`groupBy[key]=<field>` adds groups; with `groupBy[value]=<value>` only items with that value are listed.',
+        '`groupBy[key]=<field>` adds `groups` beside the page: in `items` each product stands once, in `groups` once for each of its values, so one with several (a list, variants) is in several groups. With `groupBy[value]=<value>` there are no groups, and only items with that value are listed.',
     },
   ),
 )

@@ -90,12 +90,12 @@ async function planDrafts(
   container: Container,
   key: KeyField | undefined,
   wanted: DraftImport,
-  onProgress: OnProgress,
+  { nowMs, onProgress }: Pick<DraftImportDeps, 'nowMs' | 'onProgress'>,
 ): Promise<TallyCounts> {
   const counts: TallyCounts = { added: 0, changed: 0, equal: 0 }
   const problems = createProblemList()
   let done = 0
-  for await (const changes of matchDrafts(content, container, key, wanted.read())) {
+  for await (const changes of matchDrafts(content, container, key, wanted.read(), nowMs)) {
     for (const change of changes) {
       await checkChange(content, container, change, problems)
       counts[verdictOf(change)] += 1
@@ -127,7 +127,7 @@ async function writeDrafts(
 ): Promise<Container> {
   const container = await takeContainer(writer, planned)
   let done = 0
-  for await (const changes of matchDrafts(writer.group, container, key, read())) {
+  for await (const changes of matchDrafts(writer.group, container, key, read(), writer.nowMs)) {
     const [problem] = changes.flatMap(({ source, problems }) => problems.map((text) => `${source}: ${text}`))
     if (problem !== undefined) throw conflict(`${problem}. Nothing was imported.`) // it has come up since the plan
     await insertObjects(
@@ -153,7 +153,7 @@ export async function importDrafts(deps: DraftImportDeps, group: Group, wanted: 
   const content = await openContentOf(store, group)
   const planned = await findOrInfer(content, wanted)
   const key = chooseKey(planned.schema, wanted.key, wanted.isAppend)
-  const objects = await planDrafts(content, planned, key, wanted, onProgress)
+  const objects = await planDrafts(content, planned, key, wanted, deps)
   const { added, changed, equal } = objects
   let container = planned
   if (!wanted.isDryRun && added + changed > 0) {

@@ -67,11 +67,12 @@ function mergeDraft({ value, emptied = [] }: Draft, before: StoredObject | undef
 }
 
 /** A draft with a date is a draft all the same, as blogs on files have it. */
-function publishMsOf({ draft, publishDate }: Draft, before: StoredObject | undefined): number {
+function publishMsOf({ draft, publishDate, archived }: Draft, before: StoredObject | undefined, nowMs: number): number {
   if (draft) return draftPublishMs
   if (publishDate !== undefined) return parseDateTime(publishDate) ?? unsetPublishMs
   const isNoDraftAnyMore = draft === false && before?.publishMs === draftPublishMs
-  return isNoDraftAnyMore ? unsetPublishMs : (before?.publishMs ?? unsetPublishMs)
+  if (isNoDraftAnyMore || (!before && !archived)) return nowMs
+  return before?.publishMs ?? unsetPublishMs
 }
 
 /**
@@ -83,6 +84,7 @@ export async function* matchDrafts(
   container: Container,
   key: KeyField | undefined,
   drafts: AsyncIterable<Draft>,
+  nowMs: number,
 ): AsyncGenerator<DraftChange[]> {
   const idsHere = key ? await findKeys(group, container, key) : new Map<string, string[]>()
   const sources = new Map<string, string>()
@@ -114,7 +116,7 @@ export async function* matchDrafts(
         before,
         after: {
           value: mergeDraft(fitted, before),
-          publishMs: publishMsOf(fitted, before),
+          publishMs: publishMsOf(fitted, before, nowMs),
           archived: fitted.archived ?? before?.archived ?? false,
         },
         problems: [...fitted.problems, ...(problem === undefined ? [] : [problem])],

@@ -182,3 +182,26 @@ describe('a field', () => {
     })
   }
 })
+
+describe('a schema with several mistakes', () => {
+  it('is refused with all of them, in their order', () => {
+    const schema = {
+      title: { type: 'string' },
+      '1st': { type: 'text' },
+      rating: { type: 'integer', min: '1', maxLength: 5, private: 'yes' },
+      tags: { type: 'list', of: { type: 'list' } },
+      kind: { type: 'enum' },
+      cover: 'image',
+    }
+    refuses(
+      schema,
+      /^title\.type must be one of .+ "1st" cannot be a field name.+ rating\.min must be a number\. rating has the rule "maxLength", which the type "integer" does not know\. rating\.private must be true or false\. tags\.of\.type must be one of .+ kind is an enum and needs "values"\. cover must be an object with a "type"\.$/,
+    )
+  })
+
+  it('names twenty of them, each in few words', () => {
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${n}${'x'.repeat(10_000)}`, {}]))
+    refuses(many, / There is more\.$/)
+    assert.throws(() => parseSchema(many), (error: Error) => error.message.length < 8000) // biome-ignore format: short
+  })
+})

@@ -50,10 +50,10 @@ onBothEngines('the guide to managing content', (engine) => {
     assert.equal(list.totalCount, 2)
     assert.deepEqual(
       list.items.map((item: { objectValue: { title: string } }) => item.objectValue.title),
-      ['Rye is back', 'We are open'],
+      ['We are open', 'Rye is back'],
     )
-    assert.equal(list.items[1].objectValue.cover, null)
-    const picture = await fetch(list.items[0].objectValue.cover.currentFile.source)
+    assert.equal(list.items[0].objectValue.cover, null)
+    const picture = await fetch(list.items[1].objectValue.cover.currentFile.source)
     assert.equal(picture.headers.get('content-type'), 'image/svg+xml')
     assert.match(await picture.text(), /^<svg .*<\/svg>$/)
     assert.equal(site.pages[0].collections[0].collectionId, list.items[0].collectionObj.refID)

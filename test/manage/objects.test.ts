@@ -25,7 +25,7 @@ const seenIn: Record<string, Seen> = {
 }
 
 const births: [what: string, state: object, status: string, publishDate: string | null | undefined][] = [
-  ['without a word of its state', {}, 'published', null],
+  ['without a word of its state', {}, 'published', now],
   ['with publishDate null', { publishDate: null }, 'published', null],
   ['with a date in the past', { publishDate: past }, 'published', past],
   ['with this very moment as its date', { publishDate: now }, 'published', now],
@@ -96,7 +96,8 @@ onBothEngines('objects', (engine) => {
       [{ draft: true }, iso(testStartMs + 5)],
       [{ publishDate: tomorrow }, iso(testStartMs + 5)],
       [{ publishDate: past, archived: true }, past],
-      [{ archived: true }, null],
+      [{ archived: true }, iso(testStartMs + 5)],
+      [{ publishDate: null }, iso(testStartMs + 5)],
     ] as const
     for (const [state, publishDate] of dates) {
       clock.now = testStartMs
@@ -104,6 +105,41 @@ onBothEngines('objects', (engine) => {
       clock.now += 5
       assert.equal((await does('POST', `/objects/${_id}/publish`)).publishDate, publishDate)
     }
+  })
+
+  it('that are new are the first of the newest, however they became visible; null stays as it was asked for', async () => {
+    const { post, does, delivered, posts, clock } = await editingPosts(engine, schema)
+    const steps: [title: string, make: () => Promise<unknown>][] = [
+      ['undated', () => post({ title: 'undated' }, { publishDate: null })],
+      ['dated', () => post({ title: 'dated' }, { publishDate: past })],
+      ['made', () => post({ title: 'made' })],
+      [
+        'made with others',
+        () =>
+          does('POST', `/collections/${posts._id}/objects/bulk`, {
+            items: [{ objectValue: { title: 'made with others' } }],
+          }),
+      ],
+      [
+        'published',
+        async () => does('POST', `/objects/${(await post({ title: 'published' }, { draft: true }))._id}/publish`),
+      ],
+      [
+        'no draft any more',
+        async () => {
+          const { _id, version } = await post({ title: 'no draft any more' }, { draft: true })
+          return does('PATCH', `/objects/${_id}`, { version, draft: false })
+        },
+      ],
+    ]
+    for (const [, make] of steps) {
+      await make()
+      clock.now += 1000
+    }
+    assert.deepEqual(
+      (await delivered(posts._id, '&sort=publishDate:desc')).map(({ objectValue }) => objectValue.title),
+      ['no draft any more', 'published', 'made with others', 'made', 'dated', 'undated'],
+    )
   })
 
   it('are scheduled only for a moment to come', async () => {
@@ -268,7 +304,7 @@ onBothEngines('objects', (engine) => {
     const calls: [object: { _id: string }, method: 'POST' | 'PUT' | 'PATCH', path: string, body?: object][] = [
       [shown, 'PUT', '', { version: 1, objectValue: { body: null, rating: 1, title: 'a' }, archived: false }],
       [shown, 'PATCH', '', { version: 1 }],
-      [shown, 'PATCH', '', { version: 1, objectValue: { rating: 1, tags: null }, publishDate: null }],
+      [shown, 'PATCH', '', { version: 1, objectValue: { rating: 1, tags: null }, publishDate: shown.publishDate }],
       [shown, 'POST', '/publish'],
       [shown, 'POST', '/restore'],
       [shown, 'POST', '/versions/1/restore'],

@@ -278,6 +278,21 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     [`&sort=${'x'.repeat(501)}`, /^sort must have at most 500 characters/],
     ['&skip=1000000001', /^skip must be a whole number from 0 to 1000000000/],
   ]
+  const misspelt: [parameters: string, message: RegExp][] = [
+    ['&filter[title]=x', /^filter\[title\] is not a parameter\. Write filters\[title\]\.$/],
+    ['&Filters%5Btitle%5D=x', /^Filters\[title\] is not a parameter\. Write filters\[title\]\.$/],
+    ['&where[title]=x', /^where\[title\] is not a parameter\. With brackets there are filters\[<field>\]\.$/],
+    ['&[title]=x', /With brackets there are filters\[<field>\]/],
+    ['&sort[]=title:asc', /^sort\[\] is not a parameter\. Write sort=<value>\.$/],
+    [`&x[${'y'.repeat(500)}]=1`, /^x\[y{62} is not a parameter/],
+  ]
+  it('refuses bracketed names that nobody reads, with the right one; other unknown names are ignored', async () => {
+    const { list } = await withPosts(engine)
+    for (const [parameters, message] of misspelt) assertFailure(await list(parameters), 400, 'ValidationError', message)
+    const plain = await list()
+    assert.equal((await list('&filter=x&where=y&populate=*&code=1')).body, plain.body)
+  })
+
   it('refuses bad parameters with 400 and a message that names them', async () => {
     const { list } = await withPosts(engine)
     for (const [parameters, message] of refused) assertFailure(await list(parameters), 400, 'ValidationError', message)

@@ -249,6 +249,8 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
       ['9', ['prod_loaf']],
       ['10', ['prod_bread']],
     ])
+    const ids = data.items.map((item: Product) => item.id)
+    assert.equal(new Set(ids).size, ids.length, 'in the flat page each stands once')
   })
 
   it('has no groups when none are asked', async () => {
@@ -261,6 +263,8 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
   })
 
   const refused: [parameters: string, message: RegExp][] = [
+    ['&groupby[key]=price', /^groupby\[key\] is not a parameter\. Write groupBy\[key\]\.$/],
+    ['&group[key]=price', /With brackets there are groupBy\[key or value\] and filters\[<field>\]\.$/],
     ['&groupBy[value]=bread', /^groupBy\[value\] needs groupBy\[key\]/],
     ['&groupBy[key]=nope', /^groupBy\[key\] names "/],
     ['&groupBy[key]=internal', /^groupBy\[key\] names "/],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { draftPublishMs, unsetPublishMs } from '../../src/content/model.ts'
+import { draftPublishMs } from '../../src/content/model.ts'
 import { countObjects, listContainers } from '../../src/store/containers.ts'
 import { eachObject } from '../../src/store/each-object.ts'
 import { readRevision } from '../../src/store/revisions.ts'
@@ -39,7 +39,7 @@ const pages = (t: TestContext): string =>
 
 onBothEngines('an import of Markdown', (engine) => {
   it('makes objects of pages, and for the second time changes nothing', async (t) => {
-    const { group, json, run, dump, objectsIn } = await shop(engine)
+    const { group, json, run, dump, objectsIn, clock } = await shop(engine)
     const posts = await group.collection('Posts', schema)
     const folder = pages(t)
     const report = await json('import', 'markdown', 'Shop', 'Posts', folder)
@@ -49,7 +49,7 @@ onBothEngines('an import of Markdown', (engine) => {
       objects.map(({ value, publishMs }) => [value.slug, value.title, value.stars, publishMs]),
       [
         ['draft', 'A draft', undefined, draftPublishMs],
-        ['later', 'Later', undefined, unsetPublishMs],
+        ['later', 'Later', undefined, clock.now],
         ['hello', 'Hello', 5, Date.UTC(2026, 1, 1)],
       ],
     )
