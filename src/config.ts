@@ -115,6 +115,18 @@ export const settings = {
     'Largest file that a group of each tier can upload.',
     bytesByTier,
   ),
+  mediaQuotas: setting(
+    'MEDIA_QUOTAS',
+    'free=5GB,basic=20GB,pro=100GB,proplus=500GB',
+    'Storage for the files of a group of each tier, with the smaller pictures that are made of them.',
+    bytesByTier,
+  ),
+  databaseQuotas: setting(
+    'DATABASE_QUOTAS',
+    'free=1GB,basic=2GB,pro=10GB,proplus=50GB',
+    'Storage for what a group of each tier has in the database: objects with their versions and index, submissions, e-mails, the record of changes.',
+    bytesByTier,
+  ),
   mediaMaxPixels: setting(
     'MEDIA_MAX_PIXELS',
     '100000000',

@@ -15,6 +15,7 @@ export const statusOfCode = {
   PreviewExpired: 410,
   PreconditionFailed: 412,
   PayloadTooLarge: 413,
+  QuotaExceeded: 413,
   UriTooLong: 414,
   UnsupportedMediaType: 415,
   RangeNotSatisfiable: 416,

@@ -97,6 +97,7 @@ export function openConfiguredStore(
     databaseUrl: config.databaseUrl,
     maxAnswerBytes: config.maxAnswerBytes,
     preparesStatements: config.databasePrepare === 'on',
+    quotas: { database: config.databaseQuotas, media: config.mediaQuotas },
     clock,
     onConnectionError: (error) => logger.noteOutage('a connection to the database', error),
     onStatementsLost: () =>

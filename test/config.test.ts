@@ -15,6 +15,7 @@ function messageOf(env: Record<string, string>): string {
 }
 
 const mb = 1024 ** 2
+const gb = 1024 * mb
 
 describe('readConfig', () => {
   it('has a default for every setting', () => {
@@ -36,6 +37,8 @@ describe('readConfig', () => {
       mediaCdnKeyId: undefined,
       mediaCdnPrivateKey: undefined,
       mediaMaxBytes: { free: 25 * mb, basic: 100 * mb, pro: 500 * mb, proplus: 2048 * mb },
+      mediaQuotas: { free: 5 * gb, basic: 20 * gb, pro: 100 * gb, proplus: 500 * gb },
+      databaseQuotas: { free: gb, basic: 2 * gb, pro: 10 * gb, proplus: 50 * gb },
       mediaMaxPixels: 100_000_000,
       jobWorkers: 1,
       stripeUrl: 'https://api.stripe.com',

@@ -20,6 +20,7 @@ describe('failures', () => {
       PreviewExpired: 410,
       PreconditionFailed: 412,
       PayloadTooLarge: 413,
+      QuotaExceeded: 413,
       UriTooLong: 414,
       UnsupportedMediaType: 415,
       RangeNotSatisfiable: 416,

@@ -46,6 +46,7 @@ function storeOf({ control, contents, close }: FoundDatabases): Store {
   if (!known) throw new NotChecked('the control database has the schema of another version')
   return {
     control: known,
+    quotas: undefined,
     async content(name) {
       const found = contents.find((candidate) => candidate.name === name)
       const database = found && currentOf(found)

@@ -26,6 +26,7 @@ import { settingsCheck } from './settings.ts'
 import { sitePagesCheck } from './site-pages.ts'
 import { tokensCheck } from './tokens.ts'
 import { totalsCheck } from './totals.ts'
+import { usageCheck } from './usage.ts'
 import { valuesCheck } from './values.ts'
 
 /** In the order in which an operator would look: the machine, the databases, who may come in, the content, the files, the work. */
@@ -48,6 +49,7 @@ export const checks: readonly Check[] = [
   leftOversCheck,
   objectIndexCheck,
   totalsCheck,
+  usageCheck,
   valuesCheck,
   sitePagesCheck,
   mediaStoreCheck,

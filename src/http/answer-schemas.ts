@@ -279,6 +279,7 @@ const exampleMessages: Partial<Record<ErrorCode, string>> = {
   ProductUnavailable: 'What the price "price_large" belongs to is not on sale.',
   PreviewExpired: 'This preview has expired. Share a new preview link.',
   PayloadTooLarge: 'The body is too large.',
+  QuotaExceeded: 'The group would have 1.01 GB in the database, of 1 GB that its tier allows.',
   UnsupportedMediaType: 'Send the body as Content-Type: application/json.',
   IdempotencyMismatch: 'This Idempotency-Key was used for another request. Use a new key for each request.',
   RateLimited: 'Too many requests. Wait the seconds in Retry-After and try again.',

@@ -33,7 +33,7 @@ export interface EndpointDeps extends ReadDeps {
   answers: AnswerCache
   questions: KnownQuestions
   makeContent: MakeContent
-  config: Pick<Config, 'submissionHourlyLimits' | 'maxAnswerBytes'>
+  config: Pick<Config, 'submissionHourlyLimits' | 'maxAnswerBytes' | 'databaseQuotas'>
   clock: Clock
 }
 

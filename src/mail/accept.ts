@@ -53,14 +53,14 @@ function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxTex
 
 /** Puts an e-mail into the outbox. When this answers, the message is on disk, and will be delivered. */
 export async function acceptMail(
-  { dailyLimits, senderOf }: Pick<Mail, 'dailyLimits' | 'senderOf'>,
+  { dailyLimits, databaseQuotas, senderOf }: Pick<Mail, 'dailyLimits' | 'databaseQuotas' | 'senderOf'>,
   { tenant, group, idempotencyKey: key, origin, nowMs }: Circumstances,
   wish: MailWish,
 ): Promise<true> {
   const { kind, to: recipient, customerEmail, visitor, texts } = wish
   const endpoint = endpointOf[kind]
   const sanitiser = await import('./sanitise.ts') // a service that sends no mail goes without
-  return writeContent(group, authoringOf(endpoint, nowMs), (writer) =>
+  return writeContent(group, authoringOf(endpoint, nowMs, databaseQuotas[tenant.tier]), (writer) =>
     answerOnce<true>(writer, { endpoint, key, body: wish }, async () => {
       const sites = await listSites(writer.group)
       checkRecipient(wish, sites)

@@ -52,6 +52,8 @@ export interface Mail {
   vault: Vault
   /** How many e-mails a group may send in a day. */
   dailyLimits: Readonly<Record<Tier, number>>
+  /** How many bytes a group may have in the database. */
+  databaseQuotas: Readonly<Record<Tier, number>>
   /** Where e-mails lie when the service has no mail server. */
   mailbox: Mailbox | undefined
   /** The mail server of the service, as an administrator may be shown it. */
@@ -147,6 +149,7 @@ export function createMail({ config, masterKey, vault, store, media }: MailDeps)
   return {
     vault,
     dailyLimits: config.mailDailyLimits,
+    databaseQuotas: config.databaseQuotas,
     mailbox,
     serviceServer: config.mailServer && withoutLogin(config.mailServer),
     senderOf,

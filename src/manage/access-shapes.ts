@@ -23,6 +23,18 @@ export const groupShape = Type.Object({
   createdAt: moment,
 })
 
+const bytes = (description: string) => Type.Integer({ description })
+
+export const groupWithUsageShape = Type.Object({
+  ...groupShape.properties,
+  usage: Type.Object({
+    databaseBytes: bytes('Objects with their versions and index, submissions, e-mails, the record of changes.'),
+    databaseQuotaBytes: orNull(bytes('How many there may be; null: no limit.')),
+    mediaBytes: bytes('Files, and the smaller pictures that were made of them.'),
+    mediaQuotaBytes: orNull(bytes('How many there may be; null: no limit.')),
+  }),
+})
+
 export const showGroup = (group: Group): Static<typeof groupShape> => ({
   _id: group.id,
   name: group.name,

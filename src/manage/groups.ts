@@ -2,14 +2,15 @@ import { invalid } from '../errors.ts'
 import { removeWebhooks } from '../payments/connect.ts'
 import { writeContent } from '../store/changes.ts'
 import { createGroup, deleteContent, deleteGroupRow, listGroups, updateGroup } from '../store/groups.ts'
+import { readUsage } from '../store/usage.ts'
 import { tiers } from '../tiers.ts'
 import { Type } from '../type.ts'
-import { groupShape, showGroup } from './access-shapes.ts'
+import { groupShape, groupWithUsageShape, showGroup } from './access-shapes.ts'
 import { done, doneShape, listOf, wholeList } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200, description: 'What people call it.' })
-const tier = Type.Enum([...tiers], { description: 'Sets the rate limit and the largest file.' })
+const tier = Type.Enum([...tiers], { description: 'Sets the rate limit, the largest file and the storage.' })
 
 export const groupVerbs = [
   defineServiceVerb({
@@ -50,8 +51,18 @@ export const groupVerbs = [
     needs: 'viewer',
     route: 'GET /manage/groups/:groupId',
     input: {},
-    answer: groupShape,
-    run: async ({ ctx }) => showGroup(ctx.group),
+    answer: groupWithUsageShape,
+    async run({ ctx: { group, content, store } }) {
+      const { databaseBytes, mediaBytes } = await readUsage(content)
+      const { database, media } = store.quotas ?? {}
+      const usage = {
+        databaseBytes,
+        databaseQuotaBytes: database?.[group.tier] ?? null,
+        mediaBytes,
+        mediaQuotaBytes: media?.[group.tier] ?? null,
+      }
+      return { ...showGroup(group), usage }
+    },
   }),
   defineGroupVerb({
     name: 'group rename',

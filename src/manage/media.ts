@@ -5,10 +5,12 @@ import { conflict } from '../errors.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
 import { deriveForgotten } from '../media/forgotten.ts'
 import { addMedia, displayName, type Library, removeMedia, replaceMedia, takeItem } from '../media/library.ts'
+import type { ReceivedFile } from '../media/receive.ts'
 import { sweepMedia } from '../media/sweep.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import { listMedia, type MediaItem, updateMedia } from '../store/media.ts'
 import { findUsers } from '../store/media-users.ts'
+import { mediaQuotaExceeded, readMediaBytes } from '../store/usage.ts'
 import { Type } from '../type.ts'
 import { mediaShape, showMedia, sweptShape, usageShape } from './media-shapes.ts'
 import { done, doneShape, id, listOf } from './shapes.ts'
@@ -22,7 +24,34 @@ const libraryOf = ({ content, group, media, authoring }: GroupContext): Library 
   bucketName: group.bucketName,
   storage: media.storage,
   authoring,
+  quotaBytes: media.quotas[group.tier],
 })
+
+/** Takes the file in, as long as the group has room for it, and for all others that are coming in for it. */
+async function receiveFile<Result>(
+  ctx: GroupContext,
+  work: (received: ReceivedFile, fileName: string) => Promise<Result>,
+): Promise<Result> {
+  const { group, content, media } = ctx
+  const quotaBytes = media.quotas[group.tier]
+  const usedBytes = await readMediaBytes(content)
+  const refuse = (bytes: number): void => {
+    if (usedBytes + bytes > quotaBytes) throw mediaQuotaExceeded(usedBytes, quotaBytes)
+  }
+  refuse(1)
+  const upload = await ctx.upload()
+  return media.arriving.count(group.id, async (add) => {
+    refuse(media.arriving.of(group.id) + (upload.leastBytes ?? 0))
+    const finish = async (received: ReceivedFile): Promise<Result> => {
+      await ctx.confirm()
+      return work(received, upload.name)
+    }
+    return media.inbox.receive(upload, media.maxBytes[group.tier], finish, (bytes) => {
+      add(bytes)
+      refuse(media.arriving.of(group.id))
+    })
+  })
+}
 
 /** As a person manages it: with addresses to look at it. */
 async function show(ctx: GroupContext, shown: readonly MediaItem[]): Promise<Static<typeof mediaShape>[]> {
@@ -61,12 +90,9 @@ export const mediaVerbs = [
     input: { name: Type.Optional(name) },
     answer: mediaShape,
     async run({ ctx, input }) {
-      const upload = await ctx.upload()
-      const maxBytes = ctx.media.maxBytes[ctx.group.tier]
-      return ctx.media.inbox.receive(upload, maxBytes, async (received) => {
-        await ctx.confirm()
-        return showOne(ctx, await addMedia(libraryOf(ctx), received, input.name ?? upload.name))
-      })
+      return receiveFile(ctx, async (received, fileName) =>
+        showOne(ctx, await addMedia(libraryOf(ctx), received, input.name ?? fileName)),
+      )
     },
   }),
   defineGroupVerb({
@@ -143,11 +169,8 @@ export const mediaVerbs = [
     answer: mediaShape,
     async run({ ctx, input }) {
       await takeItem(ctx.content, input.mediaId) // before the file is read
-      const upload = await ctx.upload()
-      const { inbox, maxBytes, addressLifeMs } = ctx.media
-      const replacement = { id: input.mediaId, name: upload.name, keepMs: addressLifeMs }
-      return inbox.receive(upload, maxBytes[ctx.group.tier], async (received) => {
-        await ctx.confirm()
+      return receiveFile(ctx, async (received, fileName) => {
+        const replacement = { id: input.mediaId, name: fileName, keepMs: ctx.media.addressLifeMs }
         return showOne(ctx, await replaceMedia(libraryOf(ctx), received, replacement))
       })
     },

@@ -8,6 +8,8 @@ import type { Upload } from '../media/receive.ts'
 export const uploadTimeoutMs = 3_600_000
 /** When all of a form has been read, its end follows at once or never. */
 const endOfFormMs = 1000
+/** So much of a body may be the form around the file. */
+const mostFormBytes = 16_384
 const howTo = 'Send the file as multipart/form-data in a part called "file": curl -F file=@photo.jpg'
 const unreadable = `The form cannot be read. ${howTo}`
 
@@ -48,6 +50,7 @@ function openForm({ headers }: FastifyRequest): BusboyInstance {
 export async function openUpload(request: FastifyRequest): Promise<Upload> {
   const { raw } = request
   const form = openForm(request)
+  const leastBytes = Math.max(0, Number(request.headers['content-length'] ?? 0) - mostFormBytes)
   const { promise, resolve, reject } = Promise.withResolvers<Upload>()
   // Ends when the form does, and not when the file does: what comes behind it may be another file, or break off.
   const content = new PassThrough()
@@ -83,7 +86,7 @@ export async function openUpload(request: FastifyRequest): Promise<Upload> {
     file = part
     part.once('end', expectEnd)
     part.pipe(content, { end: false })
-    resolve({ name: name || 'file', content })
+    resolve({ name: name || 'file', content, leastBytes })
   })
   raw.pipe(form)
   return promise

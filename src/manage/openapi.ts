@@ -72,7 +72,7 @@ function bodyOf(verb: Verb): object | undefined {
   }
 }
 
-const managingFailures: ErrorCode[] = ['Forbidden', 'NotFound', 'Conflict']
+const managingFailures: ErrorCode[] = ['Forbidden', 'NotFound', 'Conflict', 'QuotaExceeded']
 const uploadFailures: ErrorCode[] = [...managingFailures, 'PayloadTooLarge', 'UnsupportedMediaType']
 
 function responsesOf(verb: Verb): object {

@@ -174,15 +174,16 @@ export function defineGroupVerb<Properties extends TProperties>(
 ): Verb {
   const { input, run, needs } = definition
   const schema = Type.Object({ groupId: id('The group.'), ...input }, { additionalProperties: false })
+  const common = commonParts(definition)
   return {
-    ...commonParts(definition),
+    ...common,
     input: schema,
     inGroup: true,
     checkRole: (actor, groupId) => checkGroupRole(actor, groupId, needs),
     async run(service, given) {
       const { groupId } = given as { groupId?: unknown }
       // Who may not come in is told so before anything of what they send is looked at.
-      const ctx = await enterGroup(service, typeof groupId === 'string' ? groupId : '', needs)
+      const ctx = await enterGroup(service, typeof groupId === 'string' ? groupId : '', common)
       const { groupId: _, ...others } = checkInput(schema, given) as { groupId: string }
       return run({ ctx, input: others as Static<TObject<Properties>> })
     },
@@ -207,20 +208,26 @@ function checkGroupRole(actor: Actor, groupId: string, needs: NeededRole): void 
 /** The one verb that a group under deletion still takes. */
 const deletion = 'group.delete'
 
-async function enterGroup(service: ServiceContext, groupId: string, needs: NeededRole): Promise<GroupContext> {
+async function enterGroup(
+  service: ServiceContext,
+  groupId: string,
+  { needs, method }: Pick<Verb, 'needs' | 'method'>,
+): Promise<GroupContext> {
   const { actor, store, authoring } = service
   checkGroupRole(actor, groupId, needs)
   const group = await findGroupById(store, groupId)
   if (authoring.verb !== deletion) refuseDeleting(group)
   const content = await openContentOf(store, group)
-  const inside = { ...authoring, versionsKept: group.versionsKept, limits: requestLimits }
+  // Who deletes something must be able to, also where the word of it is what does not fit.
+  const quotaBytes = method === 'DELETE' ? undefined : store.quotas?.database[group.tier]
+  const inside = { ...authoring, versionsKept: group.versionsKept, limits: requestLimits, quotaBytes }
   return {
     ...service,
     authoring: inside,
     group,
     content,
     async confirm() {
-      await enterGroup({ ...service, actor: (await actor.again?.()) ?? actor }, groupId, needs)
+      await enterGroup({ ...service, actor: (await actor.again?.()) ?? actor }, groupId, { needs, method })
     },
     write: (work) => writeContent(content, inside, work),
   }

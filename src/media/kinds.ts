@@ -13,6 +13,8 @@ export interface Removal {
   keys: string[]
   /** The item that has another file now, to which addresses of this one still lead. */
   mediaKey?: string
+  /** What they take until then. */
+  bytes?: number
 }
 
 /** Of which pictures smaller ones are made. */

@@ -15,6 +15,7 @@ import {
   updateMedia,
 } from '../store/media.ts'
 import { deleteFileIfUnused, findFileByContent, insertFile, keysOfFile, type MediaFile } from '../store/media-files.ts'
+import { refuseOverMediaQuota } from '../store/usage.ts'
 import { derivableTypes, deriveKind, type Removal, removeKind } from './kinds.ts'
 import type { ReceivedFile } from './receive.ts'
 import { isStored, type MediaStorage } from './storage.ts'
@@ -25,6 +26,8 @@ export interface Library {
   bucketName: string
   storage: MediaStorage
   authoring: Authoring
+  /** How many bytes the group's files may take; an import brings whatever there is. */
+  quotaBytes?: number | undefined
 }
 
 export async function takeItem(group: GroupStore, id: string): Promise<MediaItem> {
@@ -49,7 +52,7 @@ export const deriveJob = ({ id }: Pick<MediaFile, 'id'>) => ({ kind: deriveKind,
 
 /** Stores bytes unless the group has them, then writes down what is to be known of them, in one transaction. */
 async function withStoredFile<Result>(
-  { group, bucketName, storage, authoring }: Library,
+  { group, bucketName, storage, authoring, quotaBytes }: Library,
   received: ReceivedFile,
   name: string,
   work: (writer: ContentWriter, file: MediaFile) => Promise<Result>,
@@ -89,7 +92,9 @@ async function withStoredFile<Result>(
       if (!known) await insertFile(writer, fresh)
       file = known ?? fresh
       if ((!known || isLost) && derivableTypes.has(contentType)) await insertJob(writer, deriveJob(file))
-      return work(writer, file)
+      const done = await work(writer, file)
+      if (!known && quotaBytes !== undefined) await refuseOverMediaQuota(writer.group, bytes, quotaBytes)
+      return done
     })
   } catch (error) {
     // A refusal is certain. After any other failure the word of the bytes may have been written all the same.
@@ -130,7 +135,8 @@ export async function letGo(
   replaced?: Pick<Removal, 'mediaKey'>,
 ): Promise<void> {
   if (!(await deleteFileIfUnused(writer, file))) return
-  const payload: Removal = { keys: keysOfFile(file), ...replaced }
+  const bytes = file.derivatives.reduce((sum, made) => sum + made.bytes, file.bytes)
+  const payload: Removal = { keys: keysOfFile(file), bytes, ...replaced }
   await insertJob(writer, { kind: removeKind, payload, runAtMs: writer.nowMs + keepMs })
 }
 

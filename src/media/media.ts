@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Tier } from '../tiers.ts'
+import { type ArrivingBytes, createArrivingBytes } from './arriving.ts'
 import { type CurrentFiles, createCurrentFiles } from './current-files.ts'
 import { type LocalMedia, openMedia } from './open.ts'
 import { createInbox, type Inbox } from './receive.ts'
@@ -17,6 +18,10 @@ export interface Media {
   /** Where we keep files ourselves, and so deliver them. */
   local: LocalMedia | undefined
   maxBytes: Readonly<Record<Tier, number>>
+  /** How many bytes the files of a group may take. */
+  quotas: Readonly<Record<Tier, number>>
+  /** What is coming in of each group at this moment. */
+  arriving: ArrivingBytes
   /** So long an address that was handed out may still be asked for. */
   addressLifeMs: number
 }
@@ -37,6 +42,8 @@ export function createMedia(config: Config, baseUrl: () => string, clock: Clock,
     currentFiles: createCurrentFiles({ signer, ttlSeconds: config.signedUrlTtlSeconds, clock }),
     inbox: createInbox(join(config.dataDir, 'inbox'), { maxPixels: config.mediaMaxPixels }),
     maxBytes: config.mediaMaxBytes,
+    quotas: config.mediaQuotas,
+    arriving: createArrivingBytes(),
     addressLifeMs: config.signedUrlTtlSeconds * 1000,
   }
 }

@@ -14,6 +14,8 @@ export interface Upload {
   /** What it is called where it comes from; never a path of ours. */
   name: string
   content: Readable
+  /** How large it is at least, where that is known before it has come. */
+  leastBytes?: number
 }
 
 /** A file that has come in and was looked at, and lies in a place of its own until it is stored. */
@@ -27,7 +29,7 @@ export interface ReceivedFile extends FileFacts {
 const inUnits = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.floor(bytes / 1024)} KB` : `${Math.floor((bytes / 1024 ** 2) * 10) / 10} MB`
 
-function measure(maxBytes: number) {
+function measure(maxBytes: number, onBytes: (bytes: number) => void) {
   const digest = createHash('sha256')
   const measured = { bytes: 0, sha256: '' }
   const stream = new Transform({
@@ -35,10 +37,16 @@ function measure(maxBytes: number) {
       measured.bytes += chunk.length
       if (measured.bytes > maxBytes) {
         done(new AppError('PayloadTooLarge', `The file is larger than ${inUnits(maxBytes)}, the most for this tier.`))
-      } else {
-        digest.update(chunk)
-        done(null, chunk)
+        return
       }
+      try {
+        onBytes(chunk.length)
+      } catch (error) {
+        done(error as Error)
+        return
+      }
+      digest.update(chunk)
+      done(null, chunk)
     },
     flush(done) {
       measured.sha256 = digest.digest('hex')
@@ -59,7 +67,13 @@ function explain(error: unknown): unknown {
 /** Where files lie on their way in. */
 export interface Inbox {
   /** Takes a file in, looks at it, works with it, and lets go of it again, whatever happens. */
-  receive<Result>(upload: Upload, maxBytes: number, work: (file: ReceivedFile) => Promise<Result>): Promise<Result>
+  receive<Result>(
+    upload: Upload,
+    maxBytes: number,
+    work: (file: ReceivedFile) => Promise<Result>,
+    /** Told of what comes in; what it throws ends it. */
+    onBytes?: (bytes: number) => void,
+  ): Promise<Result>
   /** A folder for a piece of work, which is gone afterwards. */
   withFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result>
   /** Removes what a process that died has left behind. */
@@ -80,10 +94,10 @@ export function createInbox(root: string, { maxPixels }: { maxPixels: number }):
   return {
     withFolder,
 
-    receive: (upload, maxBytes, work) =>
+    receive: (upload, maxBytes, work, onBytes = () => {}) =>
       withFolder(async (folder) => {
         const path = join(folder, 'file')
-        const { stream, measured } = measure(maxBytes)
+        const { stream, measured } = measure(maxBytes, onBytes)
         await pipeline(upload.content, stream, createWriteStream(path, { mode: 0o600 }))
         const facts = await inspectFile(path, { maxPixels })
         await removeLocation(path, facts.contentType)

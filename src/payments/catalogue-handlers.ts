@@ -162,7 +162,8 @@ async function fetchPicture(
   const { bucketName, tier, versionsKept } = owner
   const author = { id: null, name: type, address: '' }
   const authoring = { author, verb: 'catalogue', nowMs: clock(), versionsKept }
-  const library: Library = { group, bucketName, storage: media.storage, authoring }
+  const quotaBytes = media.quotas[tier]
+  const library: Library = { group, bucketName, storage: media.storage, authoring, quotaBytes }
   const members = (await findMembers(group, id, [objectKey])).get(objectKey) ?? []
   const product = members.map((member) => member.product).find((shown) => pictureOf(shown) === url)
   const name = fileNameIn(url) ?? (product && shortName(product)) ?? 'picture'

@@ -10,6 +10,7 @@ import {
   countIndexRows,
   deleteIndexRows,
   deleteWholeIndex,
+  indexBytesOf,
   insertIndexRows,
   moveIndexRows,
   sumOfRows,
@@ -55,6 +56,7 @@ interface ValueStep extends Step {
   searchTexts: [before: string, after: string]
   removedRows: ObjectFieldRow[]
   addedRows: ObjectFieldRow[]
+  indexBytes: number
 }
 
 /** The state of an object stands in all of its rows; what else differs makes another row. */
@@ -71,6 +73,7 @@ function planValue(former: Container, container: Container, step: Step): ValueSt
     searchTexts: [searchTextOf(former.schema, before.value), searchTextOf(container.schema, after.value)],
     removedRows: [...old].flatMap(([key, row]) => (wanted.has(key) ? [] : [row])),
     addedRows: [...wanted].flatMap(([key, row]) => (old.has(key) ? [] : [row])),
+    indexBytes: indexBytesOf([...wanted.values()]),
   }
 }
 
@@ -137,7 +140,7 @@ async function overwrite(
   columns: readonly (keyof ObjectRow)[],
 ): Promise<void> {
   const rows = steps.map(
-    ({ after, searchTexts, valueText }): ObjectRow => ({
+    ({ after, searchTexts, valueText, indexBytes }): ObjectRow => ({
       id: after.id,
       group_id: group.groupId,
       container_id: container.id,
@@ -153,6 +156,7 @@ async function overwrite(
       changed_by: author.name,
       change,
       review: after.review,
+      index_bytes: indexBytes,
     }),
   )
   for (const batch of inBatches(rows)) {
@@ -170,6 +174,7 @@ async function overwrite(
 
 const changingColumns = [
   'value', 'search_text', 'publish_ms', 'archived', 'review', 'updated_ms', 'version', 'changed_by', 'change',
+  'index_bytes',
 ] as const // biome-ignore format: one line reads better
 
 export interface PlannedChange {
@@ -218,10 +223,11 @@ export async function changeObjects(
   )
   await overwriteState(writer, stateSteps, change)
   await overwrite(writer, container, changedValues, change, changingColumns)
-  const searchedAnew = valueSteps.filter(
-    ({ differences, searchTexts: [old, fresh] }) => differences.length === 0 && old !== fresh,
+  const foundAnew = valueSteps.filter(
+    ({ differences, searchTexts: [old, fresh], removedRows, addedRows }) =>
+      differences.length === 0 && (old !== fresh || removedRows.length + addedRows.length > 0),
   )
-  await overwrite(writer, container, searchedAnew, change, ['search_text'])
+  await overwrite(writer, container, foundAnew, change, ['search_text', 'index_bytes'])
   await deleteIndexRows(
     writer,
     valueSteps.flatMap(({ removedRows }) => removedRows),

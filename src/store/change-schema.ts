@@ -8,6 +8,7 @@ import type { ContentWriter } from './changes.ts'
 import { updateContainer } from './containers.ts'
 import { eachObject, eachObjects } from './each-object.ts'
 import type { GroupStore } from './groups.ts'
+import { indexBytesOf } from './object-index.ts'
 import { readRevision } from './revisions.ts'
 
 /** A report is to be read: beyond this many, objects are counted and not listed. */
@@ -116,7 +117,15 @@ export async function changeSchema(
 export async function addFields(writer: ContentWriter, before: Container, added: Schema): Promise<Container> {
   const { db, group } = writer
   const container = await updateContainer(writer, before, { schema: new Map([...before.schema, ...added]) })
-  for (const { field, filterKey, sortKey } of indexRowsOf(added, {})) {
+  const rows = indexRowsOf(added, {})
+  const bytes = indexBytesOf(rows.map(({ filterKey, sortKey }) => ({ filter_key: filterKey, sort_key: sortKey })))
+  await db
+    .updateTable('objects')
+    .set((eb) => ({ index_bytes: eb('index_bytes', '+', bytes) }))
+    .where('group_id', '=', group.groupId)
+    .where('container_id', '=', before.id)
+    .execute()
+  for (const { field, filterKey, sortKey } of rows) {
     await db
       .insertInto('object_fields')
       .columns(['object_id', 'container_id', 'archived', 'publish_ms', 'field', 'filter_key', 'sort_key'])

@@ -5,6 +5,7 @@ import { seenBy } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
 import type { ChangeRow, ContentTables } from './tables.ts'
+import { refuseOverQuota } from './usage.ts'
 import { createWriteBudget, requestLimits, type Spend, type WriteLimits } from './write-limits.ts'
 
 const maxNoteLength = 500
@@ -32,6 +33,8 @@ export interface Authoring {
   allowsMissingMedia?: boolean
   /** Of what somebody asks for by a single request. Imports and jobs have none. */
   limits?: WriteLimits
+  /** How much the group may have in the database afterwards. What the service owes others, such as orders, has none. */
+  quotaBytes?: number | undefined
 }
 
 export const contentChangeTypes = [
@@ -79,12 +82,13 @@ export interface ContentWriter extends Authoring {
 type Numbered = Pick<ChangeRow, 'type' | 'subject_id' | 'container_id' | 'version' | 'note' | 'at_ms' | 'verb'>
 
 /** The circumstances of what a site asks for by an endpoint of the delivery API. */
-export const authoringOf = (endpoint: string, nowMs: number): Authoring => ({
+export const authoringOf = (endpoint: string, nowMs: number, quotaBytes?: number): Authoring => ({
   author: { id: null, name: endpoint, address: '' },
   verb: endpoint,
   nowMs,
   versionsKept: 0,
   limits: requestLimits,
+  quotaBytes,
 })
 
 export const scheduleAuthor: Author = { id: null, name: 'schedule', address: '' }
@@ -95,7 +99,7 @@ export const groupIsBeingDeleted = (): AppError => conflict('This group is being
 export async function lockGroup(db: Transaction<ContentTables>, { groupId, database }: GroupStore, nowMs: number) {
   const row = db
     .selectFrom('group_revisions')
-    .select(['revision', 'last_seq', 'swept_ms', 'closed', 'media_revision']) // named, so that it can be prepared
+    .select(['revision', 'last_seq', 'swept_ms', 'closed', 'media_revision', 'changes_bytes']) // named, so that it can be prepared
     .where('group_id', '=', groupId)
     .$if(database.engine === 'postgres', (query) => query.forUpdate())
   const found = await row.executeTakeFirst()
@@ -150,6 +154,9 @@ async function sweepDue(db: Transaction<ContentTables>, groupId: string, sinceMs
   )
 }
 
+/** As `changeBytes` of the migration says it. */
+const bytesOfChange = ({ note }: Pick<Numbered, 'note'>): number => 200 + Buffer.byteLength(note)
+
 async function writeRows(
   db: Transaction<ContentTables>,
   groupId: string,
@@ -179,7 +186,7 @@ export async function writeContent<Result>(
   work: (writer: ContentWriter) => Promise<Result>,
 ): Promise<Result> {
   const { groupId, database } = outside
-  const { author, verb, nowMs } = authoring
+  const { author, verb, nowMs, quotaBytes } = authoring
   let newRevision: number | undefined
   const result = await database.write(async (db) => {
     const state = await lockGroup(db, outside, nowMs)
@@ -190,11 +197,12 @@ export async function writeContent<Result>(
     const changes: Numbered[] = []
     let touched = false
     let mediaTouched = false
+    const group: GroupStore = { groupId, database: seenBy(db, database) }
     const result = await work({
       ...authoring,
       noticedMs,
       db,
-      group: { groupId, database: seenBy(db, database) },
+      group,
       spend: createWriteBudget(authoring.limits),
       record: ({ type, subjectId, containerId = null, version = null, note = '' }) =>
         void changes.push({
@@ -218,7 +226,10 @@ export async function writeContent<Result>(
       ...due.map((change) => ({ ...change, author: scheduleAuthor })),
       ...changes.map((change) => ({ ...change, author })),
     ]
-    if (rows.length === 0 && !touched) return result
+    if (rows.length === 0 && !touched) {
+      if (quotaBytes !== undefined) await refuseOverQuota(group, outside, quotaBytes)
+      return result
+    }
     await writeRows(db, groupId, state.last_seq, rows)
     if (touched) newRevision = state.revision + 1
     await db
@@ -228,9 +239,11 @@ export async function writeContent<Result>(
         last_seq: state.last_seq + rows.length,
         swept_ms: noticedMs,
         media_revision: state.media_revision + (mediaTouched ? 1 : 0),
+        changes_bytes: state.changes_bytes + rows.reduce((sum, row) => sum + bytesOfChange(row), 0),
       })
       .where('group_id', '=', groupId)
       .execute()
+    if (quotaBytes !== undefined) await refuseOverQuota(group, outside, quotaBytes)
     return result
   }, groupId)
   if (newRevision !== undefined) database.onRevision(groupId, newRevision)

@@ -6,7 +6,7 @@ import { type Authoring, type ContentWriter, writeContent } from './changes.ts'
 import { findContainerById, readByContainer } from './containers.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
-import { insertIndexRows } from './object-index.ts'
+import { indexBytesOf, insertIndexRows } from './object-index.ts'
 import { fieldRowsOf, objectColumns, toStoredObject } from './objects.ts'
 import type { ObjectFieldRow } from './tables.ts'
 
@@ -17,6 +17,7 @@ const fieldColumns = ['object_id', 'field', 'filter_key', 'sort_key', 'container
 interface IndexedObject {
   object: StoredObject
   searchText: string
+  indexBytes: number
   fieldRows: ObjectFieldRow[]
 }
 
@@ -28,7 +29,7 @@ async function readIndexed(
 ): Promise<IndexedObject[]> {
   const rows = await database.read
     .selectFrom('objects')
-    .select([...objectColumns, 'search_text'])
+    .select([...objectColumns, 'search_text', 'index_bytes'])
     .select((eb) => {
       const fieldRows = eb
         .selectFrom('object_fields')
@@ -42,9 +43,10 @@ async function readIndexed(
     .orderBy('id')
     .limit(objectsPerRead)
     .execute()
-  return rows.map(({ search_text, field_rows, ...row }) => ({
+  return rows.map(({ search_text, index_bytes, field_rows, ...row }) => ({
     object: toStoredObject(row),
     searchText: search_text,
+    indexBytes: index_bytes,
     // SQLite has no type for JSON, and answers its text.
     fieldRows: typeof field_rows === 'string' ? JSON.parse(field_rows) : field_rows,
   }))
@@ -56,8 +58,9 @@ const textOf = (rows: readonly ObjectFieldRow[]): string =>
     .sort()
     .join('\n')
 
-function isOutdated(container: Container, { object, searchText, fieldRows }: IndexedObject): boolean {
+function isOutdated(container: Container, { object, searchText, indexBytes, fieldRows }: IndexedObject): boolean {
   return (
+    indexBytes !== indexBytesOf(fieldRows) ||
     searchText !== searchTextOf(container.schema, object.value) ||
     textOf(fieldRows) !== textOf(fieldRowsOf(container, object))
   )
@@ -87,14 +90,15 @@ export async function findOutdatedObjects(
 
 async function writeIndex(writer: ContentWriter, container: Container, object: StoredObject): Promise<void> {
   const { db, group } = writer
+  const rows = fieldRowsOf(container, object)
   await db
     .updateTable('objects')
-    .set({ search_text: searchTextOf(container.schema, object.value) })
+    .set({ search_text: searchTextOf(container.schema, object.value), index_bytes: indexBytesOf(rows) })
     .where('group_id', '=', group.groupId)
     .where('id', '=', object.id)
     .execute()
   await db.deleteFrom('object_fields').where('object_id', '=', object.id).execute()
-  await insertIndexRows(writer, fieldRowsOf(container, object))
+  await insertIndexRows(writer, rows)
 }
 
 /** Makes the index of some objects of a container anew, where it still differs, in one transaction. Answers how many. */

@@ -6,6 +6,7 @@ import { type Database, tableOf } from './database.ts'
 import type { GroupStore } from './groups.ts'
 import { mediaField } from './media-uses.ts'
 import { type Trigger, totalTriggers } from './migrations/content-totals.ts'
+import { usageTriggers } from './migrations/content-usage.ts'
 import { emailField } from './objects.ts'
 import type { ContentTables } from './tables.ts'
 
@@ -101,7 +102,7 @@ export async function findMissingTriggers({ read, schemaName }: Database<Content
           name: string
         }>`select trigger_name as name from information_schema.triggers where trigger_schema = ${schemaName}`
   const present = new Set((await query.execute(read)).rows.map(({ name }) => name))
-  return totalTriggers(schemaName).filter(({ name }) => !present.has(name))
+  return [...totalTriggers(schemaName), ...usageTriggers(schemaName)].filter(({ name }) => !present.has(name))
 }
 
 export async function makeTriggers({ write }: Database<ContentTables>, triggers: readonly Trigger[]): Promise<void> {

@@ -219,6 +219,7 @@ export async function reopenContent({ groupId, database }: GroupStore, nowMs: nu
         revision: eb('revision', '+', 1),
         media_revision: eb('media_revision', '+', 1),
         last_seq: 0,
+        changes_bytes: 0,
         swept_ms: nowMs,
         closed: 0,
       }))
@@ -246,4 +247,8 @@ export async function deleteContent(group: GroupStore, nowMs: number, onProgress
   await purgeObjects(group, { group_id: groupId }, onProgress)
   for (const table of contentTables) await purgeTable(group, table)
   await purgeHiddenContainers(group)
+  await database.write(async (db) => {
+    await db.updateTable('group_revisions').set({ changes_bytes: 0 }).where('group_id', '=', groupId).execute()
+    await db.deleteFrom('group_usage').where('group_id', '=', groupId).execute()
+  })
 }

@@ -56,6 +56,7 @@ export const objectRow = (groupId: string, container: Container, object: WholeOb
   changed_by: object.changedBy,
   change: object.change,
   review: object.review,
+  index_bytes: 0, // known with its index
 })
 
 const versionRow = (groupId: string, version: ImportedVersion): ObjectVersionRow => ({

@@ -31,6 +31,13 @@ export async function insertIndexRows({ db, group }: Place, rows: readonly Objec
   }
 }
 
+/** As `indexRowBytes` of the migration says it. */
+export const indexBytesOf = (rows: readonly Pick<ObjectFieldRow, 'filter_key' | 'sort_key'>[]): number =>
+  rows.reduce(
+    (sum, row) => sum + 250 + 4 * Buffer.byteLength(row.filter_key) + 2 * Buffer.byteLength(row.sort_key ?? ''),
+    0,
+  )
+
 type RowKey = Pick<ObjectFieldRow, 'object_id' | 'field' | 'filter_key'>
 
 export async function deleteIndexRows({ db, group }: Place, keys: readonly RowKey[]): Promise<void> {

@@ -11,7 +11,7 @@ import type { Authoring, ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
 import { inBatches } from './in-batches.ts'
 import { mediaField, refuseMissingMedia } from './media-uses.ts'
-import { insertIndexRows } from './object-index.ts'
+import { indexBytesOf, insertIndexRows } from './object-index.ts'
 import { createPauses } from './sqlite/connection.ts'
 import type { ObjectFieldRow, ObjectRow } from './tables.ts'
 
@@ -75,6 +75,7 @@ function toRow(groupId: string, { author, nowMs }: Authoring, container: Contain
     changed_by: author.name,
     change: 'created',
     review: input.review ?? null,
+    index_bytes: 0, // known with its index
   }
 }
 
@@ -105,7 +106,8 @@ interface PreparedObject {
 
 function prepareRow(container: Container, row: ObjectRow): PreparedObject {
   const object = toStoredObject(row)
-  return { row, object, fieldRows: fieldRowsOf(container, object) }
+  const fieldRows = fieldRowsOf(container, object)
+  return { row: { ...row, index_bytes: indexBytesOf(fieldRows) }, object, fieldRows }
 }
 
 /** Objects and their index belong together: nothing else inserts into either table. */

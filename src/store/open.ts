@@ -12,10 +12,12 @@ import { createStatementNames, keepsStatements, type StatementNames } from './pr
 import { createAside } from './sqlite/aside.ts'
 import { openSqlite } from './sqlite.ts'
 import type { ContentTables } from './tables.ts'
+import type { Quotas } from './usage.ts'
 
 /** All databases of the service: `control` knows the groups, each named content database holds the content of some. */
 export interface Store {
   control: Database<ControlTables>
+  quotas: Quotas | undefined
   /** Opens a content database on its first use, and brings it to the current schema. */
   content(name: string): Promise<Database<ContentTables>>
   /** Whether every database answers and has all that this version needs. Throws when one does not answer. */
@@ -49,6 +51,8 @@ export interface StoreOptions {
   onQuery?: QueryListener | undefined
   onRevision?: RevisionListener | undefined
   onAccess?: AccessListener | undefined
+  /** How much each group may store; as much as there is room for where it is not said. */
+  quotas?: Quotas | undefined
 }
 
 export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/
@@ -163,6 +167,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   return {
     control,
+    quotas: options.quotas,
     content,
     poolUse: opener.poolUse,
     isWriting: opener.isWriting,

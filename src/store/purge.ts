@@ -127,12 +127,21 @@ export async function purgeContainer(group: GroupStore, containerId: string): Pr
     .executeTakeFirst()
   if (!found) return
   await purgeObjects(group, { group_id: groupId, container_id: containerId })
-  await database.write((db) => db.deleteFrom('containers').where((eb) => eb.and(isHidden)).execute(), groupId) // biome-ignore format: short
+  await database.write((db) => deleteHidden(db, isHidden), groupId)
+}
+
+/** With the count of their bytes, when nothing is left to be counted. */
+async function deleteHidden(db: Transaction<ContentTables>, which: { group_id: string; id?: string }): Promise<void> {
+  await db
+    .deleteFrom('containers')
+    .where((eb) => eb.and(which))
+    .execute()
+  await db.deleteFrom('group_usage').where('group_id', '=', which.group_id).where('database_bytes', '=', 0).execute()
 }
 
 /** Of a group whose objects are gone. */
 export async function purgeHiddenContainers({ database, groupId }: GroupStore): Promise<void> {
-  await database.write((db) => db.deleteFrom('containers').where('group_id', '=', hiddenGroupOf(groupId)).execute())
+  await database.write((db) => deleteHidden(db, { group_id: hiddenGroupOf(groupId) }))
 }
 
 /** The group whose container it was. */

@@ -76,6 +76,8 @@ export interface ObjectRow {
   change: string
   /** Of what visitors sent in: whether somebody has looked at it. */
   review: string | null
+  /** What its rows in the index take. */
+  index_bytes: number
 }
 
 /** What an object was before its latest changes. */
@@ -136,6 +138,16 @@ export interface GroupRevisionRow {
   closed: Generated<number>
   /** Counted up when what is delivered of a file changes. */
   media_revision: Generated<number>
+  /** What the group's record of changes takes. */
+  changes_bytes: Generated<number>
+}
+
+/** What a group takes besides its record of changes. Only triggers of the database write here. */
+export interface GroupUsageRow {
+  group_id: string
+  database_bytes: number
+  /** Of files, and of all that was made of them. */
+  media_bytes: number
 }
 
 /** Bytes that are stored: once for each group, whatever they are called. */
@@ -207,11 +219,12 @@ export interface ContentTables {
   migrations: MigrationRow
   sites: SiteRow
   containers: ContainerRow
-  objects: ObjectRow
+  objects: Omit<ObjectRow, 'index_bytes'> & { index_bytes: Generated<number> }
   object_fields: ObjectFieldRow
   totals: TotalRow
   preview_tokens: PreviewTokenRow
   group_revisions: GroupRevisionRow
+  group_usage: GroupUsageRow
   object_versions: ObjectVersionRow
   changes: ChangeRow
   media_files: MediaFileRow

@@ -104,7 +104,7 @@ export const definedCollectionObject: Endpoint = (deps) =>
     honoursIdempotencyKey: true,
     answer: submissionAnswer,
     status: 201,
-    failures: ['NotFound'],
+    failures: ['NotFound', 'QuotaExceeded'],
     async handle({ tenant, group, body: sent, idempotencyKey: key, nowMs }): Promise<CollectionObject> {
       const { collectionId, type, objectValue } = sent
       const submission: Submission = { collectionId, type, objectValue }
@@ -113,7 +113,7 @@ export const definedCollectionObject: Endpoint = (deps) =>
         const { isTrapped, objectValue: value } = openTrap(collection, sent)
         if (isTrapped) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
       }
-      return writeContent(group, authoringOf(endpoint, nowMs), (writer) =>
+      return writeContent(group, authoringOf(endpoint, nowMs, deps.config.databaseQuotas[tenant.tier]), (writer) =>
         answerOnce(writer, { endpoint, key, body: submission }, () =>
           storeSubmission(writer, submission, deps.config.submissionHourlyLimits[tenant.tier]),
         ),

@@ -57,6 +57,6 @@ export const sendContactEmail: Endpoint = (deps) =>
     answer: mailAnswer,
     status: 201,
     isBare: true,
-    failures: ['RecipientNotAllowed'],
+    failures: ['RecipientNotAllowed', 'QuotaExceeded'],
     handle: async (call) => acceptMail(deps.mail, call, readContactWish(call.body)),
   })(deps)

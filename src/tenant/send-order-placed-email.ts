@@ -33,6 +33,6 @@ export const sendOrderPlacedEmail: Endpoint = (deps) =>
     answer: mailAnswer,
     status: 201,
     isBare: true,
-    failures: [],
+    failures: ['QuotaExceeded'],
     handle: async (call) => acceptMail(deps.mail, call, readOrderWish(call.body)),
   })(deps)

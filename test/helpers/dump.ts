@@ -24,6 +24,7 @@ const contentTables: Record<keyof ContentTables, true> = {
   totals: true,
   preview_tokens: true,
   group_revisions: true,
+  group_usage: true,
   object_versions: true,
   changes: true,
   media_files: true,

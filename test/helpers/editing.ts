@@ -7,6 +7,7 @@ import { fieldRowsOf, toStoredObject } from '../../src/store/objects.ts'
 import type { TestEngine } from './harness.ts'
 import { type ManagedGroup, type Managing, type Method, managing } from './manage.ts'
 import { assertTotalsAreRight } from './totals.ts'
+import { assertUsageIsRight } from './usage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
 export type Data = any
@@ -98,6 +99,7 @@ export async function assertIndexIsRight(group: GroupStore): Promise<void> {
     .execute()
   assert.deepEqual(inOrder(stored), inOrder(wanted))
   await assertTotalsAreRight(group)
+  await assertUsageIsRight(group)
 }
 
 /** The group's changes are numbered 1, 2, 3 … up to the last one. */

@@ -8,6 +8,7 @@ import { addMail } from './content-mail.ts'
 import { addOrderEmails } from './content-order-emails.ts'
 import { dateSubmissions } from './content-submissions.ts'
 import { addTotals } from './content-totals.ts'
+import { addUsage } from './content-usage.ts'
 
 interface ObjectsOfThen {
   objects: {
@@ -389,5 +390,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'orders by e-mail address',
     up: addOrderEmails,
+  },
+  {
+    name: 'how many bytes each group takes',
+    up: addUsage,
   },
 ]
