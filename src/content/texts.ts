@@ -43,7 +43,7 @@ export function findText(whole: string, part: string): number {
 }
 
 /** To bring them into order takes time that grows with their square, and no script needs them. */
-const endlessMarks = /[\p{M}\uFF9E\uFF9F]{31,}/u
+const endlessMarks = /(?<![\p{M}\uFF9E\uFF9F])[\p{M}\uFF9E\uFF9F]{31}/u // looked for where a run begins, and nowhere else
 
 /** Whether a character carries more than 30 accents. */
 export const hasEndlessMarks = (text: string): boolean => endlessMarks.test(text)

@@ -2,11 +2,15 @@ import { mediaKeysInHtml, toMediaReferences } from '../content/html-media.ts'
 import { fileIdIn, isKeyOfGroup } from '../content/media-keys.ts'
 import { mapTexts } from '../content/media-values.ts'
 import { type Removal, removeKind } from '../media/kinds.ts'
+import { createPacer } from '../pacer.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findPendingJobs } from '../store/jobs.ts'
 import { findKeysOfFiles } from '../store/media.ts'
 import { readInSteps } from './object-actions.ts'
 import type { GroupContext } from './verb.ts'
+
+/** Texts are looked through for addresses; a call may bring 8 MB of them. */
+const charactersPerTurn = 250_000
 
 interface Item {
   objectId?: string
@@ -57,14 +61,18 @@ export async function withReferences<Given extends Item>(
     return key && isKeyOfGroup(group.id, key) ? key : undefined
   }
   const fileKeys = new Set<string>()
+  const pace = createPacer(charactersPerTurn)
   for (const { objectValue } of items) {
-    mapTexts(objectValue, (html) =>
-      toMediaReferences(html, (address) => {
+    let characters = 0
+    mapTexts(objectValue, (html) => {
+      characters += html.length
+      return toMediaReferences(html, (address) => {
         const key = keyOf(address)
         if (key) fileKeys.add(key)
         return undefined
-      }),
-    )
+      })
+    })
+    await pace(characters)
   }
   if (fileKeys.size === 0) return [...items]
   const fileIds = [...fileKeys].flatMap((key) => fileIdIn(key) ?? [])
@@ -73,8 +81,15 @@ export async function withReferences<Given extends Item>(
     const key = keyOf(address)
     return key && (keys.get(fileIdIn(key) ?? '') ?? key)
   }
-  return items.map((item) => ({
-    ...item,
-    objectValue: mapTexts(item.objectValue, (html) => toMediaReferences(html, refer)),
-  })) as Given[]
+  const referring: Given[] = []
+  for (const item of items) {
+    let characters = 0
+    const objectValue = mapTexts(item.objectValue, (html) => {
+      characters += html.length
+      return toMediaReferences(html, refer)
+    })
+    referring.push({ ...item, objectValue } as Given)
+    await pace(characters)
+  }
+  return referring
 }

@@ -1,4 +1,5 @@
 import type { CollectionObject } from '../../client/src/wire.ts'
+import { isEmailAddress } from '../content/email.ts'
 import { type Container, submissionTypes } from '../content/model.ts'
 import {
   checkSubmission,
@@ -43,7 +44,9 @@ const body = Type.Object({
 
 /** Twice the same subscriber is one. */
 async function findSubscriber(group: GroupStore, { type, collectionId, objectValue }: Submission) {
-  return type === 'subscribeUser' ? findByEmail(group, collectionId, String(objectValue.email)) : undefined
+  const { email } = objectValue
+  if (type !== 'subscribeUser' || typeof email !== 'string' || !isEmailAddress(email)) return undefined
+  return findByEmail(group, collectionId, email)
 }
 
 const quota = (whose: string, subject: string, most: number): Quota => ({
@@ -68,10 +71,11 @@ async function storeSubmission(
   const collection = await findCollection(writer.group, submission.collectionId)
   if (!collection) throw notFound('There is no collection with this collectionId.')
   const { objectValue: value } = openTrap(collection, submission)
-  checkSubmission(collection, submission.type, value)
   const subscriber = await findSubscriber(writer.group, submission)
+  // Before what was sent is looked at: whoever may send no more costs nothing. What is refused below is not counted.
+  if (!subscriber) await takeFromQuotas(writer, collection, hourlyLimit)
+  checkSubmission(collection, submission.type, value)
   if (subscriber) return deliverSubmission(collection, subscriber)
-  await takeFromQuotas(writer, collection, hourlyLimit)
   const [object] = await insertObjects(writer, collection, [{ value, ...stateOfSubmission(collection, writer.nowMs) }])
   if (!object) throw new Error('The submission was not stored.')
   await announceSubmission(writer, collection, object)

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { createContext, Script } from 'node:vm'
 import { AppError, invalid } from '../errors.ts'
 import type { Draft } from './draft.ts'
 import { parsePage } from './front-matter.ts'
@@ -13,9 +14,14 @@ export interface MarkdownOptions {
   keepFolders?: boolean
   /** The keys that may hold the publish date; the first of them that a page has is taken. */
   publishDateKeys?: readonly string[]
+  /** How long one page may take to be read. */
+  maxPageMs?: number
 }
 
 const maxBytes = 2 * 1024 * 1024
+const defaultPageMs = 10_000
+/** A shorter page takes no parser long, and to keep an eye on it would. */
+const shortPageLength = 10_000
 const defaultDateKeys = ['publishDate', 'pubDate', 'date']
 
 /** Paths below a folder, in order. Symbolic links are neither files nor folders here, so that none is followed. */
@@ -80,9 +86,25 @@ function describePage(source: string, text: string, rootName: string, options: M
   }
 }
 
+const timed = createContext({ describe: undefined as (() => Draft) | undefined })
+const describeScript = new Script('describe()')
+
+/** Some pages would take the parsers hours, such as one of nothing but asterisks: whatever still runs then is ended. */
+function describeInTime(describe: () => Draft, { maxPageMs = defaultPageMs }: MarkdownOptions): Draft {
+  timed.describe = describe
+  try {
+    return describeScript.runInContext(timed, { timeout: maxPageMs })
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    throw invalid(`the page takes more than ${maxPageMs} ms to be read; is it Markdown?`)
+  }
+}
+
 async function readPage(folder: string, source: string, rootName: string, options: MarkdownOptions): Promise<Draft> {
   try {
-    return describePage(source, decodeText(await readBytes(join(folder, source))), rootName, options)
+    const text = decodeText(await readBytes(join(folder, source)))
+    const describe = () => describePage(source, text, rootName, options)
+    return text.length < shortPageLength ? describe() : describeInTime(describe, options)
   } catch (error) {
     if (error instanceof AppError) return { source, value: {}, problems: [error.message] }
     throw error

@@ -441,9 +441,14 @@ onBothEngines('the limits of submissions', (engine) => {
       assert.equal(refused.headers['retry-after'], '3000')
       created(await subscribe({ email: 'Ada@visitor.example' })) // who is there already is not counted
       created(await review({ ...goodReview, company_website: 'spam' }))
-      assertFailure(await review({}), 400, 'ValidationError')
+      // What is sent is not even looked at.
+      assertFailure(await review({}), 429, 'RateLimited')
+      assertFailure(await subscribe({ email: 'not an address' }), 429, 'RateLimited')
     })
     clock.now += 3_000_000
+    assertFailure(await review({}), 400, 'ValidationError')
+    assertFailure(await review({}), 400, 'ValidationError')
+    assertFailure(await review({}), 400, 'ValidationError') // nor counted
     created(await review())
     assert.equal((await stored(place)).length, 4)
   })

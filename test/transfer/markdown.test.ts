@@ -195,6 +195,14 @@ describe('a Markdown file', () => {
     assert.match(problems['b.md']?.[0] ?? '', /cannot be read: ENOENT/)
   })
 
+  it('that would take the parsers hours is a problem, and the others are read', async (t) => {
+    const endless = { 'a.md': `a${'*'.repeat(400_000)}x`, 'b.md': `a${'_a'.repeat(200_000)}` }
+    const [stars, lines, last] = await readAll(t, { ...endless, 'c.md': '# Hello' }, { maxPageMs: 500 })
+    assert.match(stars?.problems.join() ?? '', /^the page takes more than 500 ms to be read/)
+    assert.match(lines?.problems.join() ?? '', /^the page takes more than 500 ms to be read/)
+    assert.deepEqual([last?.value.title, last?.problems], ['Hello', []])
+  })
+
   it('with a body in its front matter and text below it is a problem', async (t) => {
     const { value, problems } = await readOne(t, '---\nbody: mine\n---\nText')
     assert.equal(value.body, 'mine')
