@@ -5,7 +5,8 @@ import { conflict } from '../errors.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
 import { changeObject } from '../store/change-objects.ts'
 import { readByContainer } from '../store/containers.ts'
-import { listSubmissions } from '../store/submissions.ts'
+import type { FoundObject } from '../store/objects.ts'
+import { eachPiece, listSubmissions, measureSubmissions, sumBytes } from '../store/submissions.ts'
 import { Type } from '../type.ts'
 import { collectionId, takeCollection } from './collections.ts'
 import { objectShape, showObject } from './content-shapes.ts'
@@ -53,7 +54,11 @@ export const submissionVerbs = [
     answer: listOf(objectShape),
     columns: ['_id', 'review', 'status', 'createdAt', 'objectValue'],
     async run({ ctx, input }) {
-      const { submissions, totalCount } = await listSubmissions(ctx.content, { limit: maxLimit, skip: 0, ...input })
+      const { submissions, totalCount } = await listSubmissions(
+        ctx.content,
+        { limit: maxLimit, skip: 0, ...input },
+        ctx.maxAnswerBytes,
+      )
       return {
         items: submissions.map(({ containerId, object }) => showObject(containerId, object, ctx.nowMs)),
         totalCount,
@@ -73,22 +78,25 @@ export const submissionVerbs = [
       description: 'CSV with a header line; cells that a spreadsheet would run begin with an apostrophe.',
     }),
     async run({ ctx, input }) {
-      const { content, nowMs } = ctx
+      const { content, nowMs, maxAnswerBytes } = ctx
       return readByContainer(
         content,
         () => takeCollection(content, input.collectionId),
         async (collection) => {
-          const { submissions, totalCount } = await listSubmissions(content, { ...input, limit: maxExported, skip: 0 })
-          if (totalCount > maxExported) {
-            const most = `more than the ${maxExported} that one file takes`
+          const page = { ...input, limit: maxExported, skip: 0 }
+          const { sizes, totalCount } = await measureSubmissions(content, page)
+          if (totalCount > maxExported || sumBytes(sizes) > maxAnswerBytes) {
+            const most = `more than the ${maxExported} or the ${maxAnswerBytes} bytes that one file takes`
             throw conflict(`There are ${totalCount} submissions, ${most}. Take them in pages, by "submission list".`)
           }
           const fields = [...collection.schema.keys()]
-          const lines = submissions.map(({ object }) => {
+          const lineOf = ({ object }: FoundObject): string => {
             const { _id, review, createdAt, objectValue } = showObject(collection.id, object, nowMs)
             return toCsvLine([_id, review ?? '', createdAt, ...fields.map((name) => cellOf(objectValue[name]))])
-          })
-          return [toCsvLine(['_id', 'review', 'createdAt', ...fields]), ...lines].join('')
+          }
+          const lines = [toCsvLine(['_id', 'review', 'createdAt', ...fields])]
+          for await (const found of eachPiece(content, sizes)) lines.push(lineOf(found))
+          return lines.join('')
         },
       )
     },
