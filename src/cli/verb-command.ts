@@ -5,7 +5,7 @@ import { type Actor, type ManageDeps, runVerb, type Verb } from '../manage/verb.
 import { loadMasterKey } from '../master-key.ts'
 import { createMedia } from '../media/media.ts'
 import { createPayments } from '../payments/payments.ts'
-import { findCollectionByName } from '../store/containers.ts'
+import { findCollectionByName, findIntegration } from '../store/containers.ts'
 import { findGroup, openContentOf } from '../store/groups.ts'
 import { listIntegrations } from '../store/integrations.ts'
 import type { Store } from '../store/open.ts'
@@ -109,7 +109,8 @@ export async function resolveNames(store: Store, input: Record<string, unknown>)
     if (named.length === 1) input.integrationId = named[0]?.id
   }
   if (typeof input.collectionId !== 'string') return
-  const named = await findCollectionByName(content, input.collectionId)
+  const { collectionId } = input
+  const named = (await findCollectionByName(content, collectionId)) ?? (await findIntegration(content, collectionId))
   if (named) input.collectionId = named.id
 }
 

@@ -10,12 +10,21 @@ const decimalsByCurrency: ReadonlyMap<string, number> = new Map([
 ])
 const usualDecimals = 2
 
+const decimalsOf = (currency: string): number => decimalsByCurrency.get(currency.toLowerCase()) ?? usualDecimals
+
+/** An amount in the main unit, such as `5.50`, in whole smallest units; undefined where it has a part of one. */
+export function smallestUnits(currency: string, amount: string): number | undefined {
+  const { negative, digits, exponent } = parseDecimal(amount)
+  const units = Number(canonicalDecimal({ negative, digits, exponent: exponent + decimalsOf(currency) }))
+  return Number.isSafeInteger(units) ? units : undefined
+}
+
 /**
  * An amount in the currency's smallest unit, a decimal text, as one in its main unit: 550 cents are `5.50`.
  * Not a digit is lost: half a cent is `0.005`.
  */
 export function mainUnits(currency: string, minorUnits: string): string {
-  const decimals = decimalsByCurrency.get(currency.toLowerCase()) ?? usualDecimals
+  const decimals = decimalsOf(currency)
   const { negative, digits, exponent } = parseDecimal(minorUnits)
   const [whole = '', fraction = ''] = canonicalDecimal({ negative, digits, exponent: exponent - decimals }).split('.')
   return fraction === '' && decimals === 0 ? whole : `${whole}.${fraction.padEnd(decimals, '0')}`

@@ -1,5 +1,7 @@
 import { AppError } from '../errors.ts'
-import type { Field, Schema } from './schema.ts'
+import { quoted } from './catalogue.ts'
+import { readMetadata } from './read-metadata.ts'
+import { type Field, isRecord, type Schema } from './schema.ts'
 import { checkObjectValue, problemsOf } from './validate.ts'
 
 export const maxNameCharacters = 250
@@ -18,7 +20,7 @@ export const productSchema: Schema = new Map<string, Field>([
   ['variantName', { type: 'text', maxLength: 500, searchable: false }],
 ])
 
-const metadataField: Field = { type: 'variant', of: { type: 'text', maxLength: 500 }, searchable: false }
+export const metadataField: Field = { type: 'variant', of: { type: 'text', maxLength: 500 }, searchable: false }
 
 type Value = Record<string, unknown>
 
@@ -55,13 +57,16 @@ function isTooNarrow(name: string, existing: Field, values: readonly Value[]): b
 export function fitValue(
   schema: Schema,
   groupId: string,
-  value: Value,
+  written: Value,
+  /** Whose value it is, for who reads the problems. */
+  key = '',
 ): { value: Value | undefined; problems: string[] } {
   const problems: string[] = []
+  const value = Object.fromEntries(Object.entries(written).map(([name, item]) => [name, readField(schema, name, item)]))
   const fitting = Object.entries(value).filter(([name, item]) => {
     const field = schema.get(name)
     const problem = field
-      ? problemWith(new Map([[name, field]]), groupId, { [name]: item })
+      ? problemOfField(name, field, groupId, item, key)
       : `metadata.${name} is left out: products have at most ${maxMetadataFields} such fields.`
     if (problem !== undefined) problems.push(problem)
     return problem === undefined
@@ -71,6 +76,21 @@ export function fitValue(
   const problem = problemWith(schema, groupId, fitted)
   if (problem !== undefined) problems.push(problem)
   return { value: isWhole && problem === undefined ? fitted : undefined, problems }
+}
+
+function readField(schema: Schema, name: string, item: unknown): unknown {
+  const field = productSchema.has(name) ? undefined : schema.get(name)
+  return field ? readMetadata(field, item) : item
+}
+
+function problemOfField(name: string, field: Field, groupId: string, item: unknown, key: string): string | undefined {
+  const problem = problemWith(new Map([[name, field]]), groupId, { [name]: item })
+  if (problem === undefined || productSchema.has(name)) return problem
+  const reason =
+    isRecord(item) && field.type !== 'variant'
+      ? 'it differs between variants, and the schema declares one value for all.'
+      : problem
+  return `metadata.${name} of the product ${quoted(key)} is left out: ${reason}`
 }
 
 function problemWith(schema: Schema, groupId: string, value: Value): string | undefined {

@@ -49,7 +49,22 @@ const settings = {
   ),
 }
 const countedShape = Type.Object({ ...collectionShape.properties, objectCount: Type.Integer() })
-const reportShape = Type.Record(Type.String(), Type.Unknown(), {
+/** What a change of a schema takes. */
+export const schemaChangeInput = {
+  version: Type.Integer({ description: 'The version you started from.' }),
+  schema,
+  renames: Type.Optional(
+    Type.Record(Type.String(), Type.String(), { description: 'Old field name → new field name.' }),
+  ),
+  defaults: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Field → value, for objects that have none there.' }),
+  ),
+  allowLoss: Type.Optional(
+    Type.Boolean({ description: 'Whether values of removed fields may be lost. Default: false.' }),
+  ),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would happen. Default: false.' })),
+}
+export const schemaReportShape = Type.Record(Type.String(), Type.Unknown(), {
   description:
     'What a change of the schema does: fields added, removed, renamed, retyped; values lost; objects failing.',
 })
@@ -176,20 +191,9 @@ export const collectionVerbs = [
     maxBodyBytes: settingsBodyBytes,
     input: {
       collectionId,
-      version: Type.Integer({ description: 'The version you started from.' }),
-      schema,
-      renames: Type.Optional(
-        Type.Record(Type.String(), Type.String(), { description: 'Old field name → new field name.' }),
-      ),
-      defaults: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: 'Field → value, for objects that have none there.' }),
-      ),
-      allowLoss: Type.Optional(
-        Type.Boolean({ description: 'Whether values of removed fields may be lost. Default: false.' }),
-      ),
-      dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would happen. Default: false.' })),
+      ...schemaChangeInput,
     },
-    answer: Type.Object({ collection: collectionShape, report: reportShape }),
+    answer: Type.Object({ collection: collectionShape, report: schemaReportShape }),
     async run({ ctx, input }) {
       const { renames = {}, defaults = {}, allowLoss = false, dryRun = false } = input
       const change = { schema: parseSchema(input.schema), renames, defaults }

@@ -98,6 +98,8 @@ export const objectShape = Type.Object({
   _id: ownId,
   collectionId: ownId,
   review: orNull(Type.Enum([...reviewStates])),
+  externalId: Type.Optional(Type.String({ description: 'Of an object of an integration type: its id elsewhere.' })),
+  accountHandle: Type.Optional(Type.String()),
   ...stateProperties,
 })
 
@@ -105,6 +107,8 @@ export const showObject = (containerId: string, object: StoredObject, nowMs: num
   _id: object.id,
   collectionId: containerId,
   review: object.review,
+  ...(object.externalId !== null && { externalId: object.externalId }),
+  ...(object.accountHandle !== '' && { accountHandle: object.accountHandle }),
   ...showState(object, nowMs),
 })
 

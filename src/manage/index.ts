@@ -1,5 +1,6 @@
 import { collectionVerbs } from './collections.ts'
 import { groupVerbs } from './groups.ts'
+import { integrationTypeVerbs } from './integration-types.ts'
 import { integrationVerbs } from './integrations.ts'
 import { invitationVerbs } from './invitations.ts'
 import { jobVerbs } from './jobs.ts'
@@ -13,6 +14,7 @@ import { orderVerbs } from './orders.ts'
 import { previewVerbs } from './previews.ts'
 import { productVerbs } from './products.ts'
 import { recordVerbs } from './records.ts'
+import { sandboxProductVerbs } from './sandbox-products.ts'
 import { sitePageVerbs } from './site-pages.ts'
 import { siteVerbs } from './sites.ts'
 import { submissionVerbs } from './submissions.ts'
@@ -36,7 +38,9 @@ export const verbs: readonly Verb[] = [
   ...versionVerbs,
   ...previewVerbs,
   ...integrationVerbs,
+  ...integrationTypeVerbs,
   ...productVerbs,
+  ...sandboxProductVerbs,
   ...orderVerbs,
   ...submissionVerbs,
   ...mailVerbs,

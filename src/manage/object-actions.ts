@@ -8,6 +8,7 @@ import type { ContentWriter } from '../store/changes.ts'
 import { findContainerById } from '../store/containers.ts'
 import { findObject, findObjects, insertObjects, measureObjects } from '../store/objects.ts'
 import { createWriteBudget, requestLimits } from '../store/write-limits.ts'
+import { isMirrored } from './containers.ts'
 import { showObject } from './content-shapes.ts'
 import { refuseStale } from './stale.ts'
 
@@ -112,11 +113,11 @@ const words: Record<Change, string> = {
 
 const noSuchObject = (): Error => notFound('There is no such object in this group.')
 
-/** An object of a collection, with its collection, as the transaction sees them. */
+/** An object that people write, with its collection or integration type, as the transaction sees them. */
 export async function takeObject(group: ContentWriter['group'], objectId: string) {
   const found = await findObject(group, objectId)
   const container = found && (await findContainerById(group, found.containerId))
-  if (!found || container?.kind !== 'collection') throw noSuchObject()
+  if (!found || !container || isMirrored(container)) throw noSuchObject()
   return { container, object: found.object }
 }
 
@@ -170,7 +171,7 @@ async function takeTargets(
     lookAt(first + position, () => {
       const one = found.get(item.objectId)
       const container = one && containers.get(one.containerId)
-      if (!one || container?.kind !== 'collection') throw noSuchObject()
+      if (!one || !container || isMirrored(container)) throw noSuchObject()
       checkObjectVersion(container.id, one.object, item, nowMs)
       targets.push({ item, container, object: one.object })
     })
@@ -190,7 +191,11 @@ async function actInContainer(
     return changeObjects(writer, container, planned, words[action])
   }
   // A copy is looked at before it is shown; it shows what the original shows.
-  const copies = targets.map(({ object }) => ({ value: object.value, publishMs: draftPublishMs }))
+  const copies = targets.map(({ object: { value, accountHandle } }) => ({
+    value,
+    accountHandle,
+    publishMs: draftPublishMs,
+  }))
   return insertObjects({ ...writer, allowsMissingMedia: true }, container, copies)
 }
 

@@ -1,15 +1,17 @@
 import type { TProperties } from 'typebox'
 import { parseListQuery } from '../content/list-query.ts'
-import { objectStatuses, reviewStates } from '../content/model.ts'
-import { AppError, notFound } from '../errors.ts'
+import { type Container, objectStatuses, reviewStates } from '../content/model.ts'
+import { AppError, conflict, invalid, notFound } from '../errors.ts'
 import { checkInput } from '../http/check-input.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
-import { findCollection, readByContainer } from '../store/containers.ts'
+import { readByContainer } from '../store/containers.ts'
+import type { GroupStore } from '../store/groups.ts'
+import { findByExternalIds } from '../store/import-lookups.ts'
 import { listObjectsInState } from '../store/list-objects.ts'
 import { insertPreparedObjects, type NewObject, prepareObjects } from '../store/objects.ts'
 import { requestLimits } from '../store/write-limits.ts'
 import { Type } from '../type.ts'
-import { collectionId, takeCollection } from './collections.ts'
+import { findFilled, takeFilled } from './containers.ts'
 import { objectShape, showObject } from './content-shapes.ts'
 import {
   type ActedOn,
@@ -40,6 +42,46 @@ export const state = {
     Type.Boolean({ description: 'Whether it is hidden until it is published, in the place of a publishDate.' }),
   ),
   archived: Type.Optional(Type.Boolean({ description: 'Hidden, whatever the publishDate.' })),
+}
+
+const containerId = id('The collection; or the integration type, by its _id.')
+const origin = {
+  externalId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[ -~]+$',
+      description: 'Of an object of an integration type: its id where it comes from. Default: its _id here.',
+    }),
+  ),
+  accountHandle: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+      description: 'Of an object of an integration type: the account that it comes from, for accountHandle=….',
+    }),
+  ),
+}
+
+/** Where objects come from is said of integration types only, and each comes once from an account. */
+async function checkOrigins(
+  group: GroupStore,
+  { id: ofId, kind }: Container,
+  items: readonly NewItem[],
+): Promise<void> {
+  if (kind === 'collection' && items.some((item) => (item.externalId ?? item.accountHandle) !== undefined))
+    throw invalid('externalId and accountHandle are for objects of integration types; a collection’s have none.')
+  const placeOf = (externalId: string, handle = ''): string => JSON.stringify([handle, externalId])
+  const given = items.flatMap(({ externalId }) => externalId ?? [])
+  const found = await findByExternalIds(group, ofId, given)
+  const taken = new Set(found.map(({ externalId, accountHandle }) => placeOf(externalId ?? '', accountHandle)))
+  for (const { externalId, accountHandle } of items) {
+    if (externalId === undefined) continue
+    const place = placeOf(externalId, accountHandle)
+    if (taken.has(place)) throw conflict(`There is already an object with the externalId "${externalId}".`)
+    taken.add(place)
+  }
 }
 
 /** A verb that does one thing to one object. */
@@ -81,7 +123,7 @@ export const objectVerbs: Verb[] = [
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects',
     maxBodyBytes: objectBodyBytes,
-    input: { collectionId, objectValue, ...state },
+    input: { collectionId: containerId, objectValue, ...state, ...origin },
     answer: objectShape,
     async run({ ctx, input }) {
       const items = await withReferences(ctx, [input])
@@ -97,7 +139,7 @@ export const objectVerbs: Verb[] = [
     needs: 'viewer',
     route: 'GET /manage/groups/:groupId/collections/:collectionId/objects',
     input: {
-      collectionId,
+      collectionId: containerId,
       status: Type.Optional(Type.Enum([...objectStatuses], { description: 'Only objects in this state.' })),
       review: Type.Optional(Type.Enum([...reviewStates], { description: 'Only submissions in this state.' })),
       limit: limitParameter,
@@ -113,7 +155,7 @@ export const objectVerbs: Verb[] = [
       const { status, review } = input
       const answer = await readByContainer(
         content,
-        () => findCollection(content, input.collectionId),
+        () => findFilled(content, input.collectionId),
         async (collection) => {
           const query = parseListQuery(collection.schema, input)
           const { objects, totalCount } = await listObjectsInState(
@@ -205,8 +247,8 @@ export const objectVerbs: Verb[] = [
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects/bulk',
     maxBodyBytes: bulkBodyBytes,
     input: {
-      collectionId,
-      items: Type.Array(Type.Object({ objectValue, ...state }, { additionalProperties: false }), {
+      collectionId: containerId,
+      items: Type.Array(Type.Object({ objectValue, ...state, ...origin }, { additionalProperties: false }), {
         minItems: 1,
         maxItems,
       }),
@@ -255,11 +297,21 @@ export const objectVerbs: Verb[] = [
   }),
 ]
 
-type NewItem = { objectValue: Record<string, unknown> } & Parameters<typeof stateOf>[0]
+type NewItem = {
+  objectValue: Record<string, unknown>
+  externalId?: string | undefined
+  accountHandle?: string | undefined
+} & Parameters<typeof stateOf>[0]
 
 /** What is seen from now on has this moment as its publish date, unless another or none is asked for. */
-function toNewObject({ objectValue: value, ...given }: NewItem, nowMs: number): NewObject {
-  return { value, ...(!given.archived && { publishMs: nowMs }), ...stateOf(given, nowMs) }
+function toNewObject({ objectValue: value, externalId, accountHandle, ...given }: NewItem, nowMs: number): NewObject {
+  return {
+    value,
+    ...(externalId !== undefined && { externalId }),
+    ...(accountHandle !== undefined && { accountHandle }),
+    ...(!given.archived && { publishMs: nowMs }),
+    ...stateOf(given, nowMs),
+  }
 }
 
 /** What can be made ready outside of the transaction is: others cannot write meanwhile. */
@@ -269,11 +321,12 @@ async function createObjects(
   items: readonly NewItem[],
   lookAt: <Result>(position: number, look: () => Result) => Result,
 ) {
-  const collection = await takeCollection(content, ofCollection)
+  const collection = await takeFilled(content, ofCollection)
   const wanted = items.map((item, position) => lookAt(position, () => toNewObject(item, nowMs)))
   const prepared = await prepareObjects(content, authoring, collection, wanted, lookAt)
   return write(async (writer) => {
-    const current = await takeCollection(writer.group, ofCollection)
+    const current = await takeFilled(writer.group, ofCollection)
+    await checkOrigins(writer.group, current, items)
     const objects = await insertPreparedObjects(writer, current, prepared)
     return objects.map((object) => showObject(current.id, object, nowMs))
   })

@@ -6,7 +6,7 @@ import { Type } from '../type.ts'
 import { showSite, siteShape } from './content-shapes.ts'
 import { checkBindings, siteId, takeSite } from './sites.ts'
 import { refuseStale } from './stale.ts'
-import { defineGroupVerb } from './verb.ts'
+import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 
 const place = {
   siteId,
@@ -37,6 +37,7 @@ export const sitePageVerbs = [
       'The page is given whole; all other pages stay as they are. It keeps its slug unless it names another one.',
     needs: 'editor',
     route: 'PUT /manage/groups/:groupId/sites/:siteId/pages/:slug',
+    maxBodyBytes: settingsBodyBytes,
     input: {
       ...place,
       page: Type.Record(Type.String(), Type.Unknown(), {

@@ -115,7 +115,7 @@ async function changeProductSchema(writer: ContentWriter, found: Container, sche
 
 function fitDraft({ schema }: Container, groupId: string, draft: Draft): Draft {
   if (!draft.value) return draft
-  const { value, problems } = fitValue(schema, groupId, draft.value)
+  const { value, problems } = fitValue(schema, groupId, draft.value, draft.key)
   return { ...draft, value, problems: fewProblems([...draft.problems, ...problems]) }
 }
 

@@ -43,8 +43,9 @@ const groupHead = ({ value, count }: { value: string | null; count: number }): s
 
 /** spec §4.3 */
 export const integrationObjects = defineContentEndpoint({
-  summary: 'Products of a payment integration',
-  description: 'Published products, from the service’s own copy of the provider’s catalogue.',
+  summary: 'Products of a payment integration, or objects of another one',
+  description:
+    'Published products, from the service’s own copy of the provider’s catalogue; or what was filled into an integration type of the group’s own, such as posts. A type that the group does not have is an empty list.',
   query: Type.Object({
     type: Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] }),
     accountHandle: Type.Optional(

@@ -36,14 +36,16 @@ onBothEngines('the guide to managing content', (engine) => {
     const server = await startServer(place.env)
     after(() => server.stop())
 
-    const script = scriptOfGuide('manage POST /groups ') + scriptOfGuide('INVITATION=')
+    const script = ['manage POST /groups ', 'INVITATION=', '/integrationTypes'].map(scriptOfGuide).join('\n')
     const output = await runScript(script, { TOKEN: token, BASE_URL: server.baseUrl })
     const answers = output
       .split(/(?<=\})\s*(?=\{"success")/)
       .map((text) => JSON.parse(text))
-      .slice(-4)
+      .slice(-6)
     assert.ok(answers.every(({ success }) => success))
-    const [site, list, preview, joined] = answers.map(({ data }) => data)
+    const [site, list, preview, joined, , posts] = answers.map(({ data }) => data)
+    const [{ id, type, accountHandle, objectValue }] = posts.items
+    assert.deepEqual([id, type, accountHandle, objectValue.caption], ['post-1', 'instagram', 'bakery', 'Rye is back'])
     assert.equal(site.name, 'Harbour Bakery')
     assert.equal(site.tier, 'pro')
     assert.equal(site.primary, '#7c3aed')

@@ -93,6 +93,9 @@ async function newFile({ created, group, fresh }: Scene): Promise<string> {
 const newCollection = async ({ group, fresh }: Scene) =>
   (await group.collection(fresh(), { title: { type: 'text' } })).id
 
+const newType = async ({ group, fresh }: Scene) =>
+  (await group.integration(fresh(), { caption: { type: 'text' } })).name
+
 async function newPreview(scene: Scene): Promise<string> {
   const { group, created } = scene
   return (await createPreviewToken(group.store, { objectId: await newObject(scene) }, created.clock.now)).id
@@ -369,6 +372,17 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'integration webhook': async (scene) => ({ integrationId: await newSandbox(scene) }),
   'integration secret': async (scene) => ({ ...(await onAccount(scene)), webhookSecret: `whsec_${makeId()}` }),
   'integration disconnect': onAccount,
+  'integration-type create': ({ fresh }) => ({ type: fresh(), schema: { caption: { type: 'text' } } }),
+  'integration-type list': () => ({}),
+  'integration-type show': () => ({ type: 'stripe' }),
+  'integration-type change-schema': async (scene) => ({
+    type: await newType(scene),
+    version: 1,
+    schema: { text: { type: 'text' } },
+    renames: { caption: 'text' },
+    dryRun: false,
+  }),
+  'integration-type delete': async (scene) => ({ type: await newType(scene), force: true }),
   'product list': () => ({ type: 'stripe', accountHandle: 'main', limit: 50 }),
   'product show': async (scene) => ({ productId: await newProduct(scene) }),
   'product update': async (scene) => ({
@@ -378,6 +392,19 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     publishDate: null,
     archived: true,
   }),
+  'sandbox create-product': async (scene) => ({
+    integrationId: await newSandbox(scene),
+    name: scene.fresh(),
+    price: '5.50',
+    currency: 'cad',
+    metadata: { productType: 'Bread' },
+  }),
+  'sandbox update-product': async (scene) => {
+    const integrationId = await newSandbox(scene)
+    const path = `/manage/groups/${scene.group.groupId}/integrations/${integrationId}`
+    const { accountHandle } = await scene.created.ask('GET', path)
+    return { integrationId, providerId: `prod_${accountHandle}_mug`, name: scene.fresh(), price: '6.00' }
+  },
   'order list': async (scene) => ({ sessionId: (await newOrder(scene)).sessionId, status: 'paid', limit: 50 }),
   'order show': async (scene) => ({ orderId: (await newOrder(scene)).orderId }),
   'submission list': ({ posts }) => ({ collectionId: posts.id, review: 'pending' }),

@@ -141,8 +141,9 @@ onBothEngines('a request to the management API', (engine) => {
   it('takes more than 256 KB only where it stores objects, settings or a schema', () => {
     const large = verbs.filter(({ maxBodyBytes }) => maxBodyBytes > defaultBodyBytes).map(({ name }) => name)
     assert.deepEqual(large.sort(), [
-      'collection change-schema', 'collection create', 'object bulk', 'object create', 'object create-many', 'object patch',
-      'object update', 'site create', 'site update',
+      'collection change-schema', 'collection create', 'integration-type change-schema', 'integration-type create',
+      'object bulk', 'object create', 'object create-many', 'object patch', 'object update', 'site create', 'site set-page',
+      'site update',
     ]) // biome-ignore format: two lines read better
   })
 

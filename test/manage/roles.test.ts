@@ -90,7 +90,7 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   anyone: ['group list', 'whoami', 'invitation list'],
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
-    'object versions', 'object diff', 'integration list', 'integration show', 'product list', 'product show',
+    'object versions', 'object diff', 'integration list', 'integration show', 'integration-type list', 'integration-type show', 'product list', 'product show',
     'submission list', 'order list', 'order show',
     'submission export', 'event list', 'media list', 'media show', 'media usage', 'job list', 'job show',
     'mail list', 'mail show', 'mail-server show', 'suppression list',
@@ -99,6 +99,7 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
     'site update', 'site set-page', 'site remove-page', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
     'object bulk', 'object restore-version', 'preview create', 'preview list', 'preview revoke', 'product update',
+    'sandbox create-product', 'sandbox update-product',
     'submission approve', 'submission reject', 'media add', 'media rename', 'media replace', 'media delete',
     'media derive', 'job retry', 'job cancel', 'integration sync', 'mail retry', 'mail cancel', 'suppression add',
     'suppression remove',
@@ -108,7 +109,8 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
     'member add-service', 'member invitations', 'member withdraw', 'member token', 'member tokens', 'member revoke-token', 'key create', 'key list', 'key revoke', 'key rotate',
     'site create', 'site delete', 'collection create', 'collection update', 'collection change-schema',
     'collection delete', 'audit list', 'media sweep', 'integration connect', 'integration sandbox',
-    'integration rotate', 'integration webhook', 'integration secret', 'integration disconnect', 'mail test',
+    'integration rotate', 'integration webhook', 'integration secret', 'integration disconnect',
+    'integration-type create', 'integration-type change-schema', 'integration-type delete', 'mail test',
     'mail-server set', 'mail-server remove',
   ],
   administrator: [

@@ -1,0 +1,57 @@
+import { maxMetadataFields, metadataField, productSchema } from './product-schema.ts'
+import { readMetadata } from './read-metadata.ts'
+import { type Field, isMedia, isRecord, leafOf, type Schema } from './schema.ts'
+import { problemsOf, refuse } from './validate.ts'
+
+/** The way back, as near as it can be: the provider's own words come with the next comparison. */
+function writeMetadata(item: unknown): unknown {
+  if (Array.isArray(item)) return item.map(String).join(',')
+  if (isRecord(item))
+    return Object.fromEntries(Object.entries(item).map(([variant, part]) => [variant, writeMetadata(part)]))
+  return item === null || typeof item === 'string' ? item : String(item)
+}
+
+function problemOfDeclared(name: string, field: Field, current: Field | undefined): string | undefined {
+  if (productSchema.has(name))
+    return JSON.stringify(field) === JSON.stringify(current)
+      ? undefined
+      : `schema.${name} is the provider's own field and cannot be declared otherwise`
+  if (isMedia(leafOf(field)))
+    return `schema.${name} must be of a type that a text can be read as, not ${leafOf(field).type}`
+  if (field.required) return `schema.${name} cannot be required: which metadata a product has is up to the provider`
+  if (field.searchable) return `schema.${name} cannot be searchable: searches look at names and descriptions only`
+  return undefined
+}
+
+/** The schema of a provider's products in which these fields of metadata have a type. All other metadata is text. */
+export function declareMetadata(current: Schema, declared: Schema): Schema {
+  refuse([...declared].flatMap(([name, field]) => problemOfDeclared(name, field, current.get(name)) ?? []))
+  const known = [...current]
+    .filter(([name]) => !productSchema.has(name))
+    .map(([name]) => [name, metadataField] as const)
+  const wanted = [...declared]
+    .filter(([name]) => !productSchema.has(name))
+    .map(([name, field]) => [name, { ...field, searchable: false }] as const)
+  const metadata = new Map<string, Field>([...known, ...wanted])
+  if (metadata.size > maxMetadataFields) refuse([`products have at most ${maxMetadataFields} fields of metadata`])
+  const own = [...productSchema].map(([name, field]) => [name, current.get(name) ?? field] as const)
+  return new Map<string, Field>([...own, ...metadata])
+}
+
+/** A product's value under another schema, and the names of what does not fit there. */
+export function retypeMetadata(
+  before: Schema,
+  after: Schema,
+  value: Record<string, unknown>,
+): { value: Record<string, unknown>; leftOut: string[] } {
+  const leftOut: string[] = []
+  const entries = Object.entries(value).flatMap(([name, item]): [string, unknown][] => {
+    const field = after.get(name)
+    if (!field || JSON.stringify(field) === JSON.stringify(before.get(name)) || item === null) return [[name, item]]
+    const read = readMetadata(field, writeMetadata(item))
+    if (problemsOf(new Map([[name, field]]), { [name]: read }).length === 0) return [[name, read]]
+    leftOut.push(name)
+    return []
+  })
+  return { value: Object.fromEntries(entries), leftOut }
+}
