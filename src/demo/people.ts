@@ -147,7 +147,7 @@ export const subscribers: ObjectsOf = () => [
   { value: { email: 'beatrix.lowe@example.net', name: 'Beatrix' } },
 ]
 
-const questions: [question: string, answer: string][] = [
+const questions: [title: string, description: string][] = [
   [
     'Do you use commercial yeast?',
     `<p>Not in the breads: those rise on our own starter alone. The croissant and cinnamon roll doughs get a little
@@ -193,4 +193,4 @@ const questions: [question: string, answer: string][] = [
 ]
 
 export const faq: ObjectsOf = () =>
-  questions.map(([question, answer], order) => ({ value: { question, answer: prose(answer), order } }))
+  questions.map(([title, description], order) => ({ value: { title, description: prose(description), order } }))

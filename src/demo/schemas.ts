@@ -32,8 +32,8 @@ export const demoSchemas = {
     email: { type: 'text', private: true, maxLength: 254 },
   },
   FAQ: {
-    question: { type: 'text', required: true, maxLength: 200 },
-    answer: { type: 'longText', required: true },
+    title: { type: 'text', required: true, maxLength: 200 },
+    description: { type: 'longText', required: true },
     order: { type: 'integer', min: 0 },
   },
   Subscribers: {

@@ -3,15 +3,18 @@ import type { NewSite } from '../store/sites.ts'
 import { withAltTexts } from './alt-texts.ts'
 import { palette } from './drawing/palette.ts'
 import type { CollectionName } from './schemas.ts'
-import { type MediaOf, prose } from './types.ts'
+import { type DemoMedia, type MediaOf, prose } from './types.ts'
 
 const colors = {
   primary: palette.brick,
   secondary: palette.teal,
+  hover: palette.bark,
   surface: palette.flour,
+  'surface-alt': palette.oat,
   'text-primary': palette.ink,
   'text-secondary': '#7a5038',
   'text-on-primary': palette.flour,
+  'text-inverse': palette.flour,
   background: palette.cream,
   accent: palette.gold,
   border: '#ead7b8',
@@ -43,13 +46,19 @@ const socialLinks = [
   { type: 'youtube', link: 'https://youtube.example/@demo-bakery' },
 ]
 
-type Binding = Pick<PageCollection, 'role' | 'displayAs'> & { name: CollectionName }
+/** What site templates ask for, in the order in which they lay a page out. */
+type Role = 'primary' | 'secondary' | 'supplemental' | 'sidebar'
 
-const stripe = (role: string, displayAs: string): Page['integrations'] => [
+/** As a page is stored: its pictures are signed on delivery. */
+type StoredPage = Omit<Page, 'labels'> & { labels: Record<string, string | DemoMedia> }
+
+type Binding = Pick<PageCollection, 'displayAs'> & { name: CollectionName; role: Role }
+
+const stripe = (role: Role, displayAs: string): Page['integrations'] => [
   { type: 'stripe', name: 'stripe', role, displayAs },
 ]
 
-function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[] {
+function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>, picture: MediaOf): StoredPage[] {
   const bound = (...bindings: Binding[]): PageCollection[] =>
     bindings.map((binding, order) => ({ ...binding, collectionId: collectionIds[binding.name], order, enabled: true }))
   return [
@@ -58,15 +67,16 @@ function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[
       slug: 'home',
       format: 'home',
       collections: bound(
-        { name: 'Blog', role: 'featured', displayAs: 'cards' },
-        { name: 'Reviews', role: 'testimonials', displayAs: 'carousel' },
-        { name: 'Subscribers', role: 'newsletter', displayAs: 'form' },
+        { name: 'Blog', role: 'primary', displayAs: 'cards' },
+        { name: 'Reviews', role: 'supplemental', displayAs: 'carousel' },
+        { name: 'Subscribers', role: 'sidebar', displayAs: 'form' },
       ),
-      integrations: stripe('featured', 'cards'),
+      integrations: stripe('secondary', 'cards'),
       labels: {
         title: 'Bread that took its time',
         subtitle: 'Wood-fired sourdough, layered pastry and good coffee, from four in the morning in Alderbrook.',
         navLabel: 'Home',
+        heroImage: picture('hero'),
       },
       displayOnHeader: true,
       displayOnFooter: false,
@@ -81,6 +91,7 @@ function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[
         title: 'From the shelf',
         subtitle: 'Order until noon, collect the next morning. Coffee, cookies and gift cards also travel by post.',
         navLabel: 'Shop',
+        heroImage: picture('market-stall'),
       },
       displayOnHeader: true,
       displayOnFooter: true,
@@ -95,6 +106,7 @@ function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[
         title: 'Notes from the bench',
         subtitle: 'What we bake, who grows it, and what went wrong on the way.',
         navLabel: 'Journal',
+        heroImage: picture('brick-oven'),
       },
       displayOnHeader: true,
       displayOnFooter: true,
@@ -105,13 +117,14 @@ function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[
       format: 'about',
       collections: bound(
         { name: 'Team', role: 'primary', displayAs: 'cards' },
-        { name: 'Reviews', role: 'testimonials', displayAs: 'list' },
+        { name: 'Reviews', role: 'secondary', displayAs: 'list' },
       ),
       integrations: [],
       labels: {
         title: 'Five people and an oven',
         subtitle: 'Who we are, and why the lights are on so early.',
         navLabel: 'About',
+        heroImage: picture('shop-at-night'),
       },
       displayOnHeader: true,
       displayOnFooter: true,
@@ -134,7 +147,10 @@ function pagesOf(collectionIds: Readonly<Record<CollectionName, string>>): Page[
       name: 'Contact',
       slug: 'contact',
       format: 'contact',
-      collections: bound({ name: 'Subscribers', role: 'newsletter', displayAs: 'form' }),
+      collections: bound(
+        { name: 'FAQ', role: 'primary', displayAs: 'accordion' },
+        { name: 'Subscribers', role: 'sidebar', displayAs: 'form' },
+      ),
       integrations: [],
       labels: {
         title: 'Come by, call or write',
@@ -159,7 +175,7 @@ export function demoSite(collectionIds: Readonly<Record<CollectionName, string>>
       heroImage: picture('hero'),
       businessInfo,
       socialLinks,
-      pages: pagesOf(collectionIds),
+      pages: pagesOf(collectionIds, picture),
     },
   }
 }

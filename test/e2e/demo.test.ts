@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
-import { demoSite } from '../../src/demo/content.ts'
+import { demoSchemas, demoSite } from '../../src/demo/content.ts'
 import type { Order } from '../../src/store/orders.ts'
 import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
@@ -54,6 +54,21 @@ describe('the demo site', () => {
       for (const binding of page.integrations) assertKeys(binding, ['type', 'name', 'role', 'displayAs'])
     }
     assert.ok(pages.some((page) => page.collections.length > 0) && pages.some((page) => page.integrations.length > 0))
+  })
+
+  it('fills the pages of a site template: roles, colours, and pictures of its pages', () => {
+    const roles = pages.flatMap((page) => [...page.collections, ...page.integrations].map(({ role }) => role))
+    assert.deepEqual([...new Set(roles)].toSorted(), ['primary', 'secondary', 'sidebar', 'supplemental'])
+    for (const { collections, integrations, name } of pages)
+      assert.ok(
+        [...collections, ...integrations].some(({ role }) => role === 'primary'),
+        name,
+      )
+    assertKeys(site.settings.colors ?? {}, [
+      'primary', 'secondary', 'hover', 'surface', 'surface-alt', 'text-primary', 'text-secondary', 'text-inverse', 'border',
+    ]) // biome-ignore format: short
+    assert.deepEqual(pages.find(({ slug }) => slug === 'home')?.labels.heroImage, (site.settings as { heroImage: object }).heroImage) // biome-ignore format: short
+    assertKeys(demoSchemas.FAQ, ['title', 'description'])
   })
 
   it('has a home page, and slugs without a leading slash', () => {
