@@ -16,6 +16,12 @@ export function isMediaKey(key: string): boolean {
   return key.split('/').every((part) => segmentPattern.test(part) && Buffer.byteLength(part) <= maxPartBytes)
 }
 
+/** What else may lie in a bucket, put there by other programs, and be removed: no `..`, no hidden names, no empty parts. */
+export function isForeignKey(key: string): boolean {
+  if (key.length > maxKeyLength || !key.isWellFormed() || /[\p{Cc}\\]/u.test(key)) return false
+  return key.split('/').every((part) => part !== '' && !part.startsWith('.'))
+}
+
 /** Groups may share a bucket; each has its own folder in it and can name nothing outside. */
 export function isKeyOfGroup(groupId: string, key: string): boolean {
   return isMediaKey(key) && key.startsWith(`${groupId}/`)

@@ -63,8 +63,13 @@ export const sweptShape = Type.Object({
   dryRun: Type.Boolean(),
   items: Type.Integer({ description: 'Items of the library.' }),
   strays: Type.Integer({ description: 'Files in the bucket that belonged to no item.' }),
+  uploads: orNull(
+    Type.Integer({
+      description: 'Uploads in parts that were never completed (S3 only); null where the store does not list them.',
+    }),
+  ),
   bytes: Type.Integer(),
   removed: Type.Array(Type.Object({ key: Type.String(), name: orNull(Type.String()), bytes: Type.Integer() }), {
-    description: 'The first hundred of both.',
+    description: 'The first hundred items and files.',
   }),
 })

@@ -212,7 +212,7 @@ export const mediaVerbs = [
     name: 'media sweep',
     summary: 'Remove files that nothing uses',
     description:
-      'Items of the library that no object, no former version and no site shows, and files in the bucket that belong to no item. What is younger than a day is left alone. With dryRun it only says what it would remove.',
+      'Items of the library that no object, no former version and no site shows, files in the bucket that belong to no item, and uploads to an S3 store that were never completed. What is younger than a day is left alone. With dryRun it only says what it would remove.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/media/sweep',
     input: { dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would be removed.' })) },

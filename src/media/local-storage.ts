@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isMediaKey } from '../content/media-keys.ts'
+import { isForeignKey, isMediaKey } from '../content/media-keys.ts'
 import { writeWhole } from '../write-whole.ts'
 import { removeOld } from './remove-old.ts'
 import type { MediaStorage, StoredFile } from './storage.ts'
@@ -23,7 +23,7 @@ const ifMissing =
     throw error
   }
 
-/** Drafts and whatever else cannot be a key are passed over; links are not followed. */
+/** Also what others have put there. Links are not followed. */
 async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFile> {
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(ifMissing([]))
   const names = entries
@@ -33,7 +33,7 @@ async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFi
     .sort()
   for (const name of names) {
     const key = `${folder}/${name}`
-    if (!isMediaKey(key.replace(/\/$/, ''))) continue
+    if (!isForeignKey(key.replace(/\/$/, ''))) continue
     if (name.endsWith('/')) {
       yield* listFiles(root, key.slice(0, -1))
     } else {
@@ -46,8 +46,8 @@ async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFi
 /** One folder for each bucket. */
 export function createLocalStorage(root: string): LocalMediaStorage {
   const folderOf = (bucketName: string): string => join(root, bucketName)
-  const pathOf = (bucketName: string, key: string): string => {
-    if (!isMediaKey(key)) throw new Error(`${JSON.stringify(key)} cannot be stored as a media key.`)
+  const pathOf = (bucketName: string, key: string, isAllowed = isMediaKey): string => {
+    if (!isAllowed(key)) throw new Error(`${JSON.stringify(key)} cannot be stored as a media key.`)
     return join(folderOf(bucketName), key)
   }
   return {
@@ -56,12 +56,14 @@ export function createLocalStorage(root: string): LocalMediaStorage {
       await rm(pathOf(bucketName, folder), { recursive: true, force: true })
     },
     async remove(bucketName, keys) {
-      for (const key of keys) await rm(pathOf(bucketName, key), { force: true })
+      for (const key of keys) await rm(pathOf(bucketName, key, isForeignKey), { force: true })
     },
     async tidy(nowMs) {
       const buckets = await readdir(root).catch(ifMissing([]))
       for (const bucketName of buckets) await removeOld(join(folderOf(bucketName), draftsFolder), nowMs)
     },
+    async *listUnfinished() {}, // drafts are removed by `tidy`
+    async removeUnfinished() {},
     read: (bucketName, key) => createReadStream(pathOf(bucketName, key)),
     list: (bucketName, folder) => listFiles(folderOf(bucketName), folder),
     async write(bucketName, key, content) {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { bucketNamePattern, isMediaKey } from '../content/media-keys.ts'
+import { bucketNamePattern, isForeignKey } from '../content/media-keys.ts'
 import { keyAfter } from './key-in-address.ts'
 import type { MediaPlace } from './place.ts'
 
@@ -31,7 +31,7 @@ function isInPath({ endpoint, pathStyle }: S3Place, bucketName: string): boolean
 /** Where a file is, or its bucket when no key is given. */
 export function s3Address(place: S3Place, bucketName: string, key?: string): S3Address {
   if (!bucketNamePattern.test(bucketName)) throw new Error(`${JSON.stringify(bucketName)} cannot name a bucket.`)
-  if (key !== undefined && !isMediaKey(key)) throw new Error(`${JSON.stringify(key)} cannot be a media key.`)
+  if (key !== undefined && !isForeignKey(key)) throw new Error(`${JSON.stringify(key)} cannot be a media key.`)
   const bucket = bucketAddress(place, bucketName, isInPath(place, bucketName))
   if (key === undefined) return { ...bucket, path: bucket.path || '/' }
   return { ...bucket, path: `${bucket.path}/${key.split('/').map(encodeForS3).join('/')}` }

@@ -3,8 +3,13 @@ import { type S3Place, s3Address } from './s3-address.ts'
 import { broken, refused, S3Failure, type S3Wish } from './s3-failure.ts'
 import { canonicalQuery, createSigV4, type S3Credentials } from './sigv4.ts'
 
-const tries = 3
-const firstPauseMs = 100
+/** So often at least, however long each takes … */
+const minTries = 3
+/** … and for so long: a store that restarts is back by then. Meanwhile an upload lies in the inbox. */
+const defaultRetryForMs = 30_000
+/** A store that has answered nobody for longer than this is not waited for. */
+const maxOutageMs = 60_000
+const pauseMs = { first: 200, most: 5000 }
 const timeoutSeconds = 30
 /** A slow line takes its time for a part of a file, and a store for putting parts together. */
 const uploadTimeoutSeconds = 300
@@ -25,10 +30,22 @@ export interface S3Options extends S3Credentials {
   fetch?: typeof fetch
   /** Hears of every success. */
   onAnswer?: (() => void) | undefined
+  retryForMs?: number
 }
 
+/** Doubles each time, and is between half and all of that, so that many who were cut off do not come back at once. */
+const backoffMs = (count: number): number =>
+  Math.min(pauseMs.most, pauseMs.first * 2 ** (count - 1)) * (0.5 + Math.random() / 2)
+
 /** Every request of ours can be repeated: at worst, an upload without parts is started in vain. */
-export function createS3Client({ place, fetch = globalThis.fetch, onAnswer, ...credentials }: S3Options): SendToS3 {
+export function createS3Client({
+  place,
+  fetch = globalThis.fetch,
+  onAnswer,
+  retryForMs = defaultRetryForMs,
+  ...credentials
+}: S3Options): SendToS3 {
+  let failingSinceMs: number | undefined
   const { signHeaders } = createSigV4({ ...credentials, region: place.region })
 
   function sendOnce(request: S3Request, signal: AbortSignal): Promise<Response> {
@@ -63,14 +80,20 @@ export function createS3Client({ place, fetch = globalThis.fetch, onAnswer, ...c
   }
 
   return async (request, take) => {
-    for (let count = 1; count < tries; count++) {
+    const startMs = performance.now()
+    for (let count = 1; ; count++) {
       try {
-        return await attempt(request, take)
+        const value = await attempt(request, take)
+        failingSinceMs = undefined
+        return value
       } catch (error) {
         if (!(error instanceof S3Failure && error.mayPass)) throw error
-        await sleep(firstPauseMs * 2 ** (count - 1))
+        failingSinceMs ??= performance.now()
+        const isLongAway = performance.now() - failingSinceMs > maxOutageMs
+        const forMs = isLongAway ? 0 : retryForMs
+        if (count >= minTries && performance.now() - startMs >= forMs) throw error
+        await sleep(backoffMs(count))
       }
     }
-    return attempt(request, take)
   }
 }

@@ -8,20 +8,29 @@ export interface S3Wish {
   bucketName: string
 }
 
+interface S3FailureOptions {
+  s3Code?: string | undefined
+  httpStatus?: number
+  mayPass: boolean
+}
+
 /** The store refused or did not answer. Never holds an address, a header or a key. */
 export class S3Failure extends AppError {
   /** S3's own name of what is wrong, where it gave one. */
   readonly s3Code: string | undefined
+  /** Undefined where there was no answer. */
+  readonly httpStatus: number | undefined
   /** Whether the same request may succeed a moment later. */
   readonly mayPass: boolean
 
-  constructor(wish: S3Wish, why: string, advice: string, options: { s3Code?: string | undefined; mayPass: boolean }) {
+  constructor(wish: S3Wish, why: string, advice: string, options: S3FailureOptions) {
     super(
       'Unavailable',
       `It was not possible to ${wish.operation} in the bucket "${wish.bucketName}": ${why}. ${advice}`,
       { retryAfterSeconds: options.mayPass ? 5 : 60 }, // what does not pass, an operator must put right first
     )
     this.s3Code = options.s3Code
+    this.httpStatus = options.httpStatus
     this.mayPass = options.mayPass
   }
 }
@@ -45,7 +54,7 @@ const adviceOfCode: Record<string, string> = {
 
 function adviceOf(status: number, s3Code: string): string {
   if (Object.hasOwn(adviceOfCode, s3Code)) return adviceOfCode[s3Code] ?? ''
-  if (status === 429 || status >= 500) return 'Try again in a moment.'
+  if (status === 429 || (status >= 500 && status !== 501)) return 'Try again in a moment.'
   if (status === 401 || status === 403) return checkRights
   return 'Check MEDIA_URL, and that the store speaks S3.'
 }
@@ -55,7 +64,11 @@ export function refused(wish: S3Wish, status: number, body: string): S3Failure {
   const given = readElement(body, 'Code') ?? ''
   const s3Code = /^[\w.-]{1,64}$/.test(given) ? given : undefined
   const why = `the store answered HTTP ${status}${s3Code ? `, ${s3Code}` : ''}`
-  return new S3Failure(wish, why, adviceOf(status, s3Code ?? ''), { s3Code, mayPass: status === 429 || status >= 500 })
+  return new S3Failure(wish, why, adviceOf(status, s3Code ?? ''), {
+    s3Code,
+    httpStatus: status,
+    mayPass: status === 429 || (status >= 500 && status !== 501),
+  })
 }
 
 /** The connection broke, or what came through it cannot be understood. */

@@ -1,20 +1,23 @@
 import { Readable } from 'node:stream'
-import { isMediaKey } from '../content/media-keys.ts'
+import { isForeignKey, isMediaKey } from '../content/media-keys.ts'
 import { createSlots } from '../slots.ts'
 import { contentTypeOf, dispositionOf } from './content-types.ts'
 import { createS3Client, type S3Options, type S3Request } from './s3-client.ts'
 import { broken, S3Failure } from './s3-failure.ts'
-import { inParts, type MultipartUpload, startUpload } from './s3-upload.ts'
-import { readListing } from './s3-xml.ts'
-import type { MediaStorage, StoredFile } from './storage.ts'
+import { abortUpload, inParts, type MultipartUpload, startUpload } from './s3-upload.ts'
+import { readListing, readUploads, type UploadsMarker } from './s3-xml.ts'
+import { type MediaStorage, type StoredFile, UnfinishedUnknown, type UnfinishedUpload } from './storage.ts'
 
 /** Files are removed one by one, which every store understands; so that it does not take long, some at a time. */
 const removalsAtOnce = 8
 /** Each holds a part of its file in memory, twice. */
 const writesAtOnce = 4
 
-function checkKeys(keys: readonly string[]): void {
-  const bad = keys.find((key) => !isMediaKey(key))
+/** How stores say that they cannot list unfinished uploads, or that we may not. */
+const unlistedStatus = [400, 403, 404, 405, 501]
+
+function checkKeys(keys: readonly string[], isAllowed = isMediaKey): void {
+  const bad = keys.find((key) => !isAllowed(key))
   if (bad !== undefined) throw new Error(`${JSON.stringify(bad)} cannot be a media key.`)
 }
 
@@ -57,9 +60,30 @@ export function createS3Storage(options: S3Options): MediaStorage {
     do {
       const page = { ...request, query: { ...query, ...(token !== undefined && { 'continuation-token': token }) } }
       const { files, nextToken } = await send(page, async (answer) => readListing(await answer.text()))
-      yield* files.filter(({ key }) => isMediaKey(key))
+      yield* files.filter(({ key }) => isForeignKey(key))
       token = nextToken
     } while (token !== undefined)
+  }
+
+  async function* listUnfinished(bucketName: string, folder: string): AsyncGenerator<UnfinishedUpload> {
+    checkKeys([folder])
+    const request: S3Request = { operation: 'list unfinished uploads', method: 'GET', bucketName }
+    const query = { uploads: '', prefix: `${folder}/` }
+    let marker: UploadsMarker | undefined
+    do {
+      const after = marker && { 'key-marker': marker.key, 'upload-id-marker': marker.uploadId }
+      const page = await send({ ...request, query: { ...query, ...after } }, (answer) => answer.text()).catch(
+        (error) => {
+          if (error instanceof S3Failure && unlistedStatus.includes(error.httpStatus ?? 0))
+            throw new UnfinishedUnknown(error.message, { cause: error })
+          throw error
+        },
+      )
+      const found = readUploads(page)
+      if (!found) throw new UnfinishedUnknown('The store does not list unfinished uploads.')
+      yield* found.uploads.filter(({ key }) => key.startsWith(`${folder}/`) && isForeignKey(key))
+      marker = found.next
+    } while (marker !== undefined)
   }
 
   async function removeOne(bucketName: string, key: string): Promise<void> {
@@ -108,8 +132,17 @@ export function createS3Storage(options: S3Options): MediaStorage {
         }
       }),
 
+    listUnfinished,
+
+    async removeUnfinished(bucketName, { key, uploadId }) {
+      checkKeys([key], isForeignKey)
+      await abortUpload(send, { bucketName, key }, uploadId).catch((error) => {
+        if (!(error instanceof S3Failure && error.s3Code === 'NoSuchUpload')) throw error
+      })
+    },
+
     async remove(bucketName, keys) {
-      checkKeys(keys)
+      checkKeys(keys, isForeignKey)
       await removeAll(
         bucketName,
         (async function* () {

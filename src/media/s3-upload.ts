@@ -29,11 +29,16 @@ export async function* inParts(content: Buffer | Readable): AsyncGenerator<{ byt
 export interface MultipartUpload {
   add(bytes: Buffer): Promise<void>
   complete(): Promise<void>
-  /** Does not fail: there is something worse to tell. A rule of the bucket can clear away what stays behind. */
+  /** Does not fail: there is something worse to tell. A sweep clears away what stays behind. */
   abort(): Promise<void>
 }
 
 type FileName = Required<Pick<S3Request, 'bucketName' | 'key'>>
+
+export async function abortUpload(send: SendToS3, file: FileName, uploadId: string): Promise<void> {
+  const request: S3Request = { ...file, operation: 'abort an upload', method: 'DELETE', query: { uploadId } }
+  await send(request, async (answer) => void (await answer.text()))
+}
 
 export async function startUpload(
   send: SendToS3,
@@ -76,9 +81,6 @@ export async function startUpload(
       })
     },
 
-    async abort() {
-      const request: S3Request = { ...file, operation: 'abort an upload', method: 'DELETE', query: { uploadId } }
-      await send(request, (answer) => answer.text()).catch(() => undefined)
-    },
+    abort: () => abortUpload(send, file, uploadId).catch(() => undefined),
   }
 }

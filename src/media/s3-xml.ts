@@ -1,5 +1,5 @@
 import { DomUtils, parseDocument } from 'htmlparser2'
-import type { StoredFile } from './storage.ts'
+import type { StoredFile, UnfinishedUpload } from './storage.ts'
 
 type Nodes = Parameters<typeof DomUtils.getElementsByTagName>[1]
 
@@ -25,6 +25,26 @@ export function readListing(xml: string): { files: StoredFile[]; nextToken: stri
     modifiedMs: Date.parse(textOf('LastModified', entry) ?? ''),
   }))
   return { files, nextToken: textOf('NextContinuationToken', listing) || undefined }
+}
+
+/** Where the next page of unfinished uploads begins. */
+export interface UploadsMarker {
+  key: string
+  uploadId: string
+}
+
+/** One page of unfinished uploads; undefined where the answer is something else. */
+export function readUploads(xml: string): { uploads: UnfinishedUpload[]; next: UploadsMarker | undefined } | undefined {
+  const [listing] = DomUtils.getElementsByTagName('ListMultipartUploadsResult', parse(xml))
+  if (!listing) return undefined
+  const uploads = DomUtils.getElementsByTagName('Upload', listing).map((entry) => ({
+    key: textOf('Key', entry) ?? '',
+    uploadId: textOf('UploadId', entry) ?? '',
+    startedMs: Date.parse(textOf('Initiated', entry) ?? ''),
+  }))
+  const key = textOf('NextKeyMarker', listing)
+  const isMore = textOf('IsTruncated', listing) === 'true' && key
+  return { uploads, next: isMore ? { key, uploadId: textOf('NextUploadIdMarker', listing) ?? '' } : undefined }
 }
 
 /** What puts the parts of an upload together, in their order. */

@@ -7,7 +7,7 @@ import { findUsers } from '../store/media-users.ts'
 import { type Removal, removeKind } from './kinds.ts'
 import { type Library, removeMedia } from './library.ts'
 import { findMediaReferences } from './references.ts'
-import type { StoredFile } from './storage.ts'
+import { type StoredFile, UnfinishedUnknown } from './storage.ts'
 
 /** A file is uploaded before what will show it is written: a young one is not called unused. */
 const settledAfterMs = 24 * 3600 * 1000
@@ -20,8 +20,10 @@ export interface Swept {
   items: number
   /** Files that belonged to no item. */
   strays: number
+  /** Uploads in parts that nobody will complete; null where the store does not say which there are. */
+  uploads: number | null
   bytes: number
-  /** The first of both. */
+  /** The first items and files. */
   removed: { key: string; name: string | null; bytes: number }[]
 }
 
@@ -48,12 +50,31 @@ async function originsOfFiles({ group }: Library): Promise<Set<string>> {
   return origins
 }
 
+/** No upload lasts a day: its process has died, or could not abort it. */
+async function sweepUploads(
+  { group, bucketName, storage }: Library,
+  { dryRun, settledMs }: { dryRun: boolean; settledMs: number },
+): Promise<number | null> {
+  let count = 0
+  try {
+    for await (const upload of storage.listUnfinished(bucketName, group.groupId)) {
+      if (!(upload.startedMs <= settledMs)) continue
+      if (!dryRun) await storage.removeUnfinished(bucketName, upload)
+      count += 1
+    }
+    return count
+  } catch (error) {
+    if (error instanceof UnfinishedUnknown) return null
+    throw error
+  }
+}
+
 export async function sweepMedia(library: Library, { dryRun }: { dryRun: boolean }): Promise<Swept> {
   const { group, bucketName, storage, authoring } = library
   const settledMs = authoring.nowMs - settledAfterMs
   const { shown, kept } = await findMediaReferences(group)
   const isSpokenOf = (key: string): boolean => shown.has(key) || kept.has(key)
-  const swept: Swept = { dryRun, items: 0, strays: 0, bytes: 0, removed: [] }
+  const swept: Swept = { dryRun, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] }
   const count = (kind: 'items' | 'strays', key: string, name: string | null, bytes: number): void => {
     swept[kind] += 1
     swept.bytes += bytes
@@ -75,5 +96,5 @@ export async function sweepMedia(library: Library, { dryRun }: { dryRun: boolean
     if (!dryRun) await storage.remove(bucketName, [file.key])
     count('strays', file.key, null, file.bytes)
   }
-  return swept
+  return { ...swept, uploads: await sweepUploads(library, { dryRun, settledMs }) }
 }

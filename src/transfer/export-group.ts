@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { isMediaKey } from '../content/media-keys.ts'
 import { conflict } from '../errors.ts'
 import type { MediaStorage } from '../media/storage.ts'
 import { countObjects, listContainers } from '../store/containers.ts'
@@ -90,6 +91,7 @@ async function writeMedia(
   { storage, onProgress }: ExportDeps,
 ): Promise<void> {
   for await (const { key } of storage.list(group.bucketName, group.id)) {
+    if (!isMediaKey(key)) continue // put there by somebody else: nothing of ours can speak of it
     const copied = await copyFile(storage, group, key, folder)
     if (copied) await lines.write(copied)
     onProgress({ stage: 'Copying files', done: lines.counts.media, total: 0 })

@@ -57,7 +57,7 @@ onBothEngines('sluice media', (engine) => {
     assert.deepEqual((await json('media', 'list', 'Bakery')).items, [])
     clock.now += 3 * 86_400_000
     await service.worker.runDue()
-    assert.deepEqual(await json('media', 'sweep', 'Bakery', '--dry-run'), { dryRun: true, items: 0, strays: 0, bytes: 0, removed: [] }) // biome-ignore format: short
+    assert.deepEqual(await json('media', 'sweep', 'Bakery', '--dry-run'), { dryRun: true, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] }) // biome-ignore format: short
   })
 
   it('add that fails names the file, and how many before it were stored', async (t) => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { utimes } from 'node:fs/promises'
+import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { UnfinishedUnknown } from '../../src/media/storage.ts'
 import { assertRefused, type Data } from '../helpers/editing.ts'
 import { localFolder, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
@@ -52,7 +53,7 @@ onBothEngines('a sweep', (engine) => {
     assert.equal((await stored()).length, 6)
     await waitDays(created, 2)
     const removed = [{ key: unused.key, name: 'bun.png', bytes: unused.bytes }]
-    const swept = { items: 1, strays: 0, bytes: unused.bytes, removed }
+    const swept = { items: 1, strays: 0, uploads: 0, bytes: unused.bytes, removed }
     assert.deepEqual(await sweep(true), { dryRun: true, ...swept })
     assert.deepEqual(await namesLeft(), ['a.txt', 'b.txt', 'bun.png', 'c.txt'])
     assert.equal((await stored()).length, 6)
@@ -60,7 +61,7 @@ onBothEngines('a sweep', (engine) => {
     assert.deepEqual(await namesLeft(), ['a.txt', 'b.txt', 'c.txt'])
     await service.worker.runDue()
     assert.equal((await stored()).length, 3)
-    assert.deepEqual(await sweep(), { dryRun: false, items: 0, strays: 0, bytes: 0, removed: [] })
+    assert.deepEqual(await sweep(), { dryRun: false, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] })
   })
 
   it('leaves alone what is younger than a day', async () => {
@@ -115,6 +116,46 @@ onBothEngines('a sweep', (engine) => {
     const files = await Array.fromAsync(service.media.storage.list(group.group.bucketName, other.groupId))
     assert.equal(files.length, 1)
     assert.deepEqual(await ask('GET', `/manage/groups/${other.groupId}/media/${theirs._id}`).then(({ key }) => key), theirs.key) // biome-ignore format: short
+  })
+
+  it('removes files of any name that other programs have put into the folder', async () => {
+    const created = await withPosts(engine)
+    const { sweep, stored, service, group, clock } = created
+    const folder = join(localFolder(service, group.group.bucketName), group.groupId)
+    const names = ['bread & butter.png', '<draft>.txt', 'a"b;c']
+    await mkdir(folder, { recursive: true })
+    for (const name of names) {
+      await writeFile(join(folder, name), 'stray')
+      await utimes(join(folder, name), (clock.now - 2 * dayMs) / 1000, (clock.now - 2 * dayMs) / 1000)
+    }
+    const { strays, removed } = await sweep()
+    assert.equal(strays, names.length)
+    assert.deepEqual(removed.map(({ key }: Data) => key).toSorted(), names.map((name) => `${group.groupId}/${name}`).toSorted()) // biome-ignore format: short
+    assert.deepEqual(await stored(), [])
+  })
+
+  it('aborts uploads in parts that were begun more than a day ago', async () => {
+    const { service, group, clock, sweep } = await withPosts(engine)
+    const { storage } = service.media
+    const begun = [2, 0.5].map((days) => ({
+      key: `${group.groupId}/film.mp4`,
+      uploadId: `begun ${days} days ago`,
+      startedMs: clock.now - days * dayMs,
+    }))
+    const aborted: string[] = []
+    storage.listUnfinished = async function* () {
+      yield* begun
+    }
+    storage.removeUnfinished = async (_, { uploadId }) => void aborted.push(uploadId)
+    assert.equal((await sweep(true)).uploads, 1)
+    assert.deepEqual(aborted, [])
+    assert.equal((await sweep()).uploads, 1)
+    assert.deepEqual(aborted, ['begun 2 days ago'])
+    // biome-ignore lint/correctness/useYield: it fails before
+    storage.listUnfinished = async function* () {
+      throw new UnfinishedUnknown('The store does not list them.')
+    }
+    assert.equal((await sweep()).uploads, null)
   })
 
   it('leaves files that were put there by hand and are shown', async () => {

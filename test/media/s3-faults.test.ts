@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AppError } from '../../src/errors.ts'
 import type { S3Options } from '../../src/media/s3-client.ts'
 import { createS3Storage } from '../../src/media/s3-storage.ts'
+import { UnfinishedUnknown } from '../../src/media/storage.ts'
 
 const bucket = 'bakery-media'
 const credentials = { accessKeyId: 'AKIAOURS', secretAccessKey: 'hush-hush' }
@@ -31,7 +32,11 @@ const reset: Answer = (request) => {
 }
 
 /** A store that answers as the script says, by the number of the request; it notes what it was asked. */
-async function scriptedStore(t: TestContext, script: (line: string, count: number) => Answer) {
+async function scriptedStore(
+  t: TestContext,
+  script: (line: string, count: number) => Answer,
+  options: Partial<S3Options> = {},
+) {
   const requests: string[] = []
   const server = createServer((request, response) => {
     const line = `${request.method} ${request.url}`
@@ -45,7 +50,7 @@ async function scriptedStore(t: TestContext, script: (line: string, count: numbe
   })
   const endpoint = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const place: S3Options['place'] = { kind: 's3', endpoint, region: 'us-east-1', pathStyle: true }
-  return { storage: createS3Storage({ place, ...credentials }), requests, place }
+  return { storage: createS3Storage({ place, ...credentials, retryForMs: 0, ...options }), requests, place }
 }
 
 async function failureOf(attempt: Promise<unknown>): Promise<AppError> {
@@ -85,13 +90,13 @@ describe('S3 storage, when the store has a bad moment', () => {
     ['an answer 429', failure(429, 'TooManyRequests')],
     ['a connection that breaks', reset],
   ] as const)
-    it(`tries again after ${what}, up to three times in all`, async (t) => {
+    it(`tries again after ${what}`, async (t) => {
       const { storage, requests } = await scriptedStore(t, (_, count) => (count < 3 ? fault : answer(200)))
       await storage.write(bucket, 'g1/a.png', Buffer.from('content'))
       assert.deepEqual(requests, Array(3).fill(`PUT /${bucket}/g1/a.png`))
     })
 
-  it('gives up after the third time, and says that it may pass', async (t) => {
+  it('gives up when the time is up, after three attempts at least, and says that it may pass', async (t) => {
     const { storage, requests } = await scriptedStore(t, () => failure(503, 'SlowDown'))
     const error = await failureOf(storage.write(bucket, 'g1/a.png', Buffer.from('content')))
     assert.equal(
@@ -100,6 +105,14 @@ describe('S3 storage, when the store has a bad moment', () => {
     )
     assert.equal(error.retryAfterSeconds, 5)
     assert.equal(requests.length, 3)
+  })
+
+  it('goes on for as long as it may, however often that is', async (t) => {
+    const fault = failure(503, 'SlowDown')
+    const script = (_: string, count: number) => (count < 5 ? fault : answer(200))
+    const { storage, requests } = await scriptedStore(t, script, { retryForMs: 30_000 })
+    await storage.write(bucket, 'g1/a.png', Buffer.from('content'))
+    assert.equal(requests.length, 5)
   })
 
   it('asks for the rest of a listing again when an answer breaks off', async (t) => {
@@ -124,6 +137,23 @@ describe('S3 storage, when the store has a bad moment', () => {
     assert.equal(requests.length, 3)
   })
 
+  it('lists and removes files of others, with names that XML spells otherwise', async (t) => {
+    const files = ['g1/a&amp;b.txt', 'g1/&lt;c&gt;.txt', 'g1/../d.txt', 'g1/.hidden'].map(
+      (key) => `<Contents><Key>${key}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>`,
+    )
+    const listing = `<ListBucketResult>${files.join('')}</ListBucketResult>`
+    const { storage, requests } = await scriptedStore(t, (line) =>
+      line.startsWith('GET') ? answer(200, listing) : answer(204),
+    )
+    const keys = (await Array.fromAsync(storage.list(bucket, 'g1'))).map(({ key }) => key)
+    assert.deepEqual(keys, ['g1/a&b.txt', 'g1/<c>.txt'])
+    await storage.remove(bucket, keys)
+    assert.deepEqual(requests.slice(1).toSorted(), [
+      `DELETE /${bucket}/g1/%3Cc%3E.txt`,
+      `DELETE /${bucket}/g1/a%26b.txt`,
+    ])
+  })
+
   it('waits for an answer for a limited time', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     let count = 0
@@ -131,6 +161,7 @@ describe('S3 storage, when the store has a bad moment', () => {
     const storage = createS3Storage({
       place,
       ...credentials,
+      retryForMs: 0,
       fetch: (_, init) =>
         new Promise((_, reject) => {
           count += 1
@@ -228,6 +259,56 @@ describe('S3 storage, when an upload in parts fails', () => {
   })
 })
 
+describe('S3 storage, unfinished uploads', () => {
+  const upload = (key: string, id: string) =>
+    `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>2026-01-02T03:04:05Z</Initiated></Upload>`
+  const page = (uploads: string, next = '') =>
+    `<ListMultipartUploadsResult><Bucket>${bucket}</Bucket>${next}${uploads}</ListMultipartUploadsResult>`
+  const more =
+    '<IsTruncated>true</IsTruncated><NextKeyMarker>g1/a&amp;b</NextKeyMarker><NextUploadIdMarker>u1</NextUploadIdMarker>'
+
+  it('are found on all pages, also with names that XML spells otherwise, and aborted by their ids', async (t) => {
+    const { storage, requests } = await scriptedStore(t, (line) => {
+      if (line.startsWith('DELETE')) return line.includes('uploadId=u3') ? failure(404, 'NoSuchUpload') : answer(204)
+      if (!line.includes('key-marker')) return answer(200, page(upload('g1/a&amp;b', 'u1'), more))
+      return answer(200, page(`${upload('g1/&lt;c&gt;.mp4', 'u2')}${upload('g1/d', 'u3')}${upload('g2/e', 'u4')}`))
+    })
+    const found = await Array.fromAsync(storage.listUnfinished(bucket, 'g1'))
+    const startedMs = Date.UTC(2026, 0, 2, 3, 4, 5)
+    assert.deepEqual(found, [
+      { key: 'g1/a&b', uploadId: 'u1', startedMs },
+      { key: 'g1/<c>.mp4', uploadId: 'u2', startedMs },
+      { key: 'g1/d', uploadId: 'u3', startedMs },
+    ])
+    for (const each of found) await storage.removeUnfinished(bucket, each)
+    assert.deepEqual(requests, [
+      `GET /${bucket}?prefix=g1%2F&uploads=`,
+      `GET /${bucket}?key-marker=g1%2Fa%26b&prefix=g1%2F&upload-id-marker=u1&uploads=`,
+      `DELETE /${bucket}/g1/a%26b?uploadId=u1`,
+      `DELETE /${bucket}/g1/%3Cc%3E.mp4?uploadId=u2`,
+      `DELETE /${bucket}/g1/d?uploadId=u3`,
+    ])
+  })
+
+  it('are unknown where the store does not list them, or does not let us', async (t) => {
+    const bare = '<ListBucketResult><Contents><Key>g1/a</Key></Contents></ListBucketResult>'
+    for (const script of [failure(501, 'NotImplemented'), failure(403, 'AccessDenied'), answer(200, bare)]) {
+      const { storage, requests } = await scriptedStore(t, () => script)
+      await assert.rejects(Array.fromAsync(storage.listUnfinished(bucket, 'g1')), UnfinishedUnknown)
+      assert.equal(requests.length, 1)
+    }
+  })
+
+  it('never lead out of the bucket', async (t) => {
+    const { storage, requests } = await scriptedStore(t, () => answer(200, page(upload('g1/../g2/a', 'u1'))))
+    assert.deepEqual(await Array.fromAsync(storage.listUnfinished(bucket, 'g1')), [])
+    const foreign = { key: 'g1/../g2/a', uploadId: 'u1', startedMs: 0 }
+    await assert.rejects(storage.removeUnfinished(bucket, foreign), /cannot be a media key/)
+    await assert.rejects(storage.remove(bucket, ['g1/../g2/a']), /cannot be a media key/)
+    assert.equal(requests.length, 1)
+  })
+})
+
 describe('S3 storage, when the store refuses', () => {
   for (const [status, code, advice] of [
     [
@@ -270,7 +351,9 @@ describe('S3 storage, when the store refuses', () => {
     const endpoint = new URL(`http://127.0.0.1:${(gone.address() as AddressInfo).port}`)
     await new Promise((resolve) => gone.close(resolve))
     const place = { kind: 's3', endpoint, region: 'us-east-1', pathStyle: true } as const
-    const error = await failureOf(createS3Storage({ place, ...credentials }).write(bucket, 'a.png', Buffer.from('x')))
+    const error = await failureOf(
+      createS3Storage({ place, ...credentials, retryForMs: 0 }).write(bucket, 'a.png', Buffer.from('x')),
+    )
     assert.match(error.message, /ECONNREFUSED\). Check MEDIA_URL/)
   })
 })

@@ -219,6 +219,7 @@ describe('an import of a media library', () => {
       dryRun: true,
       items: 0,
       strays: 0,
+      uploads: 0,
       bytes: 0,
       removed: [],
     })
