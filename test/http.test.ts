@@ -682,11 +682,11 @@ describe('every answer', () => {
     })
   }
 
-  it('of /docs has them too, with styles allowed and nothing else', async () => {
+  it('of /docs has them too, with styles and its icon allowed and nothing else', async () => {
     const answer = await send(running.port, get('/docs'))
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
-    assertHeaders(answer, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+    assertHeaders(answer, "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'")
   })
 
   it('has a request id of its own, whatever the client sent', async () => {

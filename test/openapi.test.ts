@@ -168,6 +168,7 @@ describe('the OpenAPI document', () => {
     const url = '/tenant/createCheckoutSession'
     const { sell, provider } = await connectAccount(created, group, 'main')
     await sell('price_loaf')
+    const loaf = { ...oneLoaf, originUrl: 'https://x' } // the domain of the group's site
     const products = (price: string) => ({ products: [{ price, quantity: 1 }] })
     const send = async (payload: object | string, headers: Record<string, string> = {}) => {
       const answer = await created.app.inject({
@@ -181,24 +182,24 @@ describe('the OpenAPI document', () => {
     }
     const key = { 'idempotency-key': 'one' }
     const statuses = [
-      await send(oneLoaf, key),
+      await send(loaf, key),
       await send({}),
-      await send(oneLoaf, { authorization: '' }),
-      await send({ ...oneLoaf, requiresShipping: true }, key),
+      await send(loaf, { authorization: '' }),
+      await send({ ...loaf, requiresShipping: true }, key),
       await send('x'.repeat(300_000)),
       await send('x', { 'content-type': 'text/plain' }),
-      await send({ ...oneLoaf, ...products('price_unknown') }),
+      await send({ ...loaf, ...products('price_unknown') }),
     ]
     provider.findProductOfPrice = async () => 'prod_gone'
-    statuses.push(await send({ ...oneLoaf, ...products('price_gone') }))
+    statuses.push(await send({ ...loaf, ...products('price_gone') }))
     provider.before = async () => {
       throw new ProviderFailure('refused', 'Not accepted.')
     }
-    statuses.push(await send(oneLoaf))
+    statuses.push(await send(loaf))
     provider.before = async () => {
       throw new ProviderFailure('limited', 'Slow down.')
     }
-    statuses.push(await send(oneLoaf))
+    statuses.push(await send(loaf))
     assert.deepEqual(statuses, [200, 400, 401, 422, 413, 415, 400, 409, 502, 503])
   })
 

@@ -19,13 +19,23 @@ const listOf = ({ bind }: Draft, values: readonly unknown[]): string => `(${valu
 
 const columns = ['object_id', 'field', 'filter_key', 'sort_key', 'container_id', 'archived', 'publish_ms'] as const
 
+/** Rows that are there already, which no value of the object accounts for, are put right: a write mends the index. */
+const unlessThere = `on conflict (object_id, field, filter_key) do update set ${[
+  'sort_key',
+  'container_id',
+  'archived',
+  'publish_ms',
+]
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')}`
+
 export async function insertIndexRows({ db, group }: Place, rows: readonly ObjectFieldRow[]): Promise<void> {
   for (const batch of inBatches(rows)) {
     const draft = beginStatement(group.database)
     const values = batch.map((row) => listOf(draft, columns.map((column) => row[column]))) // biome-ignore format: short
     await run(
       db,
-      `insert into ${draft.table('object_fields')} (${columns.join(', ')}) values ${values.join(', ')}`,
+      `insert into ${draft.table('object_fields')} (${columns.join(', ')}) values ${values.join(', ')} ${unlessThere}`,
       draft,
     )
   }
