@@ -78,6 +78,12 @@ const parts: Record<string, Part> = {
     files: ['test/cache/exactness.test.ts'],
     env: { CACHE_SCRIPTS: '2000' },
   },
+  fairness: {
+    about:
+      'every route and verb with its costliest inputs, while another tenant asks every 20 ms, on each engine; on an idle machine',
+    files: ['test/fairness/fairness.test.ts'],
+    env: { FAIRNESS: 'full' },
+  },
 }
 
 const wanted = process.argv.slice(2)

@@ -1,0 +1,101 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
+import type { TestEngine } from '../helpers/harness.ts'
+import type { Effect } from './run.ts'
+import type { Size } from './world.ts'
+
+/** What all attacks on one operation did. */
+export interface OperationEffects {
+  name: string
+  caller: string
+  effects: Effect[]
+}
+
+/** What the other tenant may have to bear, on a machine that does nothing else. */
+export const targets = { waitMs: 250, rssBytes: 700 * 1e6 }
+
+const worstBy = (effects: readonly Effect[], value: (effect: Effect) => number): number =>
+  Math.max(0, ...effects.map(value))
+
+const harm = ({ died, failures, worstReadMs, worstWriteMs, worstStallMs }: Effect): number =>
+  (died ? 1e9 : 0) + failures * 1e6 + Math.max(worstReadMs, worstWriteMs, worstStallMs)
+
+/** What is not as it must be, in words. */
+export function violationsOf({ name, effects }: OperationEffects): string[] {
+  return effects.flatMap((effect) => {
+    const { what, worstReadMs, worstWriteMs, failures, stalls, rssBytes, died } = effect
+    return [
+      died && 'the process died',
+      failures > 0 && `${failures} failed for the other tenant`,
+      worstReadMs > targets.waitMs && `a read waited ${Math.round(worstReadMs)} ms`,
+      worstWriteMs > targets.waitMs && `a write waited ${Math.round(worstWriteMs)} ms`,
+      stalls > 0 && `${stalls} stalls, up to ${effect.worstStallMs} ms`,
+      rssBytes > targets.rssBytes && `${Math.round(rssBytes / 1e6)} MB of memory`,
+    ]
+      .filter((text) => text !== false)
+      .map((text) => `${name}, ${what}: ${text}`)
+  })
+}
+
+function row({ name, caller, effects }: OperationEffects): string {
+  const worst = effects.toSorted((one, other) => harm(other) - harm(one))[0]
+  const cells = [
+    name,
+    caller,
+    effects.length,
+    Math.round(worstBy(effects, ({ worstReadMs }) => worstReadMs)),
+    Math.round(worstBy(effects, ({ worstWriteMs }) => worstWriteMs)),
+    effects.reduce((sum, { failures }) => sum + failures, 0),
+    effects.reduce((sum, { stalls }) => sum + stalls, 0),
+    worstBy(effects, ({ worstStallMs }) => worstStallMs),
+    worstBy(effects, ({ worstStallCpuMs }) => worstStallCpuMs),
+    Math.round(worstBy(effects, ({ cpuMs }) => cpuMs)),
+    Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6),
+    effects.some(({ died }) => died) ? 'died' : (worst?.what ?? ''),
+  ]
+  return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+function table(engine: TestEngine, all: readonly OperationEffects[]): string[] {
+  const effects = all.flatMap((one) => one.effects)
+  const sum = (value: (effect: Effect) => number): number => effects.reduce((total, effect) => total + value(effect), 0)
+  return [
+    `## ${engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`,
+    '',
+    `${effects.length} attacks on ${all.length} operations. Worst wait of a read ${Math.round(worstBy(effects, ({ worstReadMs }) => worstReadMs))} ms, of a write ${Math.round(worstBy(effects, ({ worstWriteMs }) => worstWriteMs))} ms; ${sum(({ failures }) => failures)} failures for the other tenant; ${sum(({ stalls }) => stalls)} stalls over 100 ms; at most ${Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6)} MB; the process died ${sum(({ died }) => (died ? 1 : 0))} times.`,
+    '',
+    '| operation | caller | attacks | worst read (ms) | worst write (ms) | failures | stalls | worst stall (ms) | of it CPU (ms) | CPU per request (ms) | RSS (MB) | worst attack |',
+    '|---|---|---|---|---|---|---|---|---|---|---|---|',
+    ...all.map(row),
+    '',
+  ]
+}
+
+export interface Report {
+  size: Size
+  /** 1 where all attacks were run, 2 for every other one. */
+  every: number
+  results: ReadonlyMap<TestEngine, readonly OperationEffects[]>
+}
+
+export function writeReport(path: string, { size, every, results }: Report): void {
+  const [cpu] = cpus()
+  const lines = [
+    '# Fairness: what one tenant can do to another',
+    '',
+    'Written by `npm run prove -- fairness`. Every route and every verb is called as the least privileged who may call it, with the costliest inputs that can be',
+    'derived from its schema and from what is stored, while another tenant in the same database asks every 20 ms: a read whose answer is at hand, one that is',
+    'not, and twice a second a submission. Waits are those of the other tenant; stalls are what the service itself measured',
+    '([metrics](operations.md#metrics)).',
+    '',
+    `Targets on an otherwise idle machine: no wait over ${targets.waitMs} ms, no 5xx for the other tenant, no stall over 100 ms, at most ${targets.rssBytes / 1e6} MB, and the process lives.`,
+    '',
+    `Machine: ${availableParallelism()} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}; attackers, the other tenant, the service and the database all on it. Load average at the end: ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(', ')}${every > 1 ? `; one attack in ${every} was run` : ''}.`,
+    `The attacker holds ${size.largeObjects} objects of ${size.largeCharacters} characters, as many with 900 tags and with 2,000 pictures, ${size.manyObjects} small ones and as many products, and sends each attack ${size.atOnce} times at once; ${size.slowReaders} connections ask and do not read.`,
+    '',
+    ...[...results].flatMap(([engine, all]) => table(engine, all)),
+  ]
+  writeFileSync(path, `${lines.join('\n').trimEnd()}\n`)
+}
