@@ -229,6 +229,13 @@ describe('every e-mail', () => {
     assert.equal(preview, 'Two loaves &amp; a roll, please &lt;3')
   })
 
+  it('hides its preview text without a colour of its own: no text of low contrast', () => {
+    const style = /<div [^>]*style="(display:none[^"]*)"/.exec(render({ visitor }).html)?.[1] ?? ''
+    const properties = style.split(';').map((declaration) => declaration.split(':')[0])
+    for (const property of ['display', 'max-height', 'overflow', 'opacity']) assert.ok(properties.includes(property))
+    assert.ok(!properties.includes('color'))
+  })
+
   it('is laid out for phones, for the dark and for Outlook', () => {
     const { html } = render({ visitor })
     for (const part of [

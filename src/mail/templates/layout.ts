@@ -87,6 +87,7 @@ function rowsOf({ title, subtitle, boxes, note, signature }: Page, look: SiteLoo
 /** A whole e-mail. Tables hold it together, since that is what the programs that show it understand. */
 export function layOut(page: Page, look: SiteLook): string {
   const light = lightPalette(look.colors)
+  // No colour of its own: text in the colour of the page counts as low contrast in spam filters.
   const hidden = 'display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px'
   return `<!doctype html>
 <html lang="en">
@@ -103,7 +104,7 @@ ${styleSheet(light, darkPalette(look.colors), width)}
 </style>
 </head>
 <body class="page" style="margin:0;padding:0;background-color:${light.page}">
-<div ${anyLanguage} style="${hidden};color:${light.page}">${escapeHtml(page.preview)}${previewFill}</div>
+<div ${anyLanguage} style="${hidden}">${escapeHtml(page.preview)}${previewFill}</div>
 <table class="page" ${tableAttributes} bgcolor="${light.page}" style="background-color:${light.page};font-family:${fonts}">
 <tr><td class="outer" align="center" style="padding:40px 20px">
 <!--[if mso]><table role="presentation" width="${width}" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->
