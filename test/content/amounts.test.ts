@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { mainUnits } from '../../src/content/amounts.ts'
+import { mainUnits, smallestUnits } from '../../src/content/amounts.ts'
 
 const zeroDecimals = 'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ')
 const threeDecimals = 'bhd jod kwd omr tnd'.split(' ')
@@ -47,6 +47,17 @@ describe('mainUnits', () => {
       assert.equal(mainUnits(currency, minorUnits), expected)
     })
   }
+
+  it('writes UGX and ISK with two decimals that are always 00, as Stripe counts them', () => {
+    // Stripe's special cases: nobody pays with a fraction of them, yet its amounts are in hundredths.
+    for (const currency of ['ugx', 'UGX', 'isk', 'ISK'])
+      fc.assert(
+        fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (whole) => {
+          assert.equal(smallestUnits(currency, String(whole)), whole * 100)
+          assert.equal(mainUnits(currency, String(whole * 100)), `${whole}.00`)
+        }),
+      )
+  })
 
   it('writes exactly the decimals of the currency, and gives the smallest units back', () => {
     fc.assert(
