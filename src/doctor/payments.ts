@@ -73,15 +73,27 @@ async function findRefusal(payments: Payments, account: Account): Promise<Findin
   }
 }
 
-async function findSilence(account: Account): Promise<Finding[]> {
+/** What to do about a webhook that is not there; where the provider refused one, what it said. */
+function adviseWebhook(payments: Payments, integration: Integration): Pick<Finding, 'examples' | 'advice'> {
+  const byHand = 'or set a webhook up there by hand, and keep its secret:'
+  if (payments.webhookUrl(integration) === undefined)
+    return { advice: `Set PUBLIC_URL to an https address and have the provider call it; ${byHand}` }
+  const { webhookProblem } = integration
+  if (webhookProblem === null) return { advice: `Have the provider call us; ${byHand}` }
+  return {
+    examples: [webhookProblem],
+    advice: `The provider was asked for a webhook and refused. When the reason is gone, ask again; ${byHand}`,
+  }
+}
+
+async function findSilence(payments: Payments, account: Account): Promise<Finding[]> {
   const { content, integration, name } = account
   if ((await secretFields(content, integration.id)).includes(webhookSecretField)) return []
   return [
     {
       level: 'attention',
       what: `Nobody tells us when something changes in ${name}: products follow when all are compared, and so do orders.`,
-      advice:
-        'Set PUBLIC_URL to an https address and have the provider call it; or set a webhook up there by hand, and keep its secret:',
+      ...adviseWebhook(payments, integration),
       commands: [
         `npx sluice integration webhook ${placeOf(account)}`,
         `npx sluice integration secret ${placeOf(account)}`,
@@ -177,7 +189,7 @@ export const paymentsCheck: Check = {
       for (const account of accounts) {
         findings.push(
           ...(await findRefusal(payments, account)),
-          ...(await findSilence(account)),
+          ...(await findSilence(payments, account)),
           ...(await findStopped(account)),
           ...(await findUntold(account)),
         )

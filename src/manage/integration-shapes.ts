@@ -31,6 +31,11 @@ export const integrationShape = Type.Object({
     description:
       'How the provider tells us of changes: by a call that we registered, by one that somebody set up there, or not at all.',
   }),
+  webhookProblem: Type.Optional(
+    Type.String({
+      description: 'Why the provider refused to call us, the last time it was asked. Left out where it did not.',
+    }),
+  ),
   lastEventAt: orNull(moment),
   syncedAt: orNull(moment),
   progress: orNull(
@@ -54,7 +59,7 @@ export async function showIntegration(
   group: GroupStore,
   integration: Integration,
 ): Promise<Static<typeof integrationShape>> {
-  const { id, type, accountHandle, status, sandbox, live, walk, lastSync } = integration
+  const { id, type, accountHandle, status, sandbox, live, webhookProblem, walk, lastSync } = integration
   const isTold = (await secretFields(group, id)).includes(webhookSecretField)
   const sync = await findSyncJob(group, id)
   return {
@@ -66,6 +71,7 @@ export async function showIntegration(
     live,
     account: { id: integration.accountId, name: integration.accountName },
     webhook: integration.webhookId !== null ? 'registered' : isTold ? 'by hand' : 'none',
+    ...(webhookProblem !== null && { webhookProblem }),
     lastEventAt: isoOrNull(integration.lastEventMs),
     syncedAt: isoOrNull(integration.syncedMs),
     progress: walk ? { phase: walk.phase, startedAt: toIso(walk.startedMs), ...findingsOf(walk) } : null,

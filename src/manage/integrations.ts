@@ -43,7 +43,7 @@ export const integrationVerbs = [
     isCreation: true,
     summary: 'Connect an account at a payment provider',
     description:
-      'The key is tried before it is kept, is kept sealed, and is never shown again. The catalogue comes in afterwards. Where PUBLIC_URL is an https address, the provider is told to call us when something changes.',
+      'The key is tried before it is kept, is kept sealed, and is never shown again. The catalogue comes in afterwards. Where PUBLIC_URL is an https address, the provider is told to call us when something changes; webhookProblem says why it refused.',
     needs: 'owner',
     route: 'POST /manage/groups/:groupId/integrations',
     input: { type, accountHandle: accountHandle('main'), secretKey },

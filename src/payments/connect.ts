@@ -102,8 +102,8 @@ export async function connectAccount(deps: ConnectDeps, group: GroupStore, input
     await forgetIntegrationPlace(store, id)
     throw error
   }
-  // Without it the catalogue still comes, only later: this must not undo what is done.
-  await registerWebhook(deps, group, connected).catch(() => {})
+  // Without it the catalogue still comes, only later: this must not undo what is done. What went wrong is logged and kept.
+  if (payments.webhookUrl(connected) !== undefined) await registerWebhook(deps, group, connected).catch(() => {})
   return takeIntegration(group, id)
 }
 
@@ -139,7 +139,7 @@ export async function registerWebhook(
       await writeContent(group, authoring, async (writer) => {
         const before = await takeActive(writer.group, integration.id)
         await payments.vault.put(writer, integration.id, webhookSecretField, secret)
-        await updateIntegration(writer, before, { webhookId }, 'webhook')
+        await updateIntegration(writer, before, { webhookId, webhookProblem: null }, 'webhook')
       })
     } catch (error) {
       useless = webhookId
@@ -149,6 +149,12 @@ export async function registerWebhook(
       if (useless !== null) await provider.removeWebhook(useless).catch(() => {})
     }
   } catch (error) {
+    payments.onWebhookProblem(integration, error)
+    if (error instanceof ProviderFailure)
+      await writeContent(group, authoring, async (writer) => {
+        const before = await takeActive(writer.group, integration.id)
+        await updateIntegration(writer, before, { webhookProblem: error.message }, 'webhook refused')
+      })
     throw explain(error)
   }
 }
@@ -163,7 +169,7 @@ export async function keepWebhookSecret(
   await writeContent(group, authoring, async (writer) => {
     const before = await takeActive(writer.group, integrationId)
     await payments.vault.put(writer, integrationId, webhookSecretField, secret)
-    await updateIntegration(writer, before, { webhookId: null }, 'webhookSecret')
+    await updateIntegration(writer, before, { webhookId: null, webhookProblem: null }, 'webhookSecret')
   })
 }
 

@@ -51,6 +51,8 @@ export interface Payments {
   ): Promise<ProviderEvent>
   /** Where the provider calls us about an account; undefined where it could not reach us. */
   webhookUrl(integration: Pick<Integration, 'id' | 'type' | 'sandbox'>): string | undefined
+  /** Logs that the provider was not made to call us, and why. */
+  onWebhookProblem(integration: Pick<Integration, 'id' | 'type'>, error: unknown): void
   /** Opens a picture at an address that somebody else chose: only on the public Internet, and nowhere else. */
   openPicture(url: string, signal: AbortSignal): Promise<Readable>
   close(): Promise<void>
@@ -103,6 +105,11 @@ export function createPayments({ config, masterKey, vault, store, clock, baseUrl
       const base = isSandbox ? baseUrl() : config.publicUrl
       return base?.startsWith('https:') || isSandbox ? `${base}/webhooks/${type}/${id}` : undefined
     },
+    onWebhookProblem: ({ id, type }, error) =>
+      logger?.warn(
+        { err: error, integrationId: id, type },
+        'a webhook was not registered; changes are seen at the next comparison only',
+      ),
     openPicture: (url, signal) => openPublic(url, { signal }),
     close: () => sandbox.close(),
   }

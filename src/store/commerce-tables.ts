@@ -27,6 +27,8 @@ export interface IntegrationRow {
   live: number
   /** The provider's id of the address that it calls, where we made it ourselves. */
   webhook_id: string | null
+  /** Why the provider refused to make one, the last time it was asked. */
+  webhook_problem: string | null
   /** Counts the writes to the catalogue: what was asked for before one of them may be older than it. */
   catalogue_seq: Generated<number>
   /** The latest of these writes that may have removed something: what is missing may be missing since then. */

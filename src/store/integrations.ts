@@ -55,6 +55,8 @@ export interface Integration {
   /** Whether real money moves. */
   live: boolean
   webhookId: string | null
+  /** Why the provider refused to call us, the last time it was asked; null where it did not. */
+  webhookProblem: string | null
   catalogueSeq: number
   /** The latest of the writes to the catalogue that may have removed something from it. */
   removedSeq: number
@@ -80,6 +82,7 @@ function toIntegration(row: Selectable<IntegrationRow>): Integration {
     accountName: row.account_name,
     live: row.live !== 0,
     webhookId: row.webhook_id,
+    webhookProblem: row.webhook_problem,
     catalogueSeq: row.catalogue_seq,
     removedSeq: row.removed_seq,
     walk: parsed(row.walk),
@@ -147,15 +150,16 @@ export async function insertIntegration(writer: ContentWriter, input: NewIntegra
 }
 
 export type IntegrationChange = Partial<
-  Pick<Integration, 'status' | 'accountId' | 'accountName' | 'live' | 'webhookId'>
+  Pick<Integration, 'status' | 'accountId' | 'accountName' | 'live' | 'webhookId' | 'webhookProblem'>
 >
 
-const columnsOf = ({ status, accountId, accountName, live, webhookId }: Integration) => ({
+const columnsOf = ({ status, accountId, accountName, live, webhookId, webhookProblem }: Integration) => ({
   status,
   account_id: accountId,
   account_name: accountName,
   live: live ? 1 : 0,
   webhook_id: webhookId,
+  webhook_problem: webhookProblem,
 })
 
 /** What people change. `note` says what it was; secrets that changed are written apart. */

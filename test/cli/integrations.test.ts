@@ -25,10 +25,10 @@ async function pipe(args: string[], env: Record<string, string>, input = '') {
   return { out, err, code }
 } // biome-ignore format: short
 
-async function opened(engine: TestEngine) {
+async function opened(engine: TestEngine, env: Record<string, string> = {}) {
   const stripe = await startStripeServer()
   after(() => stripe.close())
-  const created = await terminal(engine, { STRIPE_URL: stripe.url })
+  const created = await terminal(engine, { STRIPE_URL: stripe.url, ...env })
   const group = await created.newGroup({ name: 'Shop' })
   return { ...created, group, stripe }
 }
@@ -58,6 +58,18 @@ onBothEngines('accounts at the command line', (engine) => {
       await run('integration', 'list', '--group', 'Shop'),
       /^ID +TYPE[^\n]+\n[0-9a-f]{24} +stripe +eu +active/,
     )
+  })
+
+  it('are connected although the provider refuses a webhook, and say why it does', async () => {
+    const { run, stripe } = await opened(engine, { PUBLIC_URL: 'https://shop.example' })
+    stripe.webhookRefusal = 'Invalid URL: it must be publicly accessible'
+    const shown = await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_canary', () =>
+      run('integration', 'connect', 'stripe', '--group', 'Shop'),
+    )
+    assert.match(shown, /\nWEBHOOK +none\nWEBHOOK PROBLEM +Stripe does not accept this: Invalid URL: it must be/)
+    assert.match(shown, /\nLAST SYNC\n/)
+    stripe.webhookRefusal = undefined
+    assert.ok(!(await run('integration', 'webhook', 'Shop', 'main')).includes('WEBHOOK PROBLEM'))
   })
 
   it('take no secret from the arguments', async () => {

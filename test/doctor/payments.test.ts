@@ -20,17 +20,18 @@ import { assertOnly, assertSound, patient } from './patient.ts'
 const hourMs = 3_600_000
 
 /** A sound service with an account whose provider is there, and that hears of changes. */
-async function connected(engine: TestEngine) {
+async function connected(engine: TestEngine, { env = {}, isTold = true, webhookRefusal = '' } = {}) {
   const stripe = await startStripeServer()
   after(() => stripe.close())
-  const on = await patient(engine, { STRIPE_URL: stripe.url })
+  if (webhookRefusal !== '') stripe.webhookRefusal = webhookRefusal
+  const on = await patient(engine, { STRIPE_URL: stripe.url, ...env })
   const { service, clock, newGroup } = on
   const shop = await newGroup({ name: 'Shop' })
   const { group, store: content } = shop
   const deps = { ...service, authoring: authoring(clock.now), confirm: async () => {} }
   const account = { type: 'stripe', accountHandle: 'main', secretKey: 'sk_test_shop_canary' }
   const integration = await connectAccount(deps, content, account)
-  await keepWebhookSecret(deps, content, integration.id, 'whsec_canary')
+  if (isTold) await keepWebhookSecret(deps, content, integration.id, 'whsec_canary')
   await service.worker.runDue()
   return { ...on, stripe, shop, content, integration, place: `${group.id} ${integration.id}` }
 }
@@ -108,6 +109,44 @@ onBothEngines('the doctor looks at payments', (engine) => {
       what: /^Nobody tells us when something changes in the stripe account "main" of Shop/,
       commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
     })
+  })
+
+  it('finds a webhook that was refused, with what the provider said; without a public address it names PUBLIC_URL', async () => {
+    const webhookRefusal = 'Invalid URL: it must be publicly accessible'
+    const env = { PUBLIC_URL: 'https://shop.example' }
+    const { examine, config, service, place } = await connected(engine, { env, isTold: false, webhookRefusal })
+    const silence = {
+      check: 'Payments',
+      level: 'attention' as const,
+      what: /^Nobody tells us when something changes in the stripe account "main" of Shop/,
+      commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
+    }
+    const looked = async (publicUrl: string | undefined) =>
+      (await examine({ config: { ...config, publicUrl } })).filter(({ name }) => name === 'Payments')
+    await assertUnchanged(service.store, async () => {
+      const refused = assertOnly(await looked(env.PUBLIC_URL), {
+        ...silence,
+        advice: /asked for a webhook and refused/,
+      })
+      assert.deepEqual(refused.examples, [`Stripe does not accept this: ${webhookRefusal}`])
+      assert.ok(!refused.advice.includes('PUBLIC_URL'))
+      for (const local of [undefined, 'http://shop.example']) {
+        const unreachable = assertOnly(await looked(local), {
+          ...silence,
+          advice: /^Set PUBLIC_URL to an https address/,
+        })
+        assert.equal(unreachable.examples, undefined)
+      }
+    })
+  })
+
+  it('does not say to set PUBLIC_URL where it is set and the provider was never asked', async () => {
+    const { examine, config } = await connected(engine, { isTold: false })
+    const results = await examine({ config: { ...config, publicUrl: 'https://shop.example' } })
+    assertOnly(
+      results.filter(({ name }) => name === 'Payments'),
+      { check: 'Payments', level: 'attention', what: /^Nobody tells us/, advice: /^Have the provider call us/ },
+    )
   })
 
   it('finds a catalogue that was not compared for twice as long as it should be, unless that is switched off', async () => {

@@ -6,6 +6,8 @@ export interface StripeServer {
   url: string
   /** What was asked, such as `GET /v1/account`. */
   asked: string[]
+  /** What it says to who registers a webhook; undefined where it takes it. */
+  webhookRefusal: string | undefined
   close(): Promise<void>
 }
 
@@ -26,6 +28,8 @@ export async function startStripeServer(): Promise<StripeServer> {
         return answer(401, { error: { type: 'invalid_request_error', message: 'Invalid API Key provided.' } })
       if (path === '/v1/account')
         return answer(200, { id: `acct_${account}`, object: 'account', business_profile: { name: `Shop ${account}` } })
+      if (path === '/v1/webhook_endpoints' && started.webhookRefusal !== undefined)
+        return answer(400, { error: { type: 'invalid_request_error', message: started.webhookRefusal, param: 'url' } })
       if (path === '/v1/webhook_endpoints')
         return answer(200, { id: `we_${++webhooks}`, object: 'webhook_endpoint', secret: `whsec_${webhooks}_canary` })
       if (path.startsWith('/v1/webhook_endpoints/'))
@@ -34,12 +38,14 @@ export async function startStripeServer(): Promise<StripeServer> {
     })
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  return {
+  const started: StripeServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
+    webhookRefusal: undefined,
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return started
 }

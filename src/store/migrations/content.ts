@@ -395,4 +395,10 @@ export const contentMigrations: readonly Migration[] = [
     name: 'how many bytes each group takes',
     up: addUsage,
   },
+  {
+    name: 'why a provider refused a webhook',
+    async up(db, engine) {
+      await db.schema.alterTable('integrations').addColumn('webhook_problem', textType(engine)).execute()
+    },
+  },
 ]
