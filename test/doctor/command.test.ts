@@ -8,6 +8,7 @@ import { seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
 import { NotChecked } from '../../src/doctor/check.ts'
 import { createDoctorContext } from '../../src/doctor/context.ts'
 import { examine } from '../../src/doctor/examine.ts'
+import { checks } from '../../src/doctor/index.ts'
 import { plainLook, showResult } from '../../src/doctor/report.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/open.ts'
@@ -65,7 +66,7 @@ onBothEngines('sluice doctor', (engine) => {
     const { output, failure, progress } = await runDoctor(on)
     assert.equal(failure, undefined)
     assert.match(output, /^ok Node version\nok Settings\n/)
-    assert.match(output, /\n\n27 checks are fine\.$/)
+    assert.ok(output.endsWith(`\n\n${checks.length} checks are fine.`), output)
     assert.match(progress.join('\n'), /Index of objects: Demo Bakery, Blog, \d+ read/)
     assert.equal(progress.at(-1), '')
     assert.equal(await dump(on.service.store, on.config.dataDir), before)
@@ -91,7 +92,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.match(repair.output, /\n! {2}Index of objects\n {3}! {2}The index of \d+ objects was .* made anew/)
     const after = await runDoctor(on)
     assert.equal(after.failure, undefined)
-    assert.match(after.output, /27 checks are fine\.$/)
+    assert.ok(after.output.endsWith(`${checks.length} checks are fine.`), after.output)
   })
 
   it('prints all of it as JSON', async () => {
@@ -99,9 +100,9 @@ onBothEngines('sluice doctor', (engine) => {
     await spoil(on)
     const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
     assert.ok(failure instanceof AppError)
-    const { summary, checks } = JSON.parse(output)
-    assert.deepEqual(summary, { fine: 26, attention: 0, wrong: 1, notChecked: 0 })
-    const { status, findings } = checks.find(({ name }: { name: string }) => name === 'Index of objects')
+    const { summary, checks: results } = JSON.parse(output)
+    assert.deepEqual(summary, { fine: checks.length - 1, attention: 0, wrong: 1, notChecked: 0 })
+    const { status, findings } = results.find(({ name }: { name: string }) => name === 'Index of objects')
     assert.equal(status, 'wrong')
     assert.deepEqual(Object.keys(findings[0]), ['level', 'what', 'examples', 'advice', 'commands'])
   })

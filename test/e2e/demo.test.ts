@@ -148,14 +148,14 @@ onBothEngines('the demo', (engine) => {
     const url = await client.checkout.create({
       products: [{ price: 'price_demo_sourdough_large', quantity: 2 }],
       requiresShipping: false,
-      originUrl: 'https://bakery.example',
+      originUrl: 'https://demo.example',
     })
     const page = await (await fetch(url)).text()
     assert.ok(page.includes('Sourdough loaf, large') && page.includes('no money moves'))
     const typed = new URLSearchParams({ email: 'ada@people.example', name: 'Ada' })
     const paid = await fetch(`${url}/pay`, { method: 'POST', body: typed, redirect: 'manual' })
     assert.equal(paid.status, 303)
-    assert.match(paid.headers.get('location') ?? '', /^https:\/\/bakery\.example\/checkoutsuccess\?session_id=cs_test_/)
+    assert.match(paid.headers.get('location') ?? '', /^https:\/\/demo\.example\/checkoutsuccess\?session_id=cs_test_/)
     const orders = async () => {
       const headers = { authorization: `Bearer ${demo.adminToken}` }
       const answer = await fetch(`${demo.baseUrl}/manage/groups/${demo.groupId}/orders`, { headers })

@@ -86,7 +86,22 @@ const plans: Record<string, Plan> = {
   'docs/commerce.md: Connecting Stripe 2': { by: 'test/cli/integrations.test.ts', as: 'integration secret' },
   'docs/commerce.md: Orders 1': { by: 'test/e2e/commerce-docs.test.ts' },
   'docs/commerce.md: Orders 2': { by: 'test/e2e/commerce-docs.test.ts' },
+  'docs/commerce.md: Metadata that is not text 1': {
+    prepare: `field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
+VERSION=$(npx sluice integration-type show "Demo Bakery" stripe --json | field version)\n`,
+    words: { 'Corner Bakery': 'Demo Bakery', '--version 3': '--version $VERSION' },
+  },
   'docs/commerce.md: The stand-in 1': { prepare: corner },
+  'docs/commerce.md: The stand-in 2': {
+    // After the block before it, which connects the account.
+    prepare: `field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
+PICTURE=$(npx sluice media add "Corner Bakery" photo.jpg --json | field 'items[0].key')\n`,
+    words: {
+      '<product id>': '$(npx sluice product list "Corner Bakery" stripe --json | field "items[0].id")',
+      '<key of a picture>': '$PICTURE',
+    },
+    finds: /6\.00/,
+  },
   ...Object.fromEntries(
     [1, 2, 3, 4, 5].map((n) => [
       `docs/mail.md: From a form to the mailbox ${n}`,
@@ -107,6 +122,7 @@ const plans: Record<string, Plan> = {
   'docs/managing.md: The first token 1': { finds: /^slc_admin_/m },
   'docs/managing.md: A tenant from nothing 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
   'docs/managing.md: Members, invitations and programs 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
+  'docs/managing.md: Other integrations 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
   'docs/managing.md: What visitors send in 1': { prepare: corner + reviewsJson, finds: /author,body,email/ },
   'docs/managing.md: Changing a schema 1': {
     prepare: `${blog}echo '{"title": {"type": "text"}, "slug": {"type": "slug"}, "text": {"type": "longText"}}' > blog.json\n`,
@@ -126,10 +142,7 @@ TOKEN=$(demo adminToken) BASE_URL=$(demo baseUrl) GROUP=$(demo groupId)\n`,
     prepare: `${corner}printf '%%PDF-1.4\\n%%%%EOF\\n' > menu.pdf\n`,
   },
   'docs/media.md: Looking after files 1': { prepare: corner },
-  'docs/media.md: In a store that speaks S3 1': {
-    prepare: corner,
-    words: { 'npx sluice import group': 'DATA_DIR="$PWD/elsewhere" npx sluice import group' },
-  },
+  'docs/media.md: In a store that speaks S3 1': { prepare: corner },
   'docs/media.md: Work for later 1': { how: lookAtJobs },
   'docs/operations.md: Start 1': {
     async how(demo, code) {
