@@ -216,8 +216,9 @@ onBothEngines('roles', (engine) => {
   })
 
   it('let an editor make no key, and learn of no member and no other group', async () => {
-    const { here, created } = stage
-    const { groupId, tokens } = here.group
+    const { created } = stage
+    // A group of its own: on the stage an editor has accepted invitations to others by now.
+    const { groupId, tokens } = await created.newManagedGroup({ name: 'Quiet' })
     for (const [method, part] of [
       ['POST', 'keys'],
       ['GET', 'keys'],
