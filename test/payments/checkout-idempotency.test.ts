@@ -117,7 +117,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
   it('can be used again when the provider has refused, and nothing was made', async () => {
     const { buy, provider, rows } = await openKeyedShop(engine)
     provider.before = async () => {
-      throw new ProviderFailure('invalid', 'Too small an amount.')
+      throw new ProviderFailure('invalid', 'Too small an amount.', { parameter: 'line_items' })
     }
     assertFailure(await buy('one'), 400, 'ValidationError', /Too small/)
     assert.deepEqual(await rows(), [])
@@ -134,7 +134,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     }
     assertFailure(await buy('one'), 503, 'Unavailable')
     provider.before = async () => {
-      throw new ProviderFailure('invalid', 'Not now.')
+      throw new ProviderFailure('invalid', 'Not now.', { parameter: 'line_items' })
     }
     assertFailure(await buy('one'), 400, 'ValidationError')
     assert.equal((await rows()).length, 1)
@@ -153,7 +153,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
       begun[call]?.open()
       if (call === 0) {
         await first.opened
-        throw new ProviderFailure('invalid', 'Not now.')
+        throw new ProviderFailure('invalid', 'Not now.', { parameter: 'line_items' })
       }
       if (call === 1) await second.opened
     }
