@@ -117,7 +117,7 @@ onBothEngines('files in an S3 store', (engine) => {
     assert.equal(await answer.text(), scriptedSvg)
   })
 
-  it('are refused under an address that is altered, expired or meant for another file or bucket', async () => {
+  it('are refused under an address that is altered or meant for another file or bucket', async () => {
     const shop = await openShop(engine)
     const collectionId = await shop.show(
       await shop.upload('one.jpg', await jpeg(40)),
@@ -139,10 +139,15 @@ onBothEngines('files in an S3 store', (engine) => {
       assert.notEqual(url, one.href)
       assert.equal(await statusOf(url), 403, what)
     }
+  })
+
+  it('are refused under an address that has expired', async () => {
+    const shop = await openShop(engine)
     shop.clock.now -= 25 * hourMs // what was handed out a day ago
+    const collectionId = await shop.show(await shop.upload('one.jpg', await jpeg(40)))
     const [old] = await shop.delivered(collectionId)
     assert.ok(old && Date.parse(old.expiresAt) < Date.now())
-    assert.equal(await statusOf(old.source), 403, 'expired')
+    assert.equal(await statusOf(old.source), 403)
   })
 
   it('are replaced: the new file is delivered at once, the old one until its addresses have expired', async () => {
