@@ -1,30 +1,69 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
-/** About how many characters are taken apart or put together in 10 ms. */
+/** About how many characters are parsed or serialised in 10 ms: so much of it all requests together do in one turn of the event loop. */
 export const pieceCharacters = 500_000
+/** Less than this is not worth a queue. */
+const smallCharacters = 20_000
 
-let last: Promise<unknown> = Promise.resolve()
-
-/**
- * Comes before each piece of work that takes some 10 ms. In each turn of the event loop one such piece is done, however many
- * wait for theirs: everything else goes on in between.
- */
-export function takePiece(): Promise<unknown> {
-  last = last.then(() => nextTurn())
-  return last
+interface Waiting {
+  characters: number
+  begin(): void
 }
 
-/** Lists of things that are as long as a piece of work is, or a little longer. */
-export function inPieces<Item>(items: readonly Item[], lengthOf: (item: Item) => number): Item[][] {
-  const pieces: Item[][] = []
-  let length = Number.POSITIVE_INFINITY
+let spentCharacters = 0
+let isTurnPlanned = false
+const waiting: Waiting[] = []
+
+/** A piece that is larger than a turn's share has a turn of its own. */
+const fits = (characters: number): boolean => spentCharacters === 0 || spentCharacters + characters <= pieceCharacters
+
+function spend(characters: number): void {
+  spentCharacters += characters
+  if (isTurnPlanned) return
+  isTurnPlanned = true
+  setImmediate(beginTurn)
+}
+
+function beginTurn(): void {
+  isTurnPlanned = false
+  spentCharacters = 0
+  for (let next = waiting[0]; next && fits(next.characters); next = waiting[0]) {
+    waiting.shift()
+    spend(next.characters)
+    next.begin()
+  }
+}
+
+/**
+ * Comes before each piece of work on large values. The pieces of all requests share the turns of the event loop, first come,
+ * first served: however many there are, everything else goes on in between.
+ */
+export async function takePiece(characters = pieceCharacters): Promise<void> {
+  if (characters < smallCharacters) return
+  if (waiting.length === 0 && fits(characters)) {
+    spend(characters)
+    return
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  waiting.push({ characters, begin: resolve })
+  await promise
+}
+
+/** A part of a list, and how many characters it has. */
+export interface Piece<Item> {
+  items: Item[]
+  characters: number
+}
+
+/** Parts of a list that are as long as a piece of work is, or a little longer. */
+export function inPieces<Item>(items: readonly Item[], lengthOf: (item: Item) => number): Piece<Item>[] {
+  const pieces: Piece<Item>[] = []
+  let last: Piece<Item> | undefined
   for (const item of items) {
-    if (length >= pieceCharacters) {
-      pieces.push([])
-      length = 0
+    if (!last || last.characters >= pieceCharacters) {
+      last = { items: [], characters: 0 }
+      pieces.push(last)
     }
-    pieces.at(-1)?.push(item)
-    length += lengthOf(item)
+    last.items.push(item)
+    last.characters += lengthOf(item)
   }
   return pieces
 }

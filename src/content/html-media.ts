@@ -32,13 +32,30 @@ interface Span {
   end: number
 }
 
+/** More than any page of links has: to read so many takes some 20 ms. */
+export const maxAddresses = 10_000
+
 /** The keys of all files that the HTML refers to, each once. */
 export function mediaKeysInHtml(html: string): string[] {
   if (!mayHoldReference(html)) return []
-  const references = addressAttributesOf(html).flatMap(({ value, isSrcset }) =>
-    addressesIn(value, isSrcset).map(({ start, end }) => readReference(value.slice(start, end))),
-  )
-  return [...new Set(references.flatMap((reference) => (reference ? [reference.key] : [])))]
+  const addresses = new Set<string>()
+  for (const { value, isSrcset } of addressAttributesOf(html))
+    for (const { start, end } of addressesIn(value, isSrcset)) addresses.add(value.slice(start, end))
+  const keys = new Set<string>()
+  for (const address of addresses) {
+    const key = readReference(address)?.key
+    if (key !== undefined) keys.add(key)
+  }
+  return [...keys]
+}
+
+/** Whether there are more addresses in it than are looked through for files. */
+export function hasTooManyAddresses(html: string): boolean {
+  if (!mayHoldReference(html)) return false
+  let count = 0
+  for (const { value, isSrcset } of addressAttributesOf(html, maxAddresses + 1))
+    count += isSrcset ? addressesIn(value, true).length : 1
+  return count > maxAddresses
 }
 
 /**
@@ -142,7 +159,7 @@ function addressesInSrcset(srcset: string): Span[] {
   return spans
 }
 
-function addressAttributesOf(html: string): AddressAttribute[] {
+function addressAttributesOf(html: string, most = Number.POSITIVE_INFINITY): AddressAttribute[] {
   const found: AddressAttribute[] = []
   let namesOfTag: readonly string[] = []
   let name: string | undefined
@@ -170,6 +187,7 @@ function addressAttributesOf(html: string): AddressAttribute[] {
       onattribend(_quote, end) {
         if (!name || value === '') return
         found.push({ start: valueStart(html, nameEnd), end, value, isSrcset: name === 'srcset' })
+        if (found.length >= most) tokenizer.pause()
       },
       oncdata: ignore,
       onclosetag: ignore,

@@ -1,5 +1,6 @@
 import { invalid } from '../errors.ts'
 import { isDecimalText } from './decimal.ts'
+import { hasTooManyAddresses, maxAddresses } from './html-media.ts'
 import { scalarsIn } from './index-keys.ts'
 import { isKeyOfGroup, isMediaKey } from './media-keys.ts'
 import { mediaKeysIn } from './media-uses.ts'
@@ -63,9 +64,12 @@ function textProblem(field: ScalarField, text: string): string | undefined {
     case 'color':
       return colorPattern.test(text) ? undefined : 'must be a colour such as #7c3aed'
     default:
-      return lengthProblem(field, text)
+      return lengthProblem(field, text) ?? addressProblem(text)
   }
 }
+
+const addressProblem = (html: string): string | undefined =>
+  hasTooManyAddresses(html) ? `must have at most ${maxAddresses} addresses of links and pictures` : undefined
 
 function scalarProblem(field: ScalarField, value: unknown): string | undefined {
   switch (field.type) {

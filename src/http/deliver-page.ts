@@ -32,18 +32,18 @@ export async function deliverPage(
 ): Promise<DeliveredItems> {
   const parts = inPieces(page.objects, ({ valueText }) => valueText.length)
   const objects: OutgoingObject[] = []
-  for (const [position, part] of parts.entries()) {
-    if (position > 0) await takePiece()
-    objects.push(...takeOut(container, group.groupId, part))
+  for (const { items, characters } of parts) {
+    await takePiece(characters)
+    objects.push(...takeOut(container, group.groupId, items))
   }
   const keys = mediaKeysOfAll(container.schema, showsAll ? objects.map(toDeliverable) : takenApart(objects))
   checkFiles(keys)
   const { sign, untilMs } = await signing(keys, { group, mediaRevision })
   const measured = meter.measured(sign)
   const items: string[][] = []
-  for (const [position, part] of inPieces(objects, ({ object }) => object.valueText.length).entries()) {
-    if (position > 0) await takePiece()
-    for (const each of part) {
+  for (const piece of inPieces(objects, ({ object }) => object.valueText.length)) {
+    await takePiece(piece.characters)
+    for (const each of piece.items) {
       const pieces = itemPieces(container, each, measured)
       meter.add(pieces)
       items.push(pieces)

@@ -9,6 +9,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { Store } from '../store/open.ts'
+import { createTurns } from '../store/turns.ts'
 import type { ServedTenant } from './admission.ts'
 import { heldTag } from './answer.ts'
 import type { AnswerCache } from './answer-cache.ts'
@@ -22,6 +23,10 @@ import { findTimed } from './timing.ts'
 
 /** An answer that is not there by then is given up with 503. Files may take as long as they take. */
 const handlerTimeoutMs = 25_000
+
+/** Of what is answered without being stored, each group is answered so much at once: it may be large, and is made anew each time. */
+const maxAtOnce = 4
+const maxWaiting = 500
 
 const jsonType = 'application/json; charset=utf-8'
 
@@ -113,6 +118,11 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     ...(body ? bodyFailures : []),
     ...(honoursIdempotencyKey ? idempotencyFailures : []),
   ]
+  const inTurn = createTurns({
+    atOnce: maxAtOnce,
+    maxWaiting,
+    refusal: 'Too many requests of this group are being answered. Try again in a moment.',
+  })
   return (deps) => ({
     schema: {
       summary,
@@ -127,7 +137,8 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     async handler(request, reply) {
       const key = honoursIdempotencyKey ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
       request.timing?.begin('read')
-      const data = await handle(await callOf(deps, request, key))
+      const call = await callOf<Static<Query>, Static<Body>>(deps, request, key)
+      const data = await inTurn(body ? undefined : tenantOf(request).groupID, () => handle(call))
       request.timing?.begin('serialise')
       const json = JSON.stringify(isBare ? data : ok(data))
       if (!body && Buffer.byteLength(json) > deps.config.maxAnswerBytes) throw answerTooLong(deps.config.maxAnswerBytes)

@@ -1,12 +1,15 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalid } from '../errors.ts'
+import { takePiece } from '../heavy-work.ts'
 import { maxDepth, maxEntries, maxParts } from './check-input.ts'
 
 /** A body may hold one value in so many of the bytes it is allowed: each takes many times its length once it is parsed. */
 const bytesPerPart = 16
 /** Each new set of names costs the parser as much as some ten values. */
 const maxKeys = 100_000
+/** Of a number, or of blanks: nothing but a text has more. */
+const maxRunBytes = 10_000
 
 const tooLarge = () => new AppError('PayloadTooLarge', 'The body is too large.')
 
@@ -30,20 +33,35 @@ function createBuffer(limitBytes: number) {
   }
 }
 
-/** The bytes of a body, at most as many as its route takes. */
-export async function readBody({ headers, routeOptions }: FastifyRequest, payload: Readable): Promise<Buffer> {
+/** The bytes of a body, at most as many as its route takes. What the meter refuses is read to its end, and then refused. */
+export async function readBody(
+  { headers, routeOptions }: FastifyRequest,
+  payload: Readable,
+  meter?: JsonMeter,
+): Promise<Buffer> {
   const { bodyLimit: limitBytes } = routeOptions
   const { 'content-length': declared } = headers
   if (Number(declared) > limitBytes) throw tooLarge()
   const buffer = createBuffer(limitBytes)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const breakOff = () => reject(invalid('The body did not come to its end.'))
-  function take(chunk: Buffer | string): void {
+  let refusal: unknown
+  function count(chunk: Buffer): void {
     try {
-      buffer.add(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+      meter?.add(chunk)
+    } catch (error) {
+      refusal = error
+    }
+  }
+  function take(chunk: Buffer | string): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    try {
+      buffer.add(bytes)
     } catch (error) {
       reject(error)
+      return
     }
+    if (refusal === undefined) count(bytes)
   }
   payload.on('data', take).on('end', resolve).on('error', breakOff).resume()
   try {
@@ -54,6 +72,7 @@ export async function readBody({ headers, routeOptions }: FastifyRequest, payloa
   const bytes = buffer.get()
   if (declared !== undefined && Number(declared) !== bytes.length)
     throw invalid('The body is not as long as Content-Length says.')
+  if (refusal !== undefined) throw refusal
   return bytes
 }
 
@@ -71,54 +90,92 @@ for (const [signs, meaning] of [
 ] as const)
   for (const sign of signs) meaningOf[codeOf(sign)] = meaning
 
-/** Where a text ends that begins at a quote. */
-function endOfText(bytes: Uint8Array, start: number): number {
-  let at = start + 1
-  while (at < bytes.length && bytes[at] !== quoteCode) at += bytes[at] === backslashCode ? 2 : 1
-  return at
+/** Counts JSON chunk by chunk, as it comes: no chunk is long enough to make others wait. */
+export interface JsonMeter {
+  /** Throws as soon as there is too much. */
+  add(chunk: Uint8Array): void
 }
 
 /**
  * Counts how deep JSON is nested and how much it holds, before it is parsed: the parser would go along with any depth, and
  * 8 MB of brackets take it seconds. Whether it is JSON at all is left to the parser.
  */
-export function checkJsonSize(bytes: Uint8Array, mostParts: number): void {
+export function createJsonMeter(mostParts: number): JsonMeter {
   const entries = new Uint32Array(maxDepth + 1) // of each list or object that is open
   let depth = 0
   let parts = 0
   let keys = 0
-  for (let at = 0; at < bytes.length; at += 1) {
-    const meaning = meaningOf[bytes[at] as number]
-    if (meaning === meanings.none) continue
-    if (meaning === meanings.quote) at = endOfText(bytes, at)
-    else if (meaning === meanings.closes) depth = depth > 0 ? depth - 1 : 0
-    else if (meaning === meanings.colon) {
-      keys += 1
-      if (keys > maxKeys) throw invalid(`The input has more than ${maxKeys} keys.`)
-    } else {
-      if (meaning === meanings.opens) {
-        depth += 1
-        if (depth > maxDepth) throw invalid(`The input is nested more than ${maxDepth} deep.`)
-        entries[depth] = 0
+  let isInText = false
+  let isEscaped = false // a chunk may end behind a backslash
+  let runBytes = 0 // since something had a meaning
+
+  /** Where a text ends, or the chunk if that is before it. */
+  function skipText(chunk: Uint8Array, start: number): number {
+    let at = start + (isEscaped ? 1 : 0)
+    while (at < chunk.length && chunk[at] !== quoteCode) at += chunk[at] === backslashCode ? 2 : 1
+    isInText = at >= chunk.length
+    isEscaped = at > chunk.length
+    return at
+  }
+
+  function countKey(): void {
+    keys += 1
+    if (keys > maxKeys) throw invalid(`The input has more than ${maxKeys} keys.`)
+  }
+
+  function open(): void {
+    depth += 1
+    if (depth > maxDepth) throw invalid(`The input is nested more than ${maxDepth} deep.`)
+    entries[depth] = 0
+  }
+
+  function countEntry(): void {
+    const count = (entries[depth] as number) + 1
+    entries[depth] = count
+    if (count > maxEntries) throw invalid(`The input has a list or an object of more than ${maxEntries} entries.`)
+    parts += 1
+    if (parts > mostParts) throw invalid(`The input has more than ${mostParts} parts.`)
+  }
+
+  return {
+    add(chunk) {
+      let runStart = isInText ? skipText(chunk, 0) + 1 : -runBytes
+      const checkRun = (end: number): void => {
+        runBytes = Math.max(0, end - runStart)
+        if (runBytes > maxRunBytes)
+          throw invalid(`The input has a number of more than ${maxRunBytes} characters, or as many blanks.`)
       }
-      const count = (entries[depth] as number) + 1
-      entries[depth] = count
-      if (count > maxEntries) throw invalid(`The input has a list or an object of more than ${maxEntries} entries.`)
-      parts += 1
-      if (parts > mostParts) throw invalid(`The input has more than ${mostParts} parts.`)
-    }
+      for (let at = Math.max(0, runStart); at < chunk.length; at += 1) {
+        const meaning = meaningOf[chunk[at] as number]
+        if (meaning === meanings.none) continue
+        checkRun(at)
+        if (meaning === meanings.quote) at = skipText(chunk, at + 1)
+        else if (meaning === meanings.closes) depth = depth > 0 ? depth - 1 : 0
+        else if (meaning === meanings.colon) countKey()
+        else {
+          if (meaning === meanings.opens) open()
+          countEntry()
+        }
+        runStart = at + 1
+      }
+      checkRun(chunk.length)
+    },
   }
 }
 
-/** JSON for all routes: read within the route's limit, counted, then parsed as the framework does it. */
+/** JSON for all routes: read and counted within the route's limits, then parsed as the framework does it. */
 export function parseJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
-    const bytes = await readBody(request, payload)
-    checkJsonSize(bytes, Math.min(maxParts, Math.ceil(request.routeOptions.bodyLimit / bytesPerPart)))
+    const { bodyLimit } = request.routeOptions
+    const meter = createJsonMeter(Math.min(maxParts, Math.ceil(bodyLimit / bytesPerPart)))
+    const bytes = await readBody(request, payload, meter)
+    await takePiece(bytes.length)
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     parse(request, bytes.toString(), (error, body) => (error ? reject(error) : resolve(body)))
-    return promise
+    const body = await promise
+    await takePiece(bytes.length) // for the handler, which looks at all of it
+    return body
   })
 }

@@ -16,8 +16,8 @@ async function itemsOf(items: readonly unknown[], maxBytes: number): Promise<str
     sincePiece += text.length
     if (characters > maxBytes) throw answerTooLong(maxBytes)
     if (sincePiece < pieceCharacters) continue
+    await takePiece(sincePiece)
     sincePiece = 0
-    await takePiece()
   }
   return `[${texts.join()}]`
 }

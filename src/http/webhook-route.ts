@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ok } from '../envelope.ts'
 import { AppError, invalid } from '../errors.ts'
@@ -39,7 +40,7 @@ function chargeRefused(deps: WebhookDeps, error: unknown, request: FastifyReques
 export function registerWebhookRoute(app: FastifyInstance, deps: WebhookDeps): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', readBody)
+    scope.addContentTypeParser('*', (request: FastifyRequest, payload: Readable) => readBody(request, payload))
     // Who does not even try to sign is refused before a byte of the body is read.
     scope.addHook('onRequest', async (request, reply) => {
       const { type } = request.params as WebhookParams

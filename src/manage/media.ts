@@ -199,6 +199,7 @@ export const mediaVerbs = [
     summary: 'Make smaller pictures of those that have none',
     description: 'For pictures that came in while sharp was not installed, or that were given up on.',
     needs: 'editor',
+    isExclusive: true,
     route: 'POST /manage/groups/:groupId/media/derive',
     input: {},
     answer: Type.Object({
@@ -214,6 +215,7 @@ export const mediaVerbs = [
     description:
       'Items of the library that no object, no former version and no site shows, files in the bucket that belong to no item, and uploads to an S3 store that were never completed. What is younger than a day is left alone. With dryRun it only says what it would remove.',
     needs: 'owner',
+    isExclusive: true,
     route: 'POST /manage/groups/:groupId/media/sweep',
     input: { dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would be removed.' })) },
     answer: sweptShape,

@@ -1,16 +1,13 @@
 import { mediaKeysInHtml, toMediaReferences } from '../content/html-media.ts'
 import { fileIdIn, isKeyOfGroup } from '../content/media-keys.ts'
 import { mapTexts } from '../content/media-values.ts'
+import { takePiece } from '../heavy-work.ts'
 import { type Removal, removeKind } from '../media/kinds.ts'
-import { createPacer } from '../pacer.ts'
 import type { GroupStore } from '../store/groups.ts'
 import { findPendingJobs } from '../store/jobs.ts'
 import { findKeysOfFiles } from '../store/media.ts'
 import { readInSteps } from './object-actions.ts'
 import type { GroupContext } from './verb.ts'
-
-/** Texts are looked through for addresses; a call may bring 8 MB of them. */
-const charactersPerTurn = 250_000
 
 interface Item {
   objectId?: string
@@ -61,7 +58,6 @@ export async function withReferences<Given extends Item>(
     return key && isKeyOfGroup(group.id, key) ? key : undefined
   }
   const fileKeys = new Set<string>()
-  const pace = createPacer(charactersPerTurn)
   for (const { objectValue } of items) {
     let characters = 0
     mapTexts(objectValue, (html) => {
@@ -72,7 +68,7 @@ export async function withReferences<Given extends Item>(
         return undefined
       })
     })
-    await pace(characters)
+    await takePiece(characters) // a call may bring 8 MB of them
   }
   if (fileKeys.size === 0) return [...items]
   const fileIds = [...fileKeys].flatMap((key) => fileIdIn(key) ?? [])
@@ -89,7 +85,7 @@ export async function withReferences<Given extends Item>(
       return toMediaReferences(html, refer)
     })
     referring.push({ ...item, objectValue } as Given)
-    await pace(characters)
+    await takePiece(characters)
   }
   return referring
 }

@@ -7,6 +7,7 @@ import { asHook } from '../http/hook.ts'
 import { dataJson } from '../http/list-json.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
+import { createTurns, type Turns } from '../store/turns.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts'
 import { verbs } from './index.ts'
 import { leaveBodiesUnread, letGoOfBody, openUpload, uploadTimeoutMs } from './multipart.ts'
@@ -40,8 +41,24 @@ const largeBodyRule = {
   busyMessage: 'Many large bodies are coming in from others. Try again in a moment.',
   retryAfterSeconds: 1,
 }
+/** What goes over everything that a group has. By verb and group. */
+const exclusiveRule = {
+  perHolder: 1,
+  inAll: 4,
+  holderMessage: 'This is being done for the group already. Try again when it has ended.',
+  busyMessage: 'The same is being done for several other groups. Try again in a moment.',
+  retryAfterSeconds: 5,
+}
+/** A list or an object is in memory several times over until it is sent. By group. */
+const readTurns = {
+  atOnce: 4,
+  maxWaiting: 200,
+  refusal: 'Too many requests to this group are being answered. Try again in a moment.',
+}
 interface Limits {
+  reads: Turns
   uploads: ConcurrencyLimit
+  exclusive: ConcurrencyLimit
   largeBodies: ConcurrencyLimit
 }
 
@@ -137,6 +154,8 @@ function managerOf({ manager }: FastifyRequest): TokenHolder {
 }
 
 function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
+  const isRead = verb.method === 'GET'
+
   async function run(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     if (!request.manager && verb.needs === 'anonymous')
       return runVerb(deps, guest(request.ip), verb, inputOf(verb, request))
@@ -144,14 +163,27 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
     const again = async () => actorOf(await identifyManager(deps, request, reply), request.ip)
     const actor = { ...actorOf(manager, request.ip), again }
     const input = inputOf(verb, request)
-    if (!verb.takesFile) return runVerb(deps, actor, verb, input)
-    const release = limits.uploads.take(manager.userId)
+    if (!verb.takesFile && !verb.isExclusive) return runVerb(deps, actor, verb, input)
+    const release = verb.takesFile
+      ? limits.uploads.take(manager.userId)
+      : limits.exclusive.take(`${verb.name} ${input.groupId}`)
     try {
       return await runVerb(deps, actor, verb, input, () => openUpload(request))
     } finally {
       letGoOfBody(request)
       release()
     }
+  }
+
+  /** What is sent: made within the group's turn, and sent outside of it, however slowly it is read. */
+  async function make(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const data = await run(request, reply)
+    if (verb.contentType) return data
+    // What was changed is not refused afterwards, however long it is.
+    const maxBytes = (isRead ? deps.maxAnswerBytes : undefined) ?? Number.POSITIVE_INFINITY
+    const json = okJson(await dataJson(data, maxBytes))
+    if (isRead && Buffer.byteLength(json) > maxBytes) throw answerTooLong(maxBytes)
+    return json
   }
 
   return {
@@ -164,16 +196,11 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
     exposeHeadRoute: false,
     onRequest: admit(verb, limits),
     async handler(request, reply) {
-      const data = await run(request, reply)
-      if (verb.contentType) return reply.type(verb.contentType).header('Content-Disposition', 'attachment').send(data)
-      // What was changed is not refused afterwards, however long it is.
-      const maxBytes = verb.method === 'GET' ? deps.maxAnswerBytes : undefined
-      const json = okJson(await dataJson(data, maxBytes ?? Number.POSITIVE_INFINITY))
-      if (maxBytes !== undefined && Buffer.byteLength(json) > maxBytes) throw answerTooLong(maxBytes)
-      return reply
-        .code(verb.isCreation ? 201 : 200)
-        .type('application/json; charset=utf-8')
-        .send(json)
+      const { groupId } = request.params as { groupId?: string }
+      const answer = await limits.reads(isRead ? groupId : undefined, () => make(request, reply))
+      if (verb.contentType) reply.type(verb.contentType).header('Content-Disposition', 'attachment')
+      else reply.code(verb.isCreation ? 201 : 200).type('application/json; charset=utf-8')
+      return reply.send(answer)
     },
   }
 }
@@ -183,6 +210,8 @@ export function registerManageRoutes(app: FastifyInstance, deps: RouteDeps): voi
   registerManageDocs(app)
   const limits = {
     uploads: createConcurrencyLimit(uploadRule),
+    exclusive: createConcurrencyLimit(exclusiveRule),
+    reads: createTurns(readTurns),
     largeBodies: createConcurrencyLimit(largeBodyRule),
   }
   app.register(async (scope) => {

@@ -104,6 +104,8 @@ export interface Verb {
   inGroup: boolean
   /** Whether a file comes with it, as `multipart/form-data`; the rest of the input then stands in the query string. */
   takesFile: boolean
+  /** Whether it goes over all of a group: then one at a time does in each. */
+  isExclusive: boolean
   /** Whether something new has come to be: HTTP says 201. */
   isCreation: boolean
   /** What a person at the terminal wants to do after it. */
@@ -126,6 +128,7 @@ interface VerbDefinition<Properties extends TProperties, Context> {
   args?: readonly string[]
   columns?: readonly string[]
   takesFile?: boolean
+  isExclusive?: boolean
   maxBodyBytes?: number
   isCreation?: boolean
   next?(data: { _id: string }): string
@@ -137,9 +140,22 @@ type CommonParts = Omit<Verb, 'input' | 'inGroup' | 'checkRole' | 'run'>
 
 function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' | 'input'>): CommonParts {
   const { route, name, summary, description = '', needs, answer, args = [], columns = [], contentType } = definition
-  const { isCreation = false, takesFile = false, maxBodyBytes = defaultBodyBytes, next } = definition
+  const { isCreation = false, takesFile = false, isExclusive = false } = definition
+  const { maxBodyBytes = defaultBodyBytes, next } = definition
   const [method = '', path = ''] = route.split(' ')
-  const parts = { name, summary, description, needs, answer, args, columns, isCreation, takesFile, contentType }
+  const parts = {
+    name,
+    summary,
+    description,
+    needs,
+    answer,
+    args,
+    columns,
+    isCreation,
+    takesFile,
+    isExclusive,
+    contentType,
+  }
   return {
     ...parts,
     method: method as Verb['method'],

@@ -1,12 +1,23 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { StoredObject } from '../content/model.ts'
+import { takePiece } from '../heavy-work.ts'
 import type { GroupStore } from './groups.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
 import type { ContentTables } from './tables.ts'
 
 /** A large container never sits in memory as a whole, and no statement reads for long. */
 const objectsPerRead = 250
-const bytesPerRead = 2 * 1024 ** 2
+const bytesPerRead = 1024 ** 2
+
+/** The first of these that are read at once: one at least, where there are any. */
+export function withinOneRead<Row extends { bytes: number }>(rows: readonly Row[]): Row[] {
+  let before = 0
+  return rows.filter(({ bytes }) => {
+    const isRead = before < bytesPerRead
+    before += bytes
+    return isRead
+  })
+}
 
 /** Which objects of a container come next after an id, as many as are read at once: one at least, while there are any. */
 async function findNextIds({ groupId, database }: GroupStore, containerId: string, lastId: string): Promise<string[]> {
@@ -19,12 +30,7 @@ async function findNextIds({ groupId, database }: GroupStore, containerId: strin
     .orderBy('id')
     .limit(objectsPerRead)
     .execute()
-  let before = 0
-  return rows.flatMap(({ id, bytes }) => {
-    const isRead = before < bytesPerRead
-    before += bytes
-    return isRead ? [id] : []
-  })
+  return withinOneRead(rows).map(({ id }) => id)
 }
 
 /** Parts of a container in the order of ids. `read` says which columns are wanted. */
@@ -37,6 +43,7 @@ export async function* eachPart<Row extends { id: string }>(
     const ids = await findNextIds(group, containerId, last)
     const end = ids.at(-1)
     if (end === undefined) return
+    await takePiece()
     yield await read(group.database.read.selectFrom('objects').where('id', 'in', ids).orderBy('id'))
     last = end
   }

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import type { StoredObject } from '../content/model.ts'
-import { eachPart } from './each-object.ts'
+import { takePiece } from '../heavy-work.ts'
+import { eachPart, withinOneRead } from './each-object.ts'
 import type { GroupStore } from './groups.ts'
 import { objectColumns, toStoredObject } from './objects.ts'
 import { type Order, toOrder } from './orders.ts'
@@ -21,9 +23,8 @@ export type ExportedRow = { kind: 'object'; object: WholeObject } | { kind: 'ver
 async function* eachVersion({ groupId, database }: GroupStore, objectIds: string[]): AsyncGenerator<ObjectVersionRow> {
   for (let last = { object_id: '', version: 0 }; ; ) {
     const { object_id, version } = last
-    const rows = await database.read
+    const after = database.read
       .selectFrom('object_versions')
-      .selectAll()
       .where('group_id', '=', groupId)
       .where('object_id', 'in', objectIds)
       .where((eb) =>
@@ -34,11 +35,16 @@ async function* eachVersion({ groupId, database }: GroupStore, objectIds: string
       )
       .orderBy('object_id')
       .orderBy('version')
+    const sizes = await after
+      .select(['version', sql<number>`octet_length(value)`.as('bytes')])
       .limit(rowsPerRead)
       .execute()
+    if (sizes.length === 0) return
+    await takePiece()
+    const rows = await after.selectAll().limit(withinOneRead(sizes).length).execute()
     yield* rows
     const end = rows.at(-1)
-    if (!end || rows.length < rowsPerRead) return
+    if (!end) return
     last = end
   }
 }

@@ -119,9 +119,9 @@ export async function listObjectsInState(
   const rows = await readInOrder<ObjectRow & Revisions>(listing, counts, query, page)
   const { values } = await readLargeValues(group, rows, maxBytes)
   const objects: StoredObject[] = []
-  for (const [position, part] of inPieces(rows, ({ id, value }) => values.get(id)?.length ?? value.length).entries()) {
-    if (position > 0) await takePiece()
-    objects.push(...part.map((row) => toStoredObject({ ...row, value: values.get(row.id) ?? row.value })))
+  for (const { items, characters } of inPieces(rows, ({ id, value }) => values.get(id)?.length ?? value.length)) {
+    await takePiece(characters)
+    objects.push(...items.map((row) => toStoredObject({ ...row, value: values.get(row.id) ?? row.value })))
   }
   return { objects, totalCount: matches }
 }

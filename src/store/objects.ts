@@ -6,6 +6,7 @@ import { type MediaUse, mediaKeysIn, mediaUsesIn } from '../content/media-uses.t
 import { type Container, isVisible, type ReviewState, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { searchTextOf } from '../content/search-text.ts'
 import { checkObjectValue } from '../content/validate.ts'
+import { inPieces, takePiece } from '../heavy-work.ts'
 import { makeId } from '../ids.ts'
 import type { Authoring, ContentWriter } from './changes.ts'
 import type { GroupStore } from './groups.ts'
@@ -211,7 +212,23 @@ export async function findObjects({ groupId, database }: GroupStore, ids: readon
     .where('group_id', '=', groupId)
     .where('id', 'in', ids)
     .execute()
-  return rows.map((row) => ({ containerId: row.container_id, object: toStoredObject(row) }))
+  const found: FoundObject[] = []
+  for (const { items, characters } of inPieces(rows, ({ value }) => value.length)) {
+    await takePiece(characters)
+    found.push(...items.map((row) => ({ containerId: row.container_id, object: toStoredObject(row) })))
+  }
+  return found
+}
+
+/** Which container an object is in, whatever its state; reads no value. */
+export async function findContainerIdOf({ groupId, database }: GroupStore, id: string): Promise<string | undefined> {
+  const row = await database.read
+    .selectFrom('objects')
+    .select('container_id')
+    .where('group_id', '=', groupId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.container_id
 }
 
 /** How many bytes of JSON each of them holds; reads no value. */

@@ -57,8 +57,8 @@ export async function* eachPiece(
   group: GroupStore,
   sizes: readonly { id: string; bytes: number }[],
 ): AsyncGenerator<FoundObject> {
-  for (const piece of inPieces(sizes, ({ bytes }) => bytes + leastCost)) {
-    await takePiece()
+  for (const { items: piece, characters } of inPieces(sizes, ({ bytes }) => bytes + leastCost)) {
+    await takePiece(characters)
     const found = await findObjects(
       group,
       piece.map(({ id }) => id),

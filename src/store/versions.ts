@@ -85,9 +85,9 @@ export async function listVersions(
   const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0)
   if (bytes > page.maxBytes) throw answerTooLong(page.maxBytes)
   const versions: ObjectVersion[] = []
-  for (const [position, part] of inPieces(await wanted.execute(), ({ value }) => value.length).entries()) {
-    if (position > 0) await takePiece()
-    versions.push(...part.map(toVersion))
+  for (const { items, characters } of inPieces(await wanted.execute(), ({ value }) => value.length)) {
+    await takePiece(characters)
+    versions.push(...items.map(toVersion))
   }
   return versions
 }

@@ -6,7 +6,7 @@ import { notFound } from '../errors.ts'
 import { previewAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
 import { findContainerById, readByContainer } from '../store/containers.ts'
-import { findObject } from '../store/objects.ts'
+import { findContainerIdOf, findObject } from '../store/objects.ts'
 import { usePreviewToken } from '../store/preview-tokens.ts'
 import { Type } from '../type.ts'
 
@@ -23,10 +23,10 @@ export const preview = defineEndpoint({
   // a token is shown to nobody else, and its uses may be counted
   async handle({ group, signing, newMeter, query, nowMs }): Promise<Previewed> {
     const objectId = await usePreviewToken(group, query.token, nowMs)
-    const place = await findObject(group, objectId)
+    const containerId = await findContainerIdOf(group, objectId)
     const previewed = await readByContainer(
       group,
-      async () => place && findContainerById(group, place.containerId),
+      async () => (containerId === undefined ? undefined : findContainerById(group, containerId)),
       async (container) => {
         const found = await findObject(group, objectId) // as of this schema
         if (!found) return undefined

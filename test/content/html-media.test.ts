@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { mediaKeysInHtml, replaceMediaInHtml, toMediaReferences } from '../../src/content/html-media.ts'
+import {
+  hasTooManyAddresses,
+  mediaKeysInHtml,
+  replaceMediaInHtml,
+  toMediaReferences,
+} from '../../src/content/html-media.ts'
 import { encodeMediaKey } from '../../src/content/media-keys.ts'
 
 const addressOf = (key: string) => `https://m.example/${encodeMediaKey(key)}?a=1&signature="'<>`
@@ -81,6 +86,16 @@ describe('references to media in HTML', () => {
   it('are named once each, in their order', () => {
     const html = '<img src=media:g/b><a href=media:g/a><img src=media:g/b srcset="media:g/c 1x, media:g/a 2x">'
     assert.deepEqual(mediaKeysInHtml(html), ['g/b', 'g/a', 'g/c'])
+  })
+
+  it('are counted with all other addresses, in attributes and in a srcset', () => {
+    const link = (count: number) => '<a href="/x">x</a>'.repeat(count)
+    const srcset = (count: number) => `<img srcset="${Array(count).fill('media:a/b.png 1x').join()}">`
+    assert.equal(hasTooManyAddresses(`${link(9_999)}<img src="media:a/b.png">`), false)
+    assert.equal(hasTooManyAddresses(`${link(10_000)}<img src="media:a/b.png">`), true)
+    assert.equal(hasTooManyAddresses(link(4000) + srcset(6000)), false)
+    assert.equal(hasTooManyAddresses(link(4000) + srcset(6001)), true)
+    assert.equal(hasTooManyAddresses(link(20_000)), false, 'there is no file to look for')
   })
 
   it('tell keys apart by case', () => {

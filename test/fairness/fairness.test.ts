@@ -55,7 +55,9 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
       isReached || chosen.every(({ mayFail }) => mayFail),
       `${name} is never reached: ${JSON.stringify(effects[0])}`,
     )
-    all.push({ name, caller: callerName(world, operation), effects })
+    const found = { name, caller: callerName(world, operation), effects }
+    all.push(found)
+    if (isFull) console.log([`${turn}/${operations.length} ${name}`, ...violationsOf(found)].join('\n  '))
   }
   return all
 }

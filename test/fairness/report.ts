@@ -29,7 +29,8 @@ export function violationsOf({ name, effects }: OperationEffects): string[] {
       failures > 0 && `${failures} failed for the other tenant`,
       worstReadMs > targets.waitMs && `a read waited ${Math.round(worstReadMs)} ms`,
       worstWriteMs > targets.waitMs && `a write waited ${Math.round(worstWriteMs)} ms`,
-      stalls > 0 && `${stalls} stalls, up to ${effect.worstStallMs} ms`,
+      stalls > 0 &&
+        `${stalls} stalls, up to ${effect.worstStallMs} ms (CPU ${effect.worstStallCpuMs} ms) during ${effect.stalledDuring.join('; ')}`,
       rssBytes > targets.rssBytes && `${Math.round(rssBytes / 1e6)} MB of memory`,
     ]
       .filter((text) => text !== false)

@@ -2,6 +2,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import type { WorkName } from '../../src/metrics/stalls.ts'
 import type { Attack, PlannedAttack } from './attacks.ts'
 import type { Asked } from './victim.ts'
 import type { World } from './world.ts'
@@ -19,6 +20,8 @@ export interface Effect {
   stalls: number
   worstStallMs: number
   worstStallCpuMs: number
+  /** What the service says it worked on then. */
+  stalledDuring: string[]
   /** Of the main thread, for each request of the attacker's: what it takes from all others, on any machine. */
   cpuMs: number
   rssBytes: number
@@ -35,6 +38,7 @@ interface StallLine {
   ms: number
   cpuMs: number
   stalls: number
+  during: WorkName[]
 }
 
 function stallsIn(output: string): StallLine[] {
@@ -117,6 +121,7 @@ export function createRunner(world: World): Runner {
   }
 
   async function send(planned: PlannedAttack, times: number): Promise<() => Promise<number[]>> {
+    await world.forgetAccounts()
     const attacks = [await planned.make()]
     while (!attacks[0]?.readsNothing && attacks.length < times) attacks.push(await planned.make())
     const { baseUrl } = world.server
@@ -149,6 +154,7 @@ export function createRunner(world: World): Runner {
       stalls: stalls.reduce((sum, line) => sum + line.stalls, 0),
       worstStallMs: Math.max(0, ...stalls.map(({ ms }) => ms)),
       worstStallCpuMs: Math.max(0, ...stalls.map(({ cpuMs }) => cpuMs)),
+      stalledDuring: [...new Set(stalls.map(({ during }) => during.map(({ what }) => what).join(' + ')))],
     }
   }
 

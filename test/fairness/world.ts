@@ -50,6 +50,8 @@ export const sizes: Record<'small' | 'full', Size> = {
   },
 }
 
+/** Below the limit, with room for those of one attack. */
+const manyAccounts = 60
 const scrapeToken = 'token-of-the-fairness-harness'
 
 /** What the attacker has filled its group with, by what it is costly for. */
@@ -85,6 +87,8 @@ export interface World {
   victim: VictimPlace
   mailboxPath: string
   server: ServerProcess
+  /** A group has a limited number of payment accounts: disconnects those that earlier attacks were made with. */
+  forgetAccounts(): Promise<void>
   /** Starts the process anew where it has died. */
   revive(): Promise<void>
   /** Stalls over 100 ms, as the service counts them. */
@@ -180,7 +184,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
     `/manage/groups/${attacker.groupId}/media`,
     fileForm('big.jpg', bytes),
   )
-  const ask = (method: 'POST' | 'GET', path: string, body?: object) =>
+  const ask = (method: 'POST' | 'GET' | 'DELETE', path: string, body?: object) =>
     created.ask(method, `/manage/groups/${attacker.groupId}${path}`, body)
   const { _id: sandboxId } = await ask('POST', '/integrations/sandbox', { type: 'stripe', accountHandle: 'shop' })
   await service.worker.runDue()
@@ -233,6 +237,11 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
     },
     victim: { baseUrl: server.baseUrl, key: other.key, collectionId: posts.id, reviewsId: reviews._id },
     mailboxPath: new URL(findPageUrl(config, 80) ?? 'http://none/').pathname,
+    async forgetAccounts() {
+      const { items } = await ask('GET', '/integrations')
+      if (items.length < manyAccounts) return
+      for (const { _id } of items) if (_id !== sandboxId) await ask('DELETE', `/integrations/${_id}`)
+    },
     async revive() {
       if (world.server.child.exitCode === null && world.server.child.signalCode === null) return
       const port = new URL(world.server.baseUrl).port
@@ -265,11 +274,22 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
   }
   try {
     await learn(world)
+    await settle(world)
   } catch (error) {
     await world.close()
     throw error
   }
   return world
+}
+
+/** What a process does once, such as to load the Stripe SDK or to render its documents, is done before the attacks. */
+async function settle({ server, countStalls }: World): Promise<void> {
+  for (const path of ['/docs', '/manage/docs']) await (await fetch(server.baseUrl + path)).arrayBuffer()
+  for (let before = -1, now = 0; now !== before; ) {
+    before = await countStalls()
+    await sleep(1500)
+    now = await countStalls()
+  }
 }
 
 /** Asks the service for what it alone can tell: signed addresses, prices, a checkout. */

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import type { FastifyRequest } from 'fastify'
-import { checkJsonSize, readBody } from '../../src/http/json-body.ts'
+import { createJsonMeter, readBody } from '../../src/http/json-body.ts'
 import { assertLinear } from '../helpers/cpu.ts'
 
 const mostParts = 300_000
-const check = (json: string) => checkJsonSize(Buffer.from(json), mostParts)
+function check(json: string, chunkBytes = Number.POSITIVE_INFINITY): void {
+  const bytes = Buffer.from(json)
+  const meter = createJsonMeter(mostParts)
+  for (let at = 0; at < bytes.length; at += chunkBytes) meter.add(bytes.subarray(at, at + chunkBytes))
+}
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 const list = (length: number, item = '0') => `[${Array(length).fill(item).join()}]`
 
@@ -19,6 +23,16 @@ describe('the size of JSON that is not yet parsed', () => {
     check(`[${Array(1000).fill(nested(39)).join()}]`)
   })
 
+  it('is the same in whatever chunks it comes', () => {
+    const tricky = `["a\\"[[[", "\\\\", {"k\\\\\\"[": "]"}, "\\u005b[", ${nested(39)}]`
+    JSON.parse(tricky)
+    const tooDeep = tricky.replace(nested(39), nested(40))
+    for (const chunkBytes of [1, 2, 3, 5, 7]) {
+      check(tricky, chunkBytes)
+      assert.throws(() => check(tooDeep, chunkBytes), /nested more than 40 deep/)
+    }
+  })
+
   it('is how many entries it has in one place, how many in all, and how many names', () => {
     check(list(10_000))
     assert.throws(() => check(list(10_001)), /more than 10000 entries/)
@@ -27,6 +41,15 @@ describe('the size of JSON that is not yet parsed', () => {
     const object = (keys: number) => `{${Array.from({ length: keys }, (_, n) => `"k:,${n}":1`).join()}}`
     check(list(100, object(1000)))
     assert.throws(() => check(list(101, object(1000))), /more than 100000 keys/)
+  })
+
+  it('is how long a number is, or what stands between two signs', () => {
+    check(`{"x": ${'9'.repeat(9_999)}}`)
+    check(`[${' '.repeat(10_000)}"${' '.repeat(1_000_000)}"${' '.repeat(10_000)}]`, 1000)
+    for (const chunkBytes of [1000, 65_536]) {
+      assert.throws(() => check(`{"x":${'9'.repeat(10_001)}}`, chunkBytes), /a number of more than 10000 characters/)
+      assert.throws(() => check(`["x"${' '.repeat(10_001)}`, chunkBytes), /as many blanks/)
+    }
   })
 
   it('is known of what is no JSON too, and takes no longer for any of it', () => {

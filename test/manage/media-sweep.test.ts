@@ -158,6 +158,27 @@ onBothEngines('a sweep', (engine) => {
     assert.equal((await sweep()).uploads, null)
   })
 
+  it('is done once at a time in a group: a second one is refused until the first has ended', async () => {
+    const { service, group, call, does } = await withPosts(engine)
+    const { storage } = service.media
+    const begun = Promise.withResolvers<void>()
+    const mayEnd = Promise.withResolvers<void>()
+    // biome-ignore lint/correctness/useYield: there is none
+    storage.listUnfinished = async function* () {
+      begun.resolve()
+      await mayEnd.promise
+    }
+    const path = `/manage/groups/${group.groupId}/media/sweep`
+    const first = call('POST', path, {})
+    await begun.promise
+    const second = await call('POST', path, {})
+    mayEnd.resolve()
+    assertRefused(second, 429, /being done for the group already/)
+    assert.equal(second.headers['retry-after'], '5')
+    assert.equal((await first).statusCode, 200)
+    assert.equal((await does('POST', '/media/sweep', {})).items, 0)
+  })
+
   it('leaves files that were put there by hand and are shown', async () => {
     const created = await withPosts(engine)
     const { sweep, stored, group } = created

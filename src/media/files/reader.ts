@@ -1,6 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
+import { takePiece } from '../../heavy-work.ts'
 
 const windowBytes = 64 * 1024
+/** A file may consist of tiny pieces, all of them in memory: after so many reads everything else goes on. */
+const readsPerPiece = 2000
 
 export interface Range {
   start: number
@@ -18,9 +21,12 @@ export async function createReader(file: FileHandle): Promise<Reader> {
   const { size } = await file.stat()
   let start = 0
   let held: Buffer = Buffer.alloc(0)
+  let reads = 0
   return {
     size,
     async read(position, length) {
+      reads += 1
+      if (reads % readsPerPiece === 0) await takePiece()
       const end = Math.min(position + length, size)
       if (position < start || end > start + held.length) {
         const wanted = Math.max(0, Math.min(Math.max(length, windowBytes), size - position))
