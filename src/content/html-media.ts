@@ -74,7 +74,7 @@ export function replaceMediaInHtml(html: string, urlOf: (key: string) => string 
 
 /** The way back, for what an editor sends: addresses for which `keyOf` knows the file become references. */
 export function toMediaReferences(html: string, keyOf: (address: URL) => string | undefined): string {
-  if (!html.includes('<')) return html
+  if (!mayHoldAddress(html)) return html
   return rewriteAddresses(html, (address) => {
     const url = /^https?:\/\//i.test(address) ? URL.parse(address) : null
     const key = url && keyOrNone(url, keyOf)
@@ -90,6 +90,9 @@ function keyOrNone(url: URL, keyOf: (address: URL) => string | undefined): strin
     return undefined
   }
 }
+
+/** As below: most texts have no link at all. */
+const mayHoldAddress = (html: string): boolean => /https?:|&#|&colon;/i.test(html)
 
 /** Most texts hold none, and are not read further. A letter or the colon may be written as an entity. */
 function mayHoldReference(html: string): boolean {

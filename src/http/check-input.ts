@@ -6,7 +6,7 @@ import { invalid } from '../errors.ts'
 
 export const maxDepth = 40
 /** More than a body of the largest objects has; little enough to be looked at without making others wait. */
-export const maxParts = 300_000
+export const maxParts = 150_000
 export const maxEntries = 10_000
 const maxProblems = 10
 const maxNameCharacters = 64

@@ -14,6 +14,15 @@ interface Item {
   objectValue?: Record<string, unknown> | undefined
 }
 
+function charactersIn(value: unknown): number {
+  let characters = 0
+  mapTexts(value, (text) => {
+    characters += text.length
+    return text
+  })
+  return characters
+}
+
 /** What the texts of these objects refer to now. Two items may have the same file: the one that is shown stays. */
 async function keysInTexts(group: GroupStore, items: readonly Item[]): Promise<Set<string>> {
   const ids = items.flatMap(({ objectId }) => objectId ?? [])
@@ -59,16 +68,14 @@ export async function withReferences<Given extends Item>(
   }
   const fileKeys = new Set<string>()
   for (const { objectValue } of items) {
-    let characters = 0
-    mapTexts(objectValue, (html) => {
-      characters += html.length
-      return toMediaReferences(html, (address) => {
+    await takePiece(charactersIn(objectValue)) // a call may bring 8 MB of them
+    mapTexts(objectValue, (html) =>
+      toMediaReferences(html, (address) => {
         const key = keyOf(address)
         if (key) fileKeys.add(key)
         return undefined
-      })
-    })
-    await takePiece(characters) // a call may bring 8 MB of them
+      }),
+    )
   }
   if (fileKeys.size === 0) return [...items]
   const fileIds = [...fileKeys].flatMap((key) => fileIdIn(key) ?? [])
@@ -79,13 +86,9 @@ export async function withReferences<Given extends Item>(
   }
   const referring: Given[] = []
   for (const item of items) {
-    let characters = 0
-    const objectValue = mapTexts(item.objectValue, (html) => {
-      characters += html.length
-      return toMediaReferences(html, refer)
-    })
+    await takePiece(charactersIn(item.objectValue))
+    const objectValue = mapTexts(item.objectValue, (html) => toMediaReferences(html, refer))
     referring.push({ ...item, objectValue } as Given)
-    await takePiece(characters)
   }
   return referring
 }

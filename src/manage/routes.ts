@@ -51,7 +51,7 @@ const exclusiveRule = {
 }
 /** A list or an object is in memory several times over until it is sent. By group. */
 const readTurns = {
-  atOnce: 4,
+  atOnce: 2,
   maxWaiting: 200,
   refusal: 'Too many requests to this group are being answered. Try again in a moment.',
 }

@@ -1,4 +1,5 @@
 import { makeId } from '../../src/ids.ts'
+import { verbs } from '../../src/manage/index.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { plainPng } from '../helpers/pictures.ts'
 import { inputFor, namesInPath, requestOf } from '../helpers/verb-cases.ts'
@@ -231,6 +232,13 @@ function rawAttacks(operation: Operation, path: string, callers: Caller[], bytes
   )
 }
 
+/** Who may not call a verb is refused by the same code at all of them: so each verb gets another two of these. */
+function oneOfEach({ path }: Operation, attacks: PlannedAttack[]): PlannedAttack[] {
+  const count = Object.keys(rawBodies).length
+  const at = verbs.findIndex((verb) => verb.path === path) % count
+  return attacks.filter((_, position) => position % count === at)
+}
+
 async function largestBody(
   world: World,
   method: string,
@@ -317,7 +325,8 @@ async function verbAttacks(world: World, operation: Operation): Promise<PlannedA
         return send(what, { ...fresh, ...make(inBody(fresh)) })
       },
     })),
-    ...rawAttacks(operation, plainPath, [caller, viewer, stranger], bytes),
+    ...rawAttacks(operation, plainPath, [caller], bytes),
+    ...oneOfEach(operation, rawAttacks(operation, plainPath, [viewer, stranger], bytes)),
   ]
 }
 

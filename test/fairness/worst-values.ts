@@ -69,7 +69,7 @@ export const rawBodies: Record<string, (bytes: number) => string> = {
 
 const depth = 38
 const entries = 9_999
-const parts = 290_000
+const parts = 140_000
 
 /** Objects whose keys are the caller's. */
 export const openObjects: Record<string, (bytes: number) => object> = {
