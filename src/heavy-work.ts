@@ -8,7 +8,11 @@ interface Waiting {
   begin(): void
 }
 
+/** A turn that took longer is followed by as long a rest: what others do takes several turns. */
+const maxUnrestedMs = 10
+
 let spentCharacters = 0
+let turnBeganMs = 0
 let isTurnPlanned = false
 const waiting: Waiting[] = []
 
@@ -19,7 +23,14 @@ function spend(characters: number): void {
   spentCharacters += characters
   if (isTurnPlanned) return
   isTurnPlanned = true
-  setImmediate(beginTurn)
+  turnBeganMs = performance.now()
+  setImmediate(endTurn)
+}
+
+function endTurn(): void {
+  const tookMs = performance.now() - turnBeganMs
+  if (waiting.length > 0 && tookMs > maxUnrestedMs) setTimeout(beginTurn, tookMs)
+  else beginTurn()
 }
 
 function beginTurn(): void {
@@ -34,7 +45,7 @@ function beginTurn(): void {
 
 /**
  * Comes before each piece of work on large values. The pieces of all requests share the turns of the event loop, first come,
- * first served: however many there are, everything else goes on in between.
+ * first served: however many there are, everything else has half of the time.
  */
 export async function takePiece(characters = pieceCharacters): Promise<void> {
   if (characters < smallCharacters) return

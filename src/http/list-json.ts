@@ -1,34 +1,49 @@
 import { answerTooLong } from '../content/answer-limit.ts'
-import { pieceCharacters, takePiece } from '../heavy-work.ts'
+import { okJson } from '../envelope.ts'
+import { takePiece } from '../heavy-work.ts'
 
 const hasItems = (data: unknown): data is { items: unknown[] } =>
   typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
 
-/** A list's items one by one: others come in between where they are long. */
-async function itemsOf(items: readonly unknown[], maxBytes: number): Promise<string> {
-  const texts: string[] = []
-  let characters = 0
-  let sincePiece = 0
-  for (const item of items) {
-    const text = JSON.stringify(item) ?? 'null'
-    texts.push(text)
-    characters += text.length
-    sincePiece += text.length
-    if (characters > maxBytes) throw answerTooLong(maxBytes)
-    if (sincePiece < pieceCharacters) continue
-    await takePiece(sincePiece)
-    sincePiece = 0
-  }
-  return `[${texts.join()}]`
-}
+const mark = '\0items'
+const [beforeData = '', afterData = ''] = okJson(mark).split(mark)
 
-/** What `JSON.stringify` makes of an answer's data, unless it has more bytes than an answer may have. */
-export async function dataJson(data: unknown, maxBytes: number): Promise<string> {
-  if (!hasItems(data)) return JSON.stringify(data ?? null)
-  const parts: string[] = []
-  for (const [name, value] of Object.entries(data)) {
-    const json = name === 'items' ? await itemsOf(data.items, maxBytes) : JSON.stringify(value)
-    if (json !== undefined) parts.push(`${JSON.stringify(name)}:${json}`)
+/**
+ * What `JSON.stringify` makes of a successful answer, unless it has more bytes than an answer may have. The items of a list are written
+ * one by one: others come in between where they are long, and no text of the whole answer is made, which would be there several times.
+ */
+export async function answerJson(data: unknown, maxBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  const add = (text: string): void => {
+    const piece = Buffer.from(text)
+    bytes += piece.length
+    if (bytes > maxBytes) throw answerTooLong(maxBytes)
+    pieces.push(piece)
   }
-  return `{${parts.join()}}`
+  async function addItems(items: readonly unknown[]): Promise<void> {
+    add('[')
+    let lastBytes = 0 // of the item before: the next one may be as long
+    for (const [position, item] of items.entries()) {
+      await takePiece(lastBytes)
+      const beforeBytes = bytes
+      add(`${position === 0 ? '' : ','}${JSON.stringify(item) ?? 'null'}`)
+      lastBytes = bytes - beforeBytes
+    }
+    add(']')
+  }
+  add(beforeData)
+  if (hasItems(data)) {
+    let sign = '{'
+    for (const [name, value] of Object.entries(data)) {
+      if (value === undefined) continue
+      add(`${sign}${JSON.stringify(name)}:`)
+      sign = ','
+      if (name === 'items') await addItems(data.items)
+      else add(JSON.stringify(value))
+    }
+    add('}')
+  } else add(JSON.stringify(data ?? null))
+  add(afterData)
+  return Buffer.concat(pieces)
 }

@@ -1,4 +1,5 @@
-import { PassThrough, type Readable } from 'node:stream'
+import { once } from 'node:events'
+import { PassThrough, type Readable, Writable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalid } from '../errors.ts'
@@ -10,6 +11,7 @@ export const uploadTimeoutMs = 3_600_000
 const endOfFormMs = 1000
 /** So much of a body may be the form around the file. */
 const mostFormBytes = 16_384
+const sliceBytes = 8192
 const howTo = 'Send the file as multipart/form-data in a part called "file": curl -F file=@photo.jpg'
 const unreadable = `The form cannot be read. ${howTo}`
 
@@ -44,6 +46,21 @@ function openForm({ headers }: FastifyRequest): BusboyInstance {
   } catch {
     throw invalid(unreadable)
   }
+}
+
+/** Each part of a form costs far more than its bytes: so it is fed a little at a time, and nothing once it was refused. */
+function inSlices(form: BusboyInstance, isRefused: () => boolean): Writable {
+  async function feed(chunk: Buffer): Promise<void> {
+    for (let at = 0; at < chunk.length && !isRefused(); at += sliceBytes)
+      if (!form.write(chunk.subarray(at, at + sliceBytes))) await once(form, 'drain')
+  }
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => void feed(chunk).then(() => done(), done),
+    final(done) {
+      form.end()
+      done()
+    },
+  }).on('error', () => {}) // the form's own listeners hear of it
 }
 
 /** The one file of a form, as a stream: nothing of it is kept in memory. The form must hold nothing else. */
@@ -88,6 +105,6 @@ export async function openUpload(request: FastifyRequest): Promise<Upload> {
     part.pipe(content, { end: false })
     resolve({ name: name || 'file', content, leastBytes })
   })
-  raw.pipe(form)
+  raw.pipe(inSlices(form, () => content.destroyed))
   return promise
 }

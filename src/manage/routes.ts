@@ -1,10 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { answerTooLong } from '../content/answer-limit.ts'
-import { okJson } from '../envelope.ts'
 import { invalid } from '../errors.ts'
 import { admitAnybody, admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { asHook } from '../http/hook.ts'
-import { dataJson } from '../http/list-json.ts'
+import { answerJson } from '../http/list-json.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
 import type { TokenHolder } from '../store/admin-tokens.ts'
 import { createTurns, type Turns } from '../store/turns.ts'
@@ -181,9 +179,7 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
     if (verb.contentType) return data
     // What was changed is not refused afterwards, however long it is.
     const maxBytes = (isRead ? deps.maxAnswerBytes : undefined) ?? Number.POSITIVE_INFINITY
-    const json = okJson(await dataJson(data, maxBytes))
-    if (isRead && Buffer.byteLength(json) > maxBytes) throw answerTooLong(maxBytes)
-    return json
+    return answerJson(data, maxBytes)
   }
 
   return {

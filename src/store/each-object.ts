@@ -7,7 +7,7 @@ import type { ContentTables } from './tables.ts'
 
 /** A large container never sits in memory as a whole, and no statement reads for long. */
 const objectsPerRead = 250
-const bytesPerRead = 1024 ** 2
+const bytesPerRead = 256 * 1024
 
 /** The first of these that are read at once: one at least, where there are any. */
 export function withinOneRead<Row extends { bytes: number }>(rows: readonly Row[]): Row[] {
