@@ -144,13 +144,15 @@ function checkParts(input: unknown): void {
   check(input, 0)
 }
 
-/** A list that is too long is not looked into: to find what is wrong with each of its entries has no end. */
-function checkListLengths({ properties }: TObject, input: unknown): void {
-  const tooLong = Object.entries(properties as Record<string, { maxItems?: number }>).flatMap(
-    ([name, { maxItems }]) => {
+/** A list or an object that is too long is not looked into: to find what is wrong with each of its entries has no end. */
+function checkLengths({ properties }: TObject, input: unknown): void {
+  const tooLong = Object.entries(properties as Record<string, { maxItems?: number; maxProperties?: number }>).flatMap(
+    ([name, { maxItems = Number.POSITIVE_INFINITY, maxProperties = Number.POSITIVE_INFINITY }]) => {
       const value = (input as Record<string, unknown> | null)?.[name]
-      return Array.isArray(value) && maxItems !== undefined && value.length > maxItems
-        ? [`${name} must have at most ${maxItems} entries`]
+      if (Array.isArray(value)) return value.length > maxItems ? [`${name} must have at most ${maxItems} entries`] : []
+      const isObject = typeof value === 'object' && value !== null
+      return isObject && Object.keys(value).length > maxProperties
+        ? [`${name} must have at most ${maxProperties} keys`]
         : []
     },
   )
@@ -160,7 +162,7 @@ function checkListLengths({ properties }: TObject, input: unknown): void {
 /** The input as its schema says, or an error that names everything wrong. Nothing is coerced, dropped or filled in. */
 export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
   checkParts(input)
-  checkListLengths(schema, input)
+  checkLengths(schema, input)
   if (isValid(schema, input)) return input as Static<Input>
   const [, problems] = library().Errors(schema, input)
   const known = Object.keys(schema.properties)

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { answerTooLong } from '../content/answer-limit.ts'
 import { ok } from '../envelope.ts'
 import type { ErrorCode } from '../errors.ts'
+import { takePiece } from '../heavy-work.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { Store } from '../store/open.ts'
@@ -136,6 +137,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     exposeHeadRoute: false,
     async handler(request, reply) {
       const key = honoursIdempotencyKey ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
+      await takePiece(request.bodyCost)
       request.timing?.begin('read')
       const call = await callOf<Static<Query>, Static<Body>>(deps, request, key)
       const data = await inTurn(body ? undefined : tenantOf(request).groupID, () => handle(call))

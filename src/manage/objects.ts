@@ -24,7 +24,7 @@ import {
 } from './object-actions.ts'
 import { withReferences } from './references.ts'
 import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
-import { bulkBodyBytes, defineGroupVerb, type GroupContext, objectBodyBytes, type Verb } from './verb.ts'
+import { contentBodyBytes, defineGroupVerb, type GroupContext, type Verb } from './verb.ts'
 
 export const objectId = id('The object.')
 const maxItems = 1000
@@ -122,7 +122,7 @@ export const objectVerbs: Verb[] = [
     summary: 'Make an object in a collection',
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects',
-    maxBodyBytes: objectBodyBytes,
+    maxBodyBytes: contentBodyBytes,
     input: { collectionId: containerId, objectValue, ...state, ...origin },
     answer: objectShape,
     async run({ ctx, input }) {
@@ -189,14 +189,14 @@ export const objectVerbs: Verb[] = [
     summary: 'Put another value in the place of an object’s',
     description: 'The publish date and the archived flag stay where they are left out.',
     route: `PUT ${path}`,
-    maxBodyBytes: objectBodyBytes,
+    maxBodyBytes: contentBodyBytes,
     input: { version, objectValue, ...state },
   }),
   actionVerb('patch', {
     summary: 'Change some fields of an object',
     description: 'What is left out stays; null takes a field away.',
     route: `PATCH ${path}`,
-    maxBodyBytes: objectBodyBytes,
+    maxBodyBytes: contentBodyBytes,
     input: { version, objectValue: Type.Optional(objectValue), ...state },
   }),
   actionVerb('delete', {
@@ -245,7 +245,7 @@ export const objectVerbs: Verb[] = [
     description: writeLimitsText,
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/collections/:collectionId/objects/bulk',
-    maxBodyBytes: bulkBodyBytes,
+    maxBodyBytes: contentBodyBytes,
     input: {
       collectionId: containerId,
       items: Type.Array(Type.Object({ objectValue, ...state, ...origin }, { additionalProperties: false }), {
@@ -266,7 +266,7 @@ export const objectVerbs: Verb[] = [
     description: `Actions: ${objectActions.join(', ')}. Items carry what the action needs, as its own endpoint takes it. ${writeLimitsText}`,
     needs: 'editor',
     route: 'POST /manage/groups/:groupId/objects/bulk',
-    maxBodyBytes: bulkBodyBytes,
+    maxBodyBytes: contentBodyBytes,
     input: {
       action: Type.Enum([...objectActions]),
       items: Type.Array(

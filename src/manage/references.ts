@@ -68,7 +68,7 @@ export async function withReferences<Given extends Item>(
   }
   const fileKeys = new Set<string>()
   for (const { objectValue } of items) {
-    await takePiece(charactersIn(objectValue)) // a call may bring 8 MB of them
+    await takePiece(charactersIn(objectValue)) // a call may bring 4 MB of them
     mapTexts(objectValue, (html) =>
       toMediaReferences(html, (address) => {
         const key = keyOf(address)

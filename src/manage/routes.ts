@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { invalid } from '../errors.ts'
+import { takePiece } from '../heavy-work.ts'
 import { admitAnybody, admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { asHook } from '../http/hook.ts'
 import { answerJson } from '../http/list-json.ts'
@@ -47,6 +48,13 @@ const exclusiveRule = {
   busyMessage: 'The same is being done for several other groups. Try again in a moment.',
   retryAfterSeconds: 5,
 }
+/** From this cost on a body is heavy: what is done with it takes many times as long as to parse it. */
+const heavyBodyCost = 100_000
+/** Writes of a group take turns in the database in any case. By group. */
+const heavyWriteTurns = {
+  maxWaiting: 50,
+  refusal: 'Too much is being written to this group. Try again in a moment.',
+}
 /** A list or an object is in memory several times over until it is sent. By group. */
 const readTurns = {
   atOnce: 2,
@@ -55,6 +63,7 @@ const readTurns = {
 }
 interface Limits {
   reads: Turns
+  heavyWrites: Turns
   uploads: ConcurrencyLimit
   exclusive: ConcurrencyLimit
   largeBodies: ConcurrencyLimit
@@ -193,7 +202,13 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
     onRequest: admit(verb, limits),
     async handler(request, reply) {
       const { groupId } = request.params as { groupId?: string }
-      const answer = await limits.reads(isRead ? groupId : undefined, () => make(request, reply))
+      const { bodyCost } = request
+      const isHeavy = bodyCost >= heavyBodyCost
+      const inTurn = isRead ? limits.reads : limits.heavyWrites
+      const answer = await inTurn(isRead || isHeavy ? groupId : undefined, async () => {
+        await takePiece(bodyCost)
+        return make(request, reply)
+      })
       if (verb.contentType) reply.type(verb.contentType).header('Content-Disposition', 'attachment')
       else reply.code(verb.isCreation ? 201 : 200).type('application/json; charset=utf-8')
       return reply.send(answer)
@@ -208,6 +223,7 @@ export function registerManageRoutes(app: FastifyInstance, deps: RouteDeps): voi
     uploads: createConcurrencyLimit(uploadRule),
     exclusive: createConcurrencyLimit(exclusiveRule),
     reads: createTurns(readTurns),
+    heavyWrites: createTurns(heavyWriteTurns),
     largeBodies: createConcurrencyLimit(largeBodyRule),
   }
   app.register(async (scope) => {

@@ -24,6 +24,7 @@ const parts = {
   description: Type.String({ maxLength: 5000 }),
   imageKey: Type.String({ maxLength: 1024, description: 'The key of a picture in the library; empty for none.' }),
   metadata: Type.Record(Type.String(), Type.String(), {
+    maxProperties: 50, // as at the provider
     description:
       'Name → text, such as {"productType": "Bread", "quantityOptions": "1,6,12"}; an empty text takes it away.',
   }),

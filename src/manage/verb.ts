@@ -72,10 +72,8 @@ const kilobyte = 1024
 export const defaultBodyBytes = 256 * kilobyte
 /** Settings of a site, or a schema. */
 export const settingsBodyBytes = 1024 * kilobyte
-/** One object: its million characters may take four bytes each. */
-export const objectBodyBytes = 4 * 1024 * kilobyte
-/** Many objects. */
-export const bulkBodyBytes = 8 * 1024 * kilobyte
+/** Objects: the million characters of one may take four bytes each. */
+export const contentBodyBytes = 4 * 1024 * kilobyte
 
 /** `anonymous` needs no token; `anyone` who has a token; a role in the group; or `administrator` of the service. */
 export type NeededRole = 'anonymous' | 'anyone' | GroupRole | 'administrator'

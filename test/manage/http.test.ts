@@ -131,7 +131,7 @@ onBothEngines('a request to the management API', (engine) => {
         ['keys', defaultBodyBytes, /^label must have at most/],
         ['sites', 1024 * 1024, /^name is required; label cannot be given/],
         [`collections/${makeId()}/objects`, 4 * 1024 * 1024, /^objectValue is required; label cannot be given/],
-        ['objects/bulk', 8 * 1024 * 1024, /^action is required; items is required; label cannot be given/],
+        ['objects/bulk', 4 * 1024 * 1024, /^action is required; items is required; label cannot be given/],
       ] as const) {
         assertFailure(await send(`${base}/${path}`, body(bytes + 1)), 413, 'PayloadTooLarge')
         assertFailure(await send(`${base}/${path}`, body(bytes)), 400, 'ValidationError', reason)
@@ -158,7 +158,7 @@ onBothEngines('a request to the management API', (engine) => {
         headers: {
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
-          'content-length': 8 * 1024 * 1024,
+          'content-length': 4 * 1024 * 1024,
         },
       })
       asked.on('error', () => {}) // the server may close first
