@@ -491,11 +491,13 @@ describe('a body', () => {
   it('in chunks that together are too large is 413', async () => {
     const head =
       'POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
-    const chunk = `10000\r\n${'1'.repeat(0x10000)}\r\n`
-    const fits = await send(running.port, head, chunk, chunk, chunk, chunk, '0\r\n\r\n')
+    const chunkOf = (text: string) => `10000\r\n${text}\r\n`
+    const chunk = chunkOf('a'.repeat(0x10000))
+    const [first, last] = [chunkOf(`"${'a'.repeat(0xffff)}`), chunkOf(`${'a'.repeat(0xffff)}"`)]
+    const fits = await send(running.port, head, first, chunk, chunk, last, '0\r\n\r\n')
     assert.equal(fits.status, 200)
     const before = received.length
-    assertFailure(await send(running.port, head, chunk, chunk, chunk, chunk, '1\r\n1\r\n'), 413, 'PayloadTooLarge')
+    assertFailure(await send(running.port, head, first, chunk, chunk, last, '1\r\n \r\n'), 413, 'PayloadTooLarge')
     assert.equal(received.length, before)
   })
 
