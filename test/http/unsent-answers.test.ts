@@ -145,7 +145,7 @@ describe('a caller with more unread answers than a caller may have', () => {
   const url = () => `http://127.0.0.1:${running.port}${path}`
 
   for (const way of ['the hot lane', 'the long way']) {
-    it(`is refused with 503 before more is made, others are not, and is served again when it has read: ${way}`, async () => {
+    it(`is refused with 503 before another answer is made, and served again once it has read; others are not affected: ${way}`, async () => {
       const more = way === 'the hot lane' ? [] : ['Content-Length: 0']
       const authorization = group.key
       assert.equal(await status(path, { authorization }), 200)
@@ -167,7 +167,7 @@ describe('a caller with more unread answers than a caller may have', () => {
     })
   }
 
-  it('counts whom no key vouches for by address, and is alive to who asks for that', async () => {
+  it('counts anonymous callers by address, and still answers health checks', async () => {
     const socket = await ask(running.port, get('/big'))
     await until(() => held(running) > 0)
     assert.deepEqual([await status('/docs'), await status('/healthz')], [503, 200])
@@ -202,7 +202,7 @@ describe('unsent answers', () => {
     return { unsent, hold }
   }
 
-  it('of one caller stay within its share: the one that has waited longest goes, and nobody else’s', () => {
+  it('of one caller stay within its share: its stalest connection is cut off, and nobody else’s', () => {
     const { unsent, hold } = create()
     const other = hold('b', 3)
     const answers = [hold('a', 1), hold('a', 1), hold('a', 1), hold('a', 1)]
@@ -220,7 +220,7 @@ describe('unsent answers', () => {
     assert.equal(unsent.counts.cut, 4)
   })
 
-  it('of all callers stay within the limit: who has most loses what has waited longest', () => {
+  it('of all callers stay within the limit: the caller with the most loses its stalest connection', () => {
     const { unsent, hold } = create()
     const small = Array.from({ length: 5 }, (_, number) => hold(`small ${number}`, 1))
     const greedy = [hold('greedy', 2), hold('greedy', 1)]

@@ -28,7 +28,7 @@ async function inviting(engine: TestEngine, env: Record<string, string> = {}) {
 const gone = /no such invitation/
 
 onBothEngines('an invitation', (engine) => {
-  it('makes nobody a member, tells nothing of who is known by the address, and no token acts as them', async () => {
+  it('adds no member, does not reveal whether the address is known, and gives no token to act as that user', async () => {
     const { call, invite, members, ada, isMember, here, ask } = await inviting(engine)
     const [known, unknown] = [await invite(address), await invite('nobody@people.example')]
     assert.deepEqual(Object.keys(known), Object.keys(unknown))
@@ -99,7 +99,7 @@ onBothEngines('an invitation', (engine) => {
     })
   })
 
-  it('makes of who has no token a new user with one, once, also when several come at the same time', async () => {
+  it('creates a user with a token for a caller who has none, exactly once, even when several accept at the same time', async () => {
     const { accept, invite, ask, call, here, members } = await inviting(engine)
     const { token: secret } = await invite('grace@people.example', 'viewer')
     const answers = await Promise.all([1, 2, 3, 4].map(() => accept({ secret, name: 'Grace' })))
@@ -170,7 +170,7 @@ onBothEngines('an invitation', (engine) => {
     'is disabled': (_, userId) => ['POST', `/manage/users/${userId}/disable`],
   }
   for (const [what, ending] of Object.entries(endings)) {
-    it(`ends when whoever invited ${what}`, async () => {
+    it(`expires when the inviter ${what}`, async () => {
       const { accept, invite, ask, here, newUser } = await inviting(engine)
       const owner = await newUser({}, { [here.groupId]: 'owner' })
       const { token: secret } = await invite('me-again@people.example', 'owner', owner.token)
