@@ -8,8 +8,9 @@ interface Waiting {
   begin(): void
 }
 
-/** A turn that took longer is followed by as long a rest: what others do takes several turns. */
+/** A turn that took longer is followed by a rest of the same length, within limits: what others do takes several turns. */
 const maxUnrestedMs = 10
+const maxRestMs = 100
 
 let spentCharacters = 0
 let turnBeganMs = 0
@@ -29,7 +30,7 @@ function spend(characters: number): void {
 
 function endTurn(): void {
   const tookMs = performance.now() - turnBeganMs
-  if (waiting.length > 0 && tookMs > maxUnrestedMs) setTimeout(beginTurn, tookMs)
+  if (waiting.length > 0 && tookMs > maxUnrestedMs) setTimeout(beginTurn, Math.min(tookMs, maxRestMs))
   else beginTurn()
 }
 

@@ -10,7 +10,6 @@ import { takePiece } from '../heavy-work.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { Store } from '../store/open.ts'
-import { createTurns } from '../store/turns.ts'
 import type { ServedTenant } from './admission.ts'
 import { heldTag } from './answer.ts'
 import type { AnswerCache } from './answer-cache.ts'
@@ -18,6 +17,7 @@ import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import { failureAnswers } from './answer-schemas.ts'
 import { begunFor } from './begun-answers.ts'
 import { type MakeContent, type ReadCall, type ReadContent, type ReadDeps, readCallOf } from './content-maker.ts'
+import { createGroupTurns } from './fair-maker.ts'
 import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
 import type { KnownQuestions } from './known-questions.ts'
 import { findTimed } from './timing.ts'
@@ -25,9 +25,8 @@ import { findTimed } from './timing.ts'
 /** An answer that is not there by then is given up with 503. Files may take as long as they take. */
 const handlerTimeoutMs = 25_000
 
-/** Of what is answered without being stored, each group is answered so much at once: it may be large, and is made anew each time. */
-const maxAtOnce = 4
-const maxWaiting = 500
+/** Reads that are not cached, of one group at once: each may be large. */
+const maxReadsAtOnce = 4
 
 const jsonType = 'application/json; charset=utf-8'
 
@@ -119,11 +118,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     ...(body ? bodyFailures : []),
     ...(honoursIdempotencyKey ? idempotencyFailures : []),
   ]
-  const inTurn = createTurns({
-    atOnce: maxAtOnce,
-    maxWaiting,
-    refusal: 'Too many requests of this group are being answered. Try again in a moment.',
-  })
+  const inTurn = createGroupTurns(maxReadsAtOnce)
   return (deps) => ({
     schema: {
       summary,

@@ -1,4 +1,4 @@
-import { createTurns } from '../store/turns.ts'
+import { createTurns, type Turns } from '../store/turns.ts'
 import type { Asked, MakeContent } from './content-maker.ts'
 
 /** What one group is answered at once. There are ten connections to PostgreSQL: some are left to everybody else. */
@@ -10,14 +10,18 @@ const maxWaitMs = 15_000
 /** A search waits for other long reads of its group, and must not keep its plain pages waiting meanwhile. */
 const isSearch = ({ query }: Asked): boolean => 'search' in query && query.search !== undefined
 
-/** However many pages one group asks for at once, another one’s do not wait behind all of them. */
-export function createFairMaker(make: MakeContent): MakeContent {
-  const inTurn = createTurns({
-    atOnce: maxAtOnce,
+/** So much of a group is answered at once; the rest waits, each group in its own queue. */
+export const createGroupTurns = (atOnce: number): Turns =>
+  createTurns({
+    atOnce,
     maxWaiting,
     maxWaitMs,
     refusal: 'Too many requests of this group are being answered. Try again in a moment.',
   })
+
+/** However many pages one group asks for at once, another one’s do not wait behind all of them. */
+export function createFairMaker(make: MakeContent): MakeContent {
+  const inTurn = createGroupTurns(maxAtOnce)
   return (asked, nowMs, timing) =>
     inTurn(isSearch(asked) ? undefined : asked.tenant.groupID, () => make(asked, nowMs, timing))
 }
