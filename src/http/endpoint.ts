@@ -17,7 +17,7 @@ import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import { failureAnswers } from './answer-schemas.ts'
 import { begunFor } from './begun-answers.ts'
 import { type MakeContent, type ReadCall, type ReadContent, type ReadDeps, readCallOf } from './content-maker.ts'
-import { createGroupTurns } from './fair-maker.ts'
+import { createAnswerTurns } from './fair-maker.ts'
 import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
 import type { KnownQuestions } from './known-questions.ts'
 import { findTimed } from './timing.ts'
@@ -118,7 +118,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     ...(body ? bodyFailures : []),
     ...(honoursIdempotencyKey ? idempotencyFailures : []),
   ]
-  const inTurn = createGroupTurns(maxReadsAtOnce)
+  const inTurn = createAnswerTurns(maxReadsAtOnce)
   return (deps) => ({
     schema: {
       summary,

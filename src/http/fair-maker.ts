@@ -10,18 +10,18 @@ const maxWaitMs = 15_000
 /** A search waits for other long reads of its group, and must not keep its plain pages waiting meanwhile. */
 const isSearch = ({ query }: Asked): boolean => 'search' in query && query.search !== undefined
 
-/** So much of a group is answered at once; the rest waits, each group in its own queue. */
-export const createGroupTurns = (atOnce: number): Turns =>
+/** So many requests of one group, or of another caller, are answered at once; the rest wait, each caller's in a queue of its own. */
+export const createAnswerTurns = (atOnce: number): Turns =>
   createTurns({
     atOnce,
     maxWaiting,
     maxWaitMs,
-    refusal: 'Too many requests of this group are being answered. Try again in a moment.',
+    refusal: 'Too many of your requests are being answered. Try again in a moment.',
   })
 
 /** However many pages one group asks for at once, another one’s do not wait behind all of them. */
 export function createFairMaker(make: MakeContent): MakeContent {
-  const inTurn = createGroupTurns(maxAtOnce)
+  const inTurn = createAnswerTurns(maxAtOnce)
   return (asked, nowMs, timing) =>
     inTurn(isSearch(asked) ? undefined : asked.tenant.groupID, () => make(asked, nowMs, timing))
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { notFound } from '../errors.ts'
 import { noSuchEndpoint } from '../http/failures.ts'
+import { createAnswerTurns } from '../http/fair-maker.ts'
 import { idPattern } from '../ids.ts'
 import { deriveKey, loadMasterKey } from '../master-key.ts'
 import { isLoopback } from '../public-address.ts'
@@ -21,6 +22,8 @@ interface PageDeps {
 }
 
 const mostShown = 200
+/** The list is of all groups, and made anew each time. */
+const maxListsAtOnce = 2
 
 const mailboxPath = (key: string): string => `/mailbox/${key}/`
 
@@ -73,6 +76,7 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
     return { owner, group, message }
   }
 
+  const inTurn = createAnswerTurns(maxListsAtOnce)
   app.register(async (scope) => {
     scope.addHook<{ Params: Place }>('onRequest', async (request, reply) => {
       limit(request, reply)
@@ -83,10 +87,12 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
     // All methods: that another one is "not allowed" would tell that there is something.
     const one = `${mailboxPath(':key')}:groupId/:mailId/`
 
-    scope.all(mailboxPath(':key'), options, async (_request, reply) => {
-      const groups = new Map((await listGroups(store)).map(({ id, name }) => [id, name]))
-      return sendPage(reply, renderList(await listLatestMessages(store, mostShown), groups))
-    })
+    scope.all(mailboxPath(':key'), options, (_request, reply) =>
+      inTurn('list', async () => {
+        const groups = new Map((await listGroups(store)).map(({ id, name }) => [id, name]))
+        return sendPage(reply, renderList(await listLatestMessages(store, mostShown), groups))
+      }),
+    )
 
     scope.all<{ Params: Place }>(one, options, async ({ params }, reply) => {
       const { owner, group, message } = await open(params)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { invalid } from '../errors.ts'
 import { takePiece } from '../heavy-work.ts'
-import { admitAnybody, admitManagers, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
+import { admitAnybody, admitManagers, callerOf, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { asHook } from '../http/hook.ts'
 import { answerJson } from '../http/list-json.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
@@ -205,7 +205,7 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
       const { bodyCost } = request
       const isHeavy = bodyCost >= heavyBodyCost
       const inTurn = isRead ? limits.reads : limits.heavyWrites
-      const answer = await inTurn(isRead || isHeavy ? groupId : undefined, async () => {
+      const answer = await inTurn(isRead || isHeavy ? (groupId ?? callerOf(request)) : undefined, async () => {
         await takePiece(bodyCost)
         return make(request, reply)
       })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
-import { attacksOn, callerName } from './attacks.ts'
+import { attacksOn, callerName, type PlannedAttack } from './attacks.ts'
 import { listOperations, nameOf, type Operation } from './operations.ts'
 import { type OperationEffects, violationsOf, writeReport } from './report.ts'
-import { createRunner, type Runner } from './run.ts'
+import { createRunner, type Effect, type Runner } from './run.ts'
 import { createWorld, sizes, type World } from './world.ts'
 
 /** `npm run prove -- fairness` asks for all attacks, in full size, and looks at the clock. */
@@ -30,6 +30,39 @@ function assertDocumented({ statuses = pageStatuses }: Operation, what: string, 
   assert.deepEqual(unknown, [], `${what} is answered by a status that is not documented`)
 }
 
+/** So much of the machine's time may go to others of its host before an attempt says nothing. */
+const maxStolenMs = 50
+const maxDisturbed = 10
+
+/** The attack on an undisturbed machine, if there is such a moment. */
+async function attackUndisturbed(
+  runner: Runner,
+  attack: PlannedAttack,
+  isFinal: (effect: Effect) => boolean,
+): Promise<Effect> {
+  for (let attempt = 1; ; attempt += 1) {
+    const effect = await runner.attack(attack)
+    if (isFinal(effect) || effect.stolenMs <= maxStolenMs || attempt === maxDisturbed) return effect
+  }
+}
+
+/**
+ * Two cores that the attackers, the other tenant, the service and a database share are never quite quiet. What crosses a limit is
+ * tried twice more, and stands if it crosses one again; if not, the report still names it. A death or a failure stands at once.
+ */
+async function attackSurely(runner: Runner, name: string, attack: PlannedAttack): Promise<Effect> {
+  const violations = (effect: Effect): string[] => violationsOf({ name, effects: [effect] })
+  const isFinal = (effect: Effect): boolean => violations(effect).length === 0 || effect.died || effect.failures > 0
+  const first = await attackUndisturbed(runner, attack, isFinal)
+  if (isFinal(first)) return first
+  let last = first
+  for (let attempt = 2; attempt <= 3; attempt += 1) {
+    last = await attackUndisturbed(runner, attack, isFinal)
+    if (violations(last).length > 0) return last
+  }
+  return { ...last, crossedOnce: violations(first) }
+}
+
 async function attackAll(world: World, runner: Runner, operations: readonly Operation[]): Promise<OperationEffects[]> {
   const all: OperationEffects[] = []
   let turn = 0
@@ -44,7 +77,7 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
     turn += 1
     const effects = []
     for (const attack of chosen) {
-      const effect = isFull ? await runner.attack(attack) : await runner.rush(attack)
+      const effect = isFull ? await attackSurely(runner, name, attack) : await runner.rush(attack)
       assertDocumented(operation, `${name}, ${attack.what}`, effect.statuses)
       effects.push(effect)
     }
@@ -57,7 +90,9 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
     )
     const found = { name, caller: callerName(world, operation), effects }
     all.push(found)
-    if (isFull) console.log([`${turn}/${operations.length} ${name}`, ...violationsOf(found)].join('\n  '))
+    const crossedOnce = effects.flatMap((effect) => effect.crossedOnce.map((text) => `(once) ${text}`))
+    if (isFull)
+      console.log([`${turn}/${operations.length} ${name}`, ...violationsOf(found), ...crossedOnce].join('\n  '))
   }
   return all
 }

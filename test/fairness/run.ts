@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,6 +27,10 @@ export interface Effect {
   cpuMs: number
   rssBytes: number
   died: boolean
+  /** What the host of a virtual machine gave to others meanwhile, of all cores. */
+  stolenMs: number
+  /** Limits that it crossed once, and not when it was tried again. */
+  crossedOnce: string[]
 }
 
 const answerTimeoutMs = 120_000
@@ -46,6 +51,13 @@ function stallsIn(output: string): StallLine[] {
     .split('\n')
     .filter((line) => line.includes('the event loop stalled'))
     .map((line) => JSON.parse(line))
+}
+
+/** A virtual machine is not idle while its host gives its cores to others; Linux counts that as steal, in hundredths of a second. */
+function readStolenMs(): number {
+  if (process.platform !== 'linux') return 0
+  const [, , , , , , , , steal = 0] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9).map(Number)
+  return steal * 10
 }
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
@@ -180,6 +192,7 @@ export function createRunner(world: World): Runner {
       const sampling = setInterval(() => {
         if (!hasDied()) rssBytes = Math.max(rssBytes, world.rss())
       }, 50)
+      const stolenBeforeMs = readStolenMs()
       const beganMs = nowMs()
       const beganCpuMs = world.mainCpuMs()
       const statuses = await run()
@@ -190,7 +203,14 @@ export function createRunner(world: World): Runner {
       const died = await reviveIfDead()
       const stalls = died ? [] : await stallsSince(told, before)
       return {
-        ...{ what: planned.what, statuses: [...new Set(statuses)], rssBytes, died },
+        ...{
+          what: planned.what,
+          statuses: [...new Set(statuses)],
+          rssBytes,
+          died,
+          stolenMs: readStolenMs() - stolenBeforeMs,
+          crossedOnce: [],
+        },
         cpuMs: spentMs / Math.max(1, statuses.length),
         ...effectSince(beganMs, stalls),
       }
@@ -199,13 +219,22 @@ export function createRunner(world: World): Runner {
       const run = await send(planned, 1)
       const statuses = await run()
       await reviveIfDead()
-      return { ...effectSince(nowMs(), []), what: planned.what, statuses, cpuMs: 0, rssBytes: 0, died: false }
+      return {
+        ...effectSince(nowMs(), []),
+        what: planned.what,
+        statuses,
+        cpuMs: 0,
+        rssBytes: 0,
+        died: false,
+        stolenMs: 0,
+        crossedOnce: [],
+      }
     },
     async total() {
       await untilQuiet()
       await reviveIfDead()
       const stalls = stallsIn(ended + world.server.output())
-      const none = { what: 'all of them', statuses: [], cpuMs: 0 }
+      const none = { what: 'all of them', statuses: [], cpuMs: 0, stolenMs: 0, crossedOnce: [] }
       return { ...none, ...effectSince(0, stalls), rssBytes: Math.max(peakBytes, world.rss()), died: deaths > 0 }
     },
     async close() {

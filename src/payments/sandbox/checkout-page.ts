@@ -43,8 +43,11 @@ export function pagePolicy({ success_url: successUrl }: Pick<Session, 'success_u
   return `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
 }
 
-const shown = (currency: string, amount: number): string =>
-  new Intl.NumberFormat('en', { style: 'currency', currency }).format(Number(mainUnits(currency, String(amount))))
+/** Writes amounts of one currency. To make such a format takes longer than to use it a hundred times. */
+function amountsIn(currency: string): (amount: number) => string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
+  return (amount) => format.format(Number(mainUnits(currency, String(amount))))
+}
 
 function page(title: string, content: string): string {
   return `<!doctype html>
@@ -55,12 +58,15 @@ ${content}
 </body></html>`
 }
 
-function rowOf({ description, quantity, amount_total: amount, currency, price }: LineItem): string {
+function rowOf(
+  { description, quantity, amount_total: amount, price }: LineItem,
+  shown: (amount: number) => string,
+): string {
   const recurring = price?.recurring
   const every =
     recurring?.interval_count === 1 ? recurring.interval : `${recurring?.interval_count} ${recurring?.interval}s`
   const rhythm = recurring ? `, every ${every}` : ''
-  return `<tr><th scope="row">${escapeHtml(description ?? '')}<small>Quantity ${quantity}${rhythm}</small></th><td>${shown(currency, amount)}</td></tr>`
+  return `<tr><th scope="row">${escapeHtml(description ?? '')}<small>Quantity ${quantity}${rhythm}</small></th><td>${shown(amount)}</td></tr>`
 }
 
 /** What a customer has typed, to be shown again where it was not accepted. */
@@ -70,9 +76,10 @@ function field(name: string, label: string, typed: Typed, attributes: string): s
   return `<label>${label}<input name="${name}" value="${escapeHtml(typed[name] ?? '')}" maxlength="200" ${attributes}></label>`
 }
 
+const regionNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
+
 function countrySelect(countries: readonly string[], chosen: string | undefined): string {
-  const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
-  const nameOf = (code: string): string => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : code)
+  const nameOf = (code: string): string => (/^[A-Z]{2}$/.test(code) ? (regionNames.of(code) ?? code) : code)
   const options = countries.map(
     (code) =>
       `<option value="${escapeHtml(code)}"${code === chosen ? ' selected' : ''}>${escapeHtml(nameOf(code))}</option>`,
@@ -94,12 +101,15 @@ export function renderCheckout(record: SessionRecord, action: string, typed: Typ
   const { session } = record
   const { currency, amount_total: amount, cancel_url: cancelUrl, shipping_address_collection: shipping } = session
   const business = session.branding_settings?.display_name ?? ''
-  const total = shown(currency ?? '', amount ?? 0)
+  const shown = amountsIn(currency ?? '')
+  const total = shown(amount ?? 0)
   const filled = { ...typed, email: typed.email ?? session.customer_email ?? '' }
   return page(
     `Pay ${business}`,
     `<main class="pay"><section><h1>${escapeHtml(business)}</h1>
-<table><tbody>${linesOf(record).map(rowOf).join('')}</tbody><tfoot><tr><th scope="row">Total</th><td>${total}</td></tr></tfoot></table>
+<table><tbody>${linesOf(record)
+      .map((line) => rowOf(line, shown))
+      .join('')}</tbody><tfoot><tr><th scope="row">Total</th><td>${total}</td></tr></tfoot></table>
 ${cancelUrl === null ? '' : `<p><a href="${escapeHtml(cancelUrl)}">Cancel and go back</a></p>`}</section>
 <form method="post" action="${escapeHtml(action)}"><h2>Your details</h2>
 ${problem === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(problem)}</p>`}

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isEmailAddress } from '../../content/email.ts'
 import { notFound } from '../../errors.ts'
+import { createAnswerTurns } from '../../http/fair-maker.ts'
 import { idPattern } from '../../ids.ts'
 import type { GroupStore } from '../../store/groups.ts'
 import { findPlacedIntegration } from '../../store/integrations.ts'
@@ -18,6 +19,10 @@ interface Place {
 }
 
 const longestText = 200
+/** Ten entries of that length, each letter as several escaped bytes. */
+const maxFormBytes = 32_768
+/** Of one account: a page is made anew each time. */
+const maxPagesAtOnce = 2
 const sessionPattern = /^cs_test_[0-9A-Za-z]{1,100}$/
 
 const noSuchPage = () => notFound('There is no such checkout.')
@@ -41,11 +46,12 @@ export function registerCheckoutPages(
     return { group: found.group, record, country }
   }
 
+  const inTurn = createAnswerTurns(maxPagesAtOnce)
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
-      { parseAs: 'string' },
+      { parseAs: 'string', bodyLimit: maxFormBytes },
       (_request: FastifyRequest, body: string | Buffer, done: (error: null, typed: Typed) => void) =>
         done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     )
@@ -53,13 +59,15 @@ export function registerCheckoutPages(
     const options = { schema: { hide: true } }
     const path = checkoutPath(':integrationId', ':sessionId')
 
-    scope.get<{ Params: Place }>(path, options, async ({ params }, reply) => {
-      const { record, country } = await find(params)
-      return sendPage(reply, record, params, country === undefined ? {} : { country })
-    })
+    scope.get<{ Params: Place }>(path, options, ({ params }, reply) =>
+      inTurn(params.integrationId, async () => {
+        const { record, country } = await find(params)
+        return sendPage(reply, record, params, country === undefined ? {} : { country })
+      }),
+    )
 
-    scope.post<{ Params: Place; Body: Typed | undefined }>(`${path}/pay`, options, async (request, reply) => {
-      const { params, body: typed = {} } = request
+    type Paying = { Params: Place; Body: Typed | undefined }
+    const pay = async ({ params, body: typed = {} }: FastifyRequest<Paying>, reply: FastifyReply) => {
       const { group, record } = await find(params)
       if (record.session.status === 'expired') return sendPage(reply, record, params, {})
       if (record.session.status === 'complete') return sendBack(reply, record.session)
@@ -73,7 +81,10 @@ export function registerCheckoutPages(
       return session.status === 'complete'
         ? sendBack(reply, session)
         : sendPage(reply, { ...record, session }, params, {})
-    })
+    }
+    scope.post<Paying>(`${path}/pay`, options, (request, reply) =>
+      inTurn(request.params.integrationId, () => pay(request, reply)),
+    )
   })
 }
 
