@@ -22,8 +22,8 @@ interface PageDeps {
 }
 
 const mostShown = 200
-/** The list is of all groups, and made anew each time. */
-const maxListsAtOnce = 2
+/** A page is made anew each time. */
+const maxPagesAtOnce = 2
 
 const mailboxPath = (key: string): string => `/mailbox/${key}/`
 
@@ -76,7 +76,7 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
     return { owner, group, message }
   }
 
-  const inTurn = createAnswerTurns(maxListsAtOnce)
+  const inTurn = createAnswerTurns(maxPagesAtOnce)
   app.register(async (scope) => {
     scope.addHook<{ Params: Place }>('onRequest', async (request, reply) => {
       limit(request, reply)
@@ -88,23 +88,27 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
     const one = `${mailboxPath(':key')}:groupId/:mailId/`
 
     scope.all(mailboxPath(':key'), options, (_request, reply) =>
-      inTurn('list', async () => {
+      inTurn('pages', async () => {
         const groups = new Map((await listGroups(store)).map(({ id, name }) => [id, name]))
         return sendPage(reply, renderList(await listLatestMessages(store, mostShown), groups))
       }),
     )
 
-    scope.all<{ Params: Place }>(one, options, async ({ params }, reply) => {
-      const { owner, group, message } = await open(params)
-      const isHere = (await mailbox.read(owner.id, message.id)) !== undefined
-      return sendPage(reply, renderLetter({ message, rendered: await render(owner, group, message), owner, isHere }))
-    })
+    scope.all<{ Params: Place }>(one, options, ({ params }, reply) =>
+      inTurn('pages', async () => {
+        const { owner, group, message } = await open(params)
+        const isHere = (await mailbox.read(owner.id, message.id)) !== undefined
+        return sendPage(reply, renderLetter({ message, rendered: await render(owner, group, message), owner, isHere }))
+      }),
+    )
 
-    scope.all<{ Params: Place }>(`${one}html`, options, async ({ params }, reply) => {
-      const { owner, group, message } = await open(params)
-      const content = renderFrame(await render(owner, group, message))
-      return reply.type('text/html; charset=utf-8').header('Content-Security-Policy', framePolicy).send(content)
-    })
+    scope.all<{ Params: Place }>(`${one}html`, options, ({ params }, reply) =>
+      inTurn('pages', async () => {
+        const { owner, group, message } = await open(params)
+        const content = renderFrame(await render(owner, group, message))
+        return reply.type('text/html; charset=utf-8').header('Content-Security-Policy', framePolicy).send(content)
+      }),
+    )
 
     scope.all<{ Params: Place }>(`${one}message.eml`, options, async ({ params }, reply) => {
       const { owner, message } = await open(params)

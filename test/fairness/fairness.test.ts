@@ -3,7 +3,7 @@ import { after, it } from 'node:test'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { attacksOn, callerName, type PlannedAttack } from './attacks.ts'
 import { listOperations, nameOf, type Operation } from './operations.ts'
-import { type OperationEffects, violationsOf, writeReport } from './report.ts'
+import { type OperationEffects, summaryOf, violationsOf, writeReport } from './report.ts'
 import { createRunner, type Effect, type Runner } from './run.ts'
 import { createWorld, sizes, type World } from './world.ts'
 
@@ -92,7 +92,11 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
     all.push(found)
     const crossedOnce = effects.flatMap((effect) => effect.crossedOnce.map((text) => `(once) ${text}`))
     if (isFull)
-      console.log([`${turn}/${operations.length} ${name}`, ...violationsOf(found), ...crossedOnce].join('\n  '))
+      console.log(
+        [`${turn}/${operations.length} ${name}: ${summaryOf(effects)}`, ...violationsOf(found), ...crossedOnce].join(
+          '\n  ',
+        ),
+      )
   }
   return all
 }

@@ -57,6 +57,12 @@ function row({ name, caller, effects }: OperationEffects): string {
   return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
 }
 
+/** The worst of some effects, on a line of progress. */
+export function summaryOf(effects: readonly Effect[]): string {
+  const wait = worstBy(effects, ({ worstReadMs, worstWriteMs }) => Math.max(worstReadMs, worstWriteMs))
+  return `${Math.round(wait)} ms, ${Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6)} MB`
+}
+
 /** What was seen once in three attempts. */
 function crossings(effects: readonly Effect[]): string[] {
   const once = effects.flatMap(({ crossedOnce }) => crossedOnce)
