@@ -1,7 +1,7 @@
 /** About how many characters are parsed or serialised in 10 ms: so much of it all requests together do in one turn of the event loop. */
 export const pieceCharacters = 500_000
-/** Less than this is not worth a queue. */
-const smallCharacters = 20_000
+/** Less than this takes a millisecond, and is not worth a queue. */
+const smallCharacters = 50_000
 
 interface Waiting {
   characters: number

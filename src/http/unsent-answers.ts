@@ -21,6 +21,12 @@ interface UnsentAnswer {
   seenMs: number
 }
 
+/** The network takes most answers within the turn in which they are sent: those need not be counted at all. */
+interface Sent {
+  response: ServerResponse
+  name: string
+}
+
 interface Caller {
   name: string
   bytes: number
@@ -34,7 +40,7 @@ interface Caller {
  */
 export interface UnsentAnswers {
   readonly counts: { bytes: number; cut: number }
-  /** Counts an answer, with what waits to be sent of it at this moment, until its response is closed. */
+  /** Counts an answer from the next turn on, with what then waits to be sent of it, until its response is closed. */
   hold(response: ServerResponse, caller: string): void
   /** Whether a caller has to read before it gets more. */
   isFull(caller: string): boolean
@@ -124,20 +130,32 @@ export function createUnsentAnswers(options: {
   }
   const timer = setInterval(look, timeLimitMs / looksPerTimeLimit).unref()
 
+  function holdNow({ response, name }: Sent): void {
+    const { socket } = response
+    if (response.writableFinished || response.destroyed || !socket || socket.destroyed || held.has(response)) return
+    const caller = callerNamed(name)
+    const bytes = response.writableLength + bytesPerAnswer
+    const answer = { response, socket, caller, bytes, takenBytes: takenOf(socket), seenMs: performance.now() }
+    held.set(response, answer)
+    caller.answers.add(answer)
+    caller.bytes += bytes
+    counts.bytes += bytes
+    response.once('close', () => release(answer))
+    makeRoom(caller)
+  }
+
+  let sent: Sent[] = []
+  function holdSent(): void {
+    const due = sent
+    sent = []
+    for (const each of due) holdNow(each)
+  }
+
   return {
     counts,
     hold(response, name) {
-      const { socket } = response
-      if (!socket || socket.destroyed || held.has(response)) return
-      const caller = callerNamed(name)
-      const bytes = response.writableLength + bytesPerAnswer
-      const answer = { response, socket, caller, bytes, takenBytes: takenOf(socket), seenMs: performance.now() }
-      held.set(response, answer)
-      caller.answers.add(answer)
-      caller.bytes += bytes
-      counts.bytes += bytes
-      response.once('close', () => release(answer))
-      makeRoom(caller)
+      if (sent.length === 0) setImmediate(holdSent)
+      sent.push({ response, name })
     },
     isFull: (name) => counts.bytes >= maxCallerBytes && (callers.get(name)?.bytes ?? 0) >= maxCallerBytes,
     close: () => clearInterval(timer),
