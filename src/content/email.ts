@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { isHostName } from './addresses.ts'
 
 export const maxAddressLength = 254
@@ -12,12 +13,15 @@ const maxLocalPartLength = 64
 /** In ASCII. The last name is a word: numbers alone would be the address of a machine, which is written otherwise. */
 const asciiHostPattern = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
+/** Whether a label says that it is another script in ASCII, and is not: no such name exists, and mail servers choke on it. */
+const hasBrokenLabel = (ascii: string): boolean => /(?:^|\.)xn--/.test(domainToUnicode(ascii))
+
 /** Host names are the same in any case, and in ASCII whatever script they are written in. */
 function asciiHost(host: string): string | undefined {
   if (!isHostName(host)) return undefined
   const ascii = URL.parse(`http://${host}`)?.hostname
   const isWhole = ascii !== undefined && asciiHostPattern.test(ascii) && (ascii.includes('.') || ascii === 'localhost')
-  return isWhole ? ascii : undefined
+  return isWhole && !hasBrokenLabel(ascii) ? ascii : undefined
 }
 
 /** One plain e-mail address in the form in which a mail server takes it; undefined where the text is anything else. */
