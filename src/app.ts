@@ -145,8 +145,8 @@ function watchForStalls(app: FastifyInstance, stalls: StallWatch): void {
     return { what: `${method} ${url}`, verb: config.verb, group }
   }
   const begin = asHook((request, reply) => {
-    stalls.begin(request, () => nameOf(request))
-    reply.raw.once('close', () => stalls.end(request))
+    const work = stalls.begin(() => nameOf(request))
+    reply.raw.once('close', () => stalls.end(work))
   })
   app.addHook('onRequest', begin)
 }

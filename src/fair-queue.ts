@@ -7,30 +7,51 @@ export interface FairQueue<Item> {
   shift(): Item | undefined
 }
 
+/** Names that nothing waits for are forgotten when there are more. */
+const maxNames = 1000
+
+interface NamedQueue<Item> {
+  items: Item[]
+  isInTurn: boolean
+}
+
 export function createFairQueue<Item>(): FairQueue<Item> {
-  /** The name whose turn it is comes first. */
-  const queues = new Map<string, Item[]>()
+  const queues = new Map<string, NamedQueue<Item>>()
+  /** Those that have items. The one whose turn it is comes first. */
+  const turns: NamedQueue<Item>[] = []
   let size = 0
-  const queueOf = (name: string): Item[] => {
-    const known = queues.get(name) ?? []
-    queues.set(name, known)
-    size += 1
-    return known
+
+  /** A queue stays when it is empty: one that comes and goes with each item costs the garbage collector more than all else here. */
+  function open(name: string): NamedQueue<Item> {
+    const known = queues.get(name)
+    if (known) return known
+    if (queues.size >= maxNames) for (const [each, { isInTurn }] of queues) if (!isInTurn) queues.delete(each)
+    const queue = { items: [], isInTurn: false }
+    queues.set(name, queue)
+    return queue
   }
+
+  function queueFor(name: string): Item[] {
+    const queue = open(name)
+    if (!queue.isInTurn) turns.push(queue)
+    queue.isInTurn = true
+    size += 1
+    return queue.items
+  }
+
   return {
     get size() {
       return size
     },
-    push: (name, item) => void queueOf(name).push(item),
-    unshift: (name, item) => void queueOf(name).unshift(item),
+    push: (name, item) => void queueFor(name).push(item),
+    unshift: (name, item) => void queueFor(name).unshift(item),
     shift() {
-      const [first] = queues
-      if (!first) return undefined
-      const [name, queue] = first
-      const item = queue.shift()
+      const queue = turns.shift()
+      if (!queue) return undefined
+      const item = queue.items.shift()
       size -= 1
-      queues.delete(name)
-      if (queue.length > 0) queues.set(name, queue) // behind the others
+      queue.isInTurn = queue.items.length > 0
+      if (queue.isInTurn) turns.push(queue) // behind the others
       return item
     },
   }

@@ -114,11 +114,11 @@ function watchedJob(stalls: StallWatch, handler: JobHandler): JobHandler {
   return {
     ...handler,
     async run(job, context) {
-      stalls.begin(job, () => ({ what: `job ${handler.kind}`, group: job.groupId }))
+      const work = stalls.begin(() => ({ what: `job ${handler.kind}`, group: job.groupId }))
       try {
         await handler.run(job, context)
       } finally {
-        stalls.end(job)
+        stalls.end(work)
       }
     },
   }

@@ -16,4 +16,18 @@ describe('a fair queue', () => {
     assert.deepEqual(rest, ['b1', 'c1', 'a0', 'b2', 'a2', 'a3', 'a4', undefined])
     assert.equal(queue.size, 0)
   })
+
+  it('takes in names without end, and loses none that waits', () => {
+    const queue = createFairQueue<number>()
+    queue.push('first', -1)
+    for (let name = 0; name < 5000; name += 1) {
+      queue.push(`name ${name}`, name)
+      if (name % 2 === 0) queue.shift()
+    }
+    const rest = Array.from({ length: queue.size }, () => queue.shift())
+    assert.deepEqual(
+      rest,
+      Array.from({ length: 2501 }, (_, at) => 2499 + at),
+    )
+  })
 })

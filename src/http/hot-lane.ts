@@ -167,13 +167,13 @@ export function createHotLane(deps: HotLaneDeps): HotLane {
     const { request, tenant, decision } = admitted
     let isOurs = true
     places.taken += 1
-    stalls.begin(request, () => ({ what: `${request.method} ${known.route}`, group: tenant.groupID }))
+    const work = stalls.begin(() => ({ what: `${request.method} ${known.route}`, group: tenant.groupID }))
     const letGo = (): boolean => {
       const wasOurs = isOurs
       isOurs = false
       if (wasOurs) {
         places.taken -= 1
-        stalls.end(request)
+        stalls.end(work)
       }
       return wasOurs
     }

@@ -22,10 +22,13 @@ export interface WorkName {
   group?: string | undefined
 }
 
-interface Work {
-  beganMs: number
+/** What the event loop works on. */
+export interface Work {
+  readonly beganMs: number
   /** Asked only when there was a stall: by then it is known who calls. */
   name(): WorkName
+  /** Its index among what is in work; undefined from its end on. */
+  slot: number | undefined
 }
 
 interface Stall {
@@ -37,9 +40,9 @@ interface Stall {
 
 /** Notices when the event loop stood still, and says during which work. */
 export interface StallWatch {
-  /** Work has come to the event loop; `key` is what ends it. */
-  begin(key: object, name: () => WorkName): void
-  end(key: object): void
+  /** Work has come to the event loop. */
+  begin(name: () => WorkName): Work
+  end(work: Work): void
   read(): Reading[]
   stop(): void
 }
@@ -70,7 +73,12 @@ function everyUnreferenced(ms: number, tick: () => void): () => void {
  */
 export function watchStalls(deps: StallWatchDeps): StallWatch {
   const { logger, monotonicMs = () => performance.now(), threadCpuMs = cpuOfThreadMs, every = everyUnreferenced } = deps
-  const inWork = new Map<object, Work>()
+  /**
+   * An array of reused slots. A long-lived Map copies its table whenever it is full of deleted entries, and a table that was left keeps
+   * alive what it held until the next full garbage collection: here that would be most requests, with all they refer to.
+   */
+  const inWork: (Work | undefined)[] = []
+  const freeSlots: number[] = []
   let endedSinceTick: Work[] = []
   const counts = { work: 0, wait: 0 }
   const seconds = { work: 0, wait: 0 }
@@ -80,7 +88,8 @@ export function watchStalls(deps: StallWatchDeps): StallWatch {
   let toldMs = Number.NEGATIVE_INFINITY
 
   function candidates(dueMs: number): WorkName[] {
-    const begun = [...inWork.values(), ...endedSinceTick].filter(({ beganMs }) => beganMs <= dueMs)
+    const all = [...inWork, ...endedSinceTick].filter((work) => work !== undefined)
+    const begun = all.filter(({ beganMs }) => beganMs <= dueMs)
     const latestFirst = begun.toSorted((one, other) => other.beganMs - one.beganMs)
     return latestFirst.slice(0, maxNamed).map(({ name }) => name())
   }
@@ -122,10 +131,17 @@ export function watchStalls(deps: StallWatchDeps): StallWatch {
   })
 
   return {
-    begin: (key, name) => void inWork.set(key, { beganMs: monotonicMs(), name }),
-    end(key) {
-      const work = inWork.get(key)
-      if (!inWork.delete(key) || !work) return
+    begin(name) {
+      const slot = freeSlots.pop() ?? inWork.length
+      const work: Work = { beganMs: monotonicMs(), name, slot }
+      inWork[slot] = work
+      return work
+    },
+    end(work) {
+      if (work.slot === undefined) return
+      inWork[work.slot] = undefined
+      freeSlots.push(work.slot)
+      work.slot = undefined
       const isLong = monotonicMs() - work.beganMs >= leastEndedMs
       if (isLong && endedSinceTick.length < maxEnded) endedSinceTick.push(work)
     },

@@ -80,6 +80,7 @@ const tenantText = (tenant: Tenant): string =>
   })
 
 interface Waiting {
+  id: number
   asked: Asked
   nowMs: number
   /** About how long the answer is. */
@@ -96,7 +97,7 @@ interface Thread {
   worker: Worker
   /** It takes some tenths of a second until a thread can be given anything. */
   isUp: boolean
-  given: Map<number, Waiting>
+  given: Waiting[]
   /** When it was given something, or gave something back. */
   movedMs: number
   looking: NodeJS.Timeout
@@ -126,8 +127,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     threads.delete(thread)
     counts.threads = threads.size
     clearInterval(thread.looking)
-    for (const waiting of [...thread.given.values()].reverse()) line.unshift(waiting.asked.tenant.groupID, waiting)
-    thread.given.clear()
+    for (const waiting of thread.given.splice(0).reverse()) line.unshift(waiting.asked.tenant.groupID, waiting)
     if (line.size > 0) dealSoon()
     await thread.worker.terminate()
   }
@@ -146,18 +146,13 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
   /** What it was doing is given up with it. */
   function fail(thread: Thread, error: Error): void {
     if (!threads.has(thread)) return
-    const [begun] = thread.given
-    if (begun) {
-      const [id, { reject }] = begun
-      thread.given.delete(id)
-      reject(gaveUp())
-    }
+    thread.given.shift()?.reject(gaveUp())
     endFaulty(thread, error)
   }
 
   function look(thread: Thread): void {
     const stillMs = performance.now() - thread.movedMs
-    const isBusy = thread.given.size > 0 || !thread.isUp
+    const isBusy = thread.given.length > 0 || !thread.isUp
     const mostMs = thread.isUp ? mostSilentMs : mostStartMs
     if (isBusy && stillMs > mostMs) fail(thread, new Error(`It has said nothing for ${mostMs} ms.`))
     if (!isBusy && stillMs > mostIdleMs) void end(thread)
@@ -170,9 +165,9 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
 
   function settle(thread: Thread, outcome: Outcome): void {
     const [id, body] = outcome
-    const waiting = thread.given.get(id)
+    const at = thread.given.findIndex((each) => each.id === id)
+    const [waiting] = at === -1 ? [] : thread.given.splice(at, 1)
     if (!waiting) return
-    thread.given.delete(id)
     if (body) {
       const [, , etag, revision, untilMs] = outcome
       counts.made += 1
@@ -195,7 +190,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     })
     worker.unref()
     const looking = setInterval(() => look(thread), lookEveryMs).unref()
-    const thread: Thread = { worker, isUp: false, given: new Map(), movedMs: performance.now(), looking }
+    const thread: Thread = { worker, isUp: false, given: [], movedMs: performance.now(), looking }
     worker.on('message', (said: Said) => {
       thread.movedMs = performance.now()
       if (said === 'up') thread.isUp = true
@@ -218,7 +213,7 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     }
   }
 
-  const orderOf = ({ asked, nowMs }: Waiting, id: number): Order => [
+  const orderOf = ({ id, asked, nowMs }: Waiting): Order => [
     id,
     questionText(asked),
     tenantText(asked.tenant),
@@ -226,22 +221,21 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
     nowMs,
   ]
 
-  const bytesAhead = ({ given }: Thread): number => [...given.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+  const bytesAhead = ({ given }: Thread): number => given.reduce((sum, { bytes }) => sum + bytes, 0)
 
   const hasRoom = (thread: Thread): boolean =>
-    thread.isUp && thread.given.size < mostAhead && (thread.given.size === 0 || bytesAhead(thread) < maxAheadBytes)
+    thread.isUp && thread.given.length < mostAhead && (thread.given.length === 0 || bytesAhead(thread) < maxAheadBytes)
 
   /** Each gets one after the other, who has the fewest first. */
   function give(): void {
     const orders = new Map<Thread, Order[]>()
     while (line.size > 0) {
-      const [thread] = [...threads].filter(hasRoom).sort((one, other) => one.given.size - other.given.size)
+      const [thread] = [...threads].filter(hasRoom).sort((one, other) => one.given.length - other.given.length)
       const waiting = thread && line.shift()
       if (!waiting) break
-      if (thread.given.size === 0) thread.movedMs = performance.now()
-      lastId += 1
-      thread.given.set(lastId, waiting)
-      orders.set(thread, [...(orders.get(thread) ?? []), orderOf(waiting, lastId)])
+      if (thread.given.length === 0) thread.movedMs = performance.now()
+      thread.given.push(waiting)
+      orders.set(thread, [...(orders.get(thread) ?? []), orderOf(waiting)])
     }
     for (const [{ worker }, its] of orders) worker.postMessage({ orders: its, baseUrl: baseUrl() } satisfies Orders)
   }
@@ -270,7 +264,8 @@ export function createReadingThreads(options: ReadingThreadsOptions): ReadingThr
       if (most === 0 || isClosed || timing) return makeHere(asked, nowMs, timing) // who wants to know how long it takes does not wait
       const { promise, resolve, reject } = Promise.withResolvers<EncodedContent>()
       const { groupID } = asked.tenant
-      line.push(groupID, { asked, nowMs, bytes: answerBytes.get(groupID) ?? 0, resolve, reject })
+      lastId += 1
+      line.push(groupID, { id: lastId, asked, nowMs, bytes: answerBytes.get(groupID) ?? 0, resolve, reject })
       dealSoon()
       return promise
     },

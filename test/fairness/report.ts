@@ -63,11 +63,8 @@ export function summaryOf(effects: readonly Effect[]): string {
   return `${Math.round(wait)} ms, ${Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6)} MB`
 }
 
-/** What was seen once in three attempts. */
-function crossings(effects: readonly Effect[]): string[] {
-  const once = effects.flatMap(({ crossedOnce }) => crossedOnce)
-  if (once.length === 0) return []
-  return ['Crossed a limit once and not in two further attempts:', '', ...once.map((text) => `- ${text}`), '']
+function listed(title: string, texts: readonly string[]): string[] {
+  return texts.length === 0 ? [] : [title, '', ...texts.map((text) => `- ${text}`), '']
 }
 
 function table(engine: TestEngine, all: readonly OperationEffects[]): string[] {
@@ -82,7 +79,14 @@ function table(engine: TestEngine, all: readonly OperationEffects[]): string[] {
     '|---|---|---|---|---|---|---|---|---|---|---|---|',
     ...all.map(row),
     '',
-    ...crossings(effects),
+    ...listed(
+      'Crossed a limit once and not in two further attempts:',
+      effects.flatMap(({ crossedOnce }) => crossedOnce),
+    ),
+    ...listed(
+      'Crossed a limit while the host took cores away, and were repeated:',
+      effects.flatMap(({ disturbed }) => disturbed),
+    ),
   ]
 }
 
@@ -102,7 +106,7 @@ export function writeReport(path: string, { size, results }: Report): void {
     'process does only once, such as loading the Stripe SDK, is done before the first attack.',
     '',
     'An attack that crosses a limit is tried twice more, and counts if it crosses one again. An attempt during which the host of this virtual machine',
-    'gave more than 50 ms of its cores to others is repeated.',
+    'gave more than 50 ms of its cores to others is repeated. Both are listed under the tables.',
     '',
     `Targets on an otherwise idle machine: no wait over ${targets.waitMs} ms, no 5xx for the other tenant, no stall over 100 ms, at most ${targets.rssBytes / 1e6} MB, and the process lives.`,
     '',

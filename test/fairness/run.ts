@@ -31,6 +31,8 @@ export interface Effect {
   stolenMs: number
   /** Limits that it crossed once, and not when it was tried again. */
   crossedOnce: string[]
+  /** Limits that it crossed while the host took cores away, so that the attempt was repeated. */
+  disturbed: string[]
 }
 
 const answerTimeoutMs = 120_000
@@ -210,6 +212,7 @@ export function createRunner(world: World): Runner {
           died,
           stolenMs: readStolenMs() - stolenBeforeMs,
           crossedOnce: [],
+          disturbed: [],
         },
         cpuMs: spentMs / Math.max(1, statuses.length),
         ...effectSince(beganMs, stalls),
@@ -228,13 +231,14 @@ export function createRunner(world: World): Runner {
         died: false,
         stolenMs: 0,
         crossedOnce: [],
+        disturbed: [],
       }
     },
     async total() {
       await untilQuiet()
       await reviveIfDead()
       const stalls = stallsIn(ended + world.server.output())
-      const none = { what: 'all of them', statuses: [], cpuMs: 0, stolenMs: 0, crossedOnce: [] }
+      const none = { what: 'all of them', statuses: [], cpuMs: 0, stolenMs: 0, crossedOnce: [], disturbed: [] }
       return { ...none, ...effectSince(0, stalls), rssBytes: Math.max(peakBytes, world.rss()), died: deaths > 0 }
     },
     async close() {

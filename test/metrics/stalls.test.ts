@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { watchStalls } from '../../src/metrics/stalls.ts'
+import { type Work, watchStalls } from '../../src/metrics/stalls.ts'
 import { renderText } from '../../src/metrics/text-format.ts'
 import { managing } from '../helpers/manage.ts'
 import { parseMetrics, readValue } from '../helpers/prometheus.ts'
@@ -43,11 +43,7 @@ function watching({ isBroken = false } = {}) {
       tick()
     }
   }
-  const begin = (what: string, group?: string): object => {
-    const key = {}
-    watch.begin(key, () => ({ what, group }))
-    return key
-  }
+  const begin = (what: string, group?: string): Work => watch.begin(() => ({ what, group }))
   const count = (cause: string): number | undefined =>
     readValue(parseMetrics(renderText(watch.read())), 'sluice_event_loop_stalls_total', { cause })
   return { lines, watch, pass, ticks, begin, count, tick: () => tick() }
