@@ -5,6 +5,7 @@ import { AppError } from './errors.ts'
 import { type AccessLog, createAccessLog } from './http/access-log.ts'
 import { type AdmissionDeps, callerOf, limitAnonymous, type ManageAdmissionDeps } from './http/admission.ts'
 import { answerHeaders } from './http/answer-headers.ts'
+import { hasBody, limitArrivingBodies } from './http/arriving-bodies.ts'
 import { compileBody } from './http/body.ts'
 import { createAddressReader, rememberPeers } from './http/caller-address.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
@@ -76,10 +77,10 @@ declare module 'fastify' {
 function limitBodyTime(app: FastifyInstance): void {
   app.decorate('bodyTimeoutMs', bodyTimeoutMs)
   const tooLate = Object.assign(new Error('A body came too late.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  function begin({ raw }: FastifyRequest, reply: FastifyReply): void {
-    const { headers, socket } = raw
-    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-    if (!hasBody || raw.complete !== false) return // what comes through app.inject has nothing to wait for
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
+    const { raw } = request
+    const { socket } = raw
+    if (!hasBody(request) || raw.complete !== false) return // what comes through app.inject has nothing to wait for
     const giveUp = (): void => {
       if (raw.complete || socket.destroyed) return
       if (reply.raw.headersSent) socket.destroy()
@@ -125,7 +126,7 @@ function limitUnsent(app: FastifyInstance, unsent: UnsentAnswers): void {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     if (!unsent.isFull(callerOf(request)) || isHealthCheck(request)) return done(null, payload)
     const message = 'Too many answers to you wait to be read. Read them, and try again in a moment.'
-    done(new AppError('Unavailable', message, { retryAfterSeconds: 5 }))
+    done(new AppError('RateLimited', message, { retryAfterSeconds: 5 }))
   })
   app.addHook('onSend', (request, { raw: response }, payload, done) => {
     const hold = (): void => unsent.hold(response, callerOf(request))
@@ -236,6 +237,7 @@ export function buildApp(deps: AppDeps, offered: Offered): FastifyInstance {
   watchForStalls(app, deps.stalls)
   limitConcurrency(app, places)
   limitUnsent(app, deps.unsent)
+  limitArrivingBodies(app)
   limitBodyTime(app)
   logRequests(app, accessLog)
   const limitByAddress = (request: FastifyRequest, reply: FastifyReply) => limitAnonymous(deps, request, reply)

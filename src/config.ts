@@ -247,7 +247,7 @@ export const settings = {
   maxConcurrentRequests: setting(
     'MAX_CONCURRENT_REQUESTS',
     '1000',
-    'Requests in work at once; one more is answered 503. Uploads have places of their own: 8 for each user, 64 in all.',
+    'Requests in work at once; one more is answered 503. Bodies that are still arriving (40 MB of one caller, 160 MB in all) and uploads (8 of one user, 64 in all) have limits of their own.',
     wholeNumber(1, 1_000_000),
   ),
   maxUnsentMb: setting(

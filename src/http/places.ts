@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
+import { hasBody, isBuffered } from './arriving-bodies.ts'
 import { asHook } from './hook.ts'
 
 /** How many requests are being worked on in a server, and how many may be. */
@@ -19,21 +20,28 @@ export function limitConcurrency(app: FastifyInstance, places: Places): void {
   const release = (request: FastifyRequest): void => {
     if (counted.delete(request)) places.taken -= 1
   }
-  const take = asHook((request, reply) => {
+  function take(request: FastifyRequest): void {
     if (isHealthCheck(request)) return
     places.taken += 1
     counted.add(request)
-    reply.raw.once('close', () => release(request))
     if (places.taken > places.most) {
       throw new AppError('Unavailable', 'The service is busy. Try again in a moment.', { retryAfterSeconds: 1 })
     }
+  }
+  const takeAtFirst = asHook((request, reply) => {
+    reply.raw.once('close', () => release(request))
+    take(request)
   })
-  app.addHook('onRequest', take)
-  // Who sends a file has come in by now, and holds one of the places for uploads instead.
+  const takeAgain = asHook((request) => {
+    if (isBuffered(request)) take(request)
+  })
+  app.addHook('onRequest', takeAtFirst)
+  // Nothing is worked on while a body arrives: bodies and uploads have limits of their own.
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    if (request.routeOptions.config.takesFile) release(request)
+    if (hasBody(request)) release(request)
     done(null, payload)
   })
+  app.addHook('preValidation', takeAgain)
   // The work is done when the answer is: a client that is slow to read it holds a socket, not a place.
   app.addHook('onSend', (request, _reply, payload, done) => {
     release(request)

@@ -145,17 +145,17 @@ describe('a caller with more unread answers than a caller may have', () => {
   const url = () => `http://127.0.0.1:${running.port}${path}`
 
   for (const way of ['the hot lane', 'the long way']) {
-    it(`is refused with 503 before another answer is made, and served again once it has read; others are not affected: ${way}`, async () => {
+    it(`is refused with 429 before another answer is made, and served again once it has read; others are not affected: ${way}`, async () => {
       const more = way === 'the hot lane' ? [] : ['Content-Length: 0']
       const authorization = group.key
       assert.equal(await status(path, { authorization }), 200)
       const socket = await ask(running.port, get(path, `Authorization: ${authorization}`, ...more))
       await until(() => held(running) > 0)
       const refused = await fetch(url(), { headers: { authorization } })
-      assert.equal(refused.status, 503)
+      assert.equal(refused.status, 429)
       assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
       const { error, ...envelope } = (await refused.json()) as { error: string }
-      assert.deepEqual(envelope, { success: false, data: null, code: 'Unavailable' })
+      assert.deepEqual(envelope, { success: false, data: null, code: 'RateLimited' })
       assert.match(error, /wait to be read/)
       assert.equal(await status('/tenant/integrationObjects?type=stripe', { authorization: other.key }), 200)
       assert.equal(await status('/docs'), 200)
@@ -170,7 +170,7 @@ describe('a caller with more unread answers than a caller may have', () => {
   it('counts anonymous callers by address, and still answers health checks', async () => {
     const socket = await ask(running.port, get('/big'))
     await until(() => held(running) > 0)
-    assert.deepEqual([await status('/docs'), await status('/healthz')], [503, 200])
+    assert.deepEqual([await status('/docs'), await status('/healthz')], [429, 200])
     assert.equal(await status(path, { authorization: group.key }), 200)
     socket.destroy()
     await until(() => held(running) === 0)
