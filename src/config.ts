@@ -253,7 +253,7 @@ export const settings = {
   maxUnsentMb: setting(
     'MAX_UNSENT_MB',
     '256',
-    'Memory for answers that their clients are slow to read, in MB, for each process. One group, user or anonymous address may have a quarter of it, and gets 503 beyond; where all of it is used, the connection that has stood still for longest is cut off.',
+    'Memory for answers that their clients are slow to read, in MB, for each process. One group, user or anonymous address may have a quarter of it, and gets 429 beyond; where all of it is used, the connection that has stood still for longest is cut off.',
     wholeNumber(1, 65_536),
   ),
   sendTimeoutSeconds: setting(
