@@ -6,6 +6,7 @@ import { addProduct, editProduct } from '../payments/sandbox/edit-products.ts'
 import { findMirrored } from '../store/catalogue-objects.ts'
 import type { ContentWriter } from '../store/changes.ts'
 import { findIntegration } from '../store/containers.ts'
+import { createTurns } from '../store/turns.ts'
 import { Type } from '../type.ts'
 import { productShape, showProduct } from './content-shapes.ts'
 import { id } from './shapes.ts'
@@ -31,8 +32,14 @@ const parts = {
 }
 const optional = Type.Partial(Type.Object(parts)).properties
 
+/** Each change refreshes the mirror: those of one account that come together would overtake each other's refresh. */
+const inTurn = createTurns()
+
 /** Changes the stand-in's books, takes over what has become of the product, and shows it. */
-async function change(
+const change: typeof changeNow = (ctx, accountId, work) =>
+  inTurn(`${ctx.content.groupId} ${accountId}`, () => changeNow(ctx, accountId, work))
+
+async function changeNow(
   ctx: GroupContext,
   accountId: string,
   work: (writer: ContentWriter) => Promise<string>,

@@ -66,6 +66,17 @@ onBothEngines('products of the sandbox', (engine) => {
     assert.deepEqual([made.objectValue.price, made.objectValue.interval], ['1500', 'month'])
   })
 
+  it('are changed by many at once, each to the end, and shown as the last one left them', async () => {
+    const { ask, call, path, delivered } = await shop()
+    const made = await ask('POST', path, { name: 'Rye', price: '5.00', currency: 'cad' })
+    const changes = Array.from({ length: 100 }, (_, n) => call('PATCH', `${path}/${made.id}`, { name: `Rye ${n}` }))
+    const answers = await Promise.all(changes)
+    assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [200])
+    const shown = await ask('PATCH', `${path}/${made.id}`, { price: '6.00' })
+    const { name, price } = (await delivered(made.id)).objectValue
+    assert.deepEqual([name, price], [shown.objectValue.name, '6.00'])
+  })
+
   it('are refused in words where something is wrong, or where the account is a real one', async () => {
     const { ask, call, base, path } = await shop()
     const good = { name: 'Rye', price: '5.50', currency: 'cad' }
