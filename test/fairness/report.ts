@@ -38,6 +38,16 @@ export function violationsOf({ name, effects }: Pick<OperationEffects, 'name' | 
   })
 }
 
+/** What the process waited for, a CPU or a disk, is not what the attack made it do. */
+function waitsOf({ name, effects }: OperationEffects): string[] {
+  return effects
+    .filter(({ waits }) => waits > 0)
+    .map(
+      ({ what, waits, worstStallMs, worstStallCpuMs, stolenMs }) =>
+        `${name}, ${what}: ${waits}, up to ${worstStallMs} ms (CPU ${worstStallCpuMs} ms; the host took ${stolenMs} ms)`,
+    )
+}
+
 function row({ name, caller, effects }: OperationEffects): string {
   const worst = effects.toSorted((one, other) => harm(other) - harm(one))[0]
   const cells = [
@@ -73,12 +83,13 @@ function table(engine: TestEngine, all: readonly OperationEffects[]): string[] {
   return [
     `## ${engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`,
     '',
-    `${effects.length} attacks on ${all.length} operations. Worst wait of a read ${Math.round(worstBy(effects, ({ worstReadMs }) => worstReadMs))} ms, of a write ${Math.round(worstBy(effects, ({ worstWriteMs }) => worstWriteMs))} ms; ${sum(({ failures }) => failures)} failures for the other tenant; ${sum(({ stalls }) => stalls)} stalls over 100 ms; at most ${Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6)} MB; the process died ${sum(({ died }) => (died ? 1 : 0))} times.`,
+    `${effects.length} attacks on ${all.length} operations. Worst wait of a read ${Math.round(worstBy(effects, ({ worstReadMs }) => worstReadMs))} ms, of a write ${Math.round(worstBy(effects, ({ worstWriteMs }) => worstWriteMs))} ms; ${sum(({ failures }) => failures)} failures for the other tenant; ${sum(({ stalls }) => stalls)} stalls over 100 ms by work, and ${sum(({ waits }) => waits)} in which the process waited for a CPU or a disk; at most ${Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6)} MB; the process died ${sum(({ died }) => (died ? 1 : 0))} times.`,
     '',
     '| operation | caller | attacks | worst read (ms) | worst write (ms) | failures | stalls | worst stall (ms) | of it CPU (ms) | CPU per request (ms) | RSS (MB) | worst attack |',
     '|---|---|---|---|---|---|---|---|---|---|---|---|',
     ...all.map(row),
     '',
+    ...listed('Stalls in which the process computed for less than half of the time:', all.flatMap(waitsOf)),
     ...listed(
       'Crossed a limit once and not in two further attempts:',
       effects.flatMap(({ crossedOnce }) => crossedOnce),
@@ -108,7 +119,7 @@ export function writeReport(path: string, { size, results }: Report): void {
     'An attack that crosses a limit is tried twice more, and counts if it crosses one again. An attempt during which the host of this virtual machine',
     'gave more than 50 ms of its cores to others is repeated. Both are listed under the tables.',
     '',
-    `Targets on an otherwise idle machine: no wait over ${targets.waitMs} ms, no 5xx for the other tenant, no stall over 100 ms, at most ${targets.rssBytes / 1e6} MB, and the process lives.`,
+    `Targets on an otherwise idle machine: no wait over ${targets.waitMs} ms, no 5xx for the other tenant, no stall over 100 ms by work (the service counts apart those in which it waited for a CPU or a disk), at most ${targets.rssBytes / 1e6} MB, and the process lives.`,
     '',
     `Machine: ${availableParallelism()} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}; attackers, the other tenant, the service and the database all on it. Load average at the end: ${loadavg()
       .map((load) => load.toFixed(1))

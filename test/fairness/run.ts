@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import type { WorkName } from '../../src/metrics/stalls.ts'
 import type { Attack, PlannedAttack } from './attacks.ts'
 import type { Asked } from './victim.ts'
-import type { World } from './world.ts'
+import type { StallCounts, World } from './world.ts'
 
 /** What an attack did to the other tenant and to the process. */
 export interface Effect {
@@ -17,8 +17,10 @@ export interface Effect {
   worstWriteMs: number
   /** Of the other tenant: answers of 5xx, and none at all. */
   failures: number
-  /** Over 100 ms, as the service itself measured them. */
+  /** Over 100 ms, as the service itself measured them: those in which it computed for at least half of the time … */
   stalls: number
+  /** … and those in which it waited for a CPU or a disk. */
+  waits: number
   worstStallMs: number
   worstStallCpuMs: number
   /** What the service says it worked on then. */
@@ -61,6 +63,8 @@ function readStolenMs(): number {
   const [, , , , , , , , steal = 0] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9).map(Number)
   return steal * 10
 }
+
+const noStalls: StallCounts = { work: 0, wait: 0 }
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
 
@@ -157,7 +161,7 @@ export function createRunner(world: World): Runner {
   }
 
   /** What happened to the other tenant and the process since then. */
-  function effectSince(beganMs: number, stalls: readonly StallLine[]) {
+  function effectSince(beganMs: number, stalls: readonly StallLine[], counts: StallCounts) {
     const asked = all.filter(({ sentMs }) => sentMs >= beganMs)
     const worst = (isWrite: boolean): number =>
       asked.reduce((most, { kind, waitedMs }) => ((kind === 'write') === isWrite ? Math.max(most, waitedMs) : most), 0)
@@ -165,7 +169,8 @@ export function createRunner(world: World): Runner {
       worstReadMs: worst(false),
       worstWriteMs: worst(true),
       failures: asked.filter(({ status }) => status === 0 || status >= 500).length,
-      stalls: stalls.reduce((sum, line) => sum + line.stalls, 0),
+      stalls: counts.work,
+      waits: counts.wait,
       worstStallMs: Math.max(0, ...stalls.map(({ ms }) => ms)),
       worstStallCpuMs: Math.max(0, ...stalls.map(({ cpuMs }) => cpuMs)),
       stalledDuring: [...new Set(stalls.map(({ during }) => during.map(({ what }) => what).join(' + ')))],
@@ -173,12 +178,13 @@ export function createRunner(world: World): Runner {
   }
 
   /** Lines come once a second: one that is still to come belongs to what has just been done. */
-  async function stallsSince(told: number, before: number): Promise<StallLine[]> {
-    const counted = (await world.countStalls()) - before
+  async function stallsSince(told: number, before: StallCounts): Promise<[lines: StallLine[], counts: StallCounts]> {
+    const now = await world.countStalls()
+    const counts = { work: now.work - before.work, wait: now.wait - before.wait }
     for (let round = 0; ; round += 1) {
       const lines = stallsIn(world.server.output()).slice(told)
       const sum = lines.reduce((total, line) => total + line.stalls, 0)
-      if (sum >= counted || round === 30) return lines
+      if (sum >= counts.work + counts.wait || round === 30) return [lines, counts]
       await sleep(50)
     }
   }
@@ -203,7 +209,7 @@ export function createRunner(world: World): Runner {
       clearInterval(sampling)
       peakBytes = Math.max(peakBytes, rssBytes)
       const died = await reviveIfDead()
-      const stalls = died ? [] : await stallsSince(told, before)
+      const [stalls, counts] = died ? [[], noStalls] : await stallsSince(told, before)
       return {
         ...{
           what: planned.what,
@@ -215,7 +221,7 @@ export function createRunner(world: World): Runner {
           disturbed: [],
         },
         cpuMs: spentMs / Math.max(1, statuses.length),
-        ...effectSince(beganMs, stalls),
+        ...effectSince(beganMs, stalls, counts),
       }
     },
     async rush(planned) {
@@ -223,7 +229,7 @@ export function createRunner(world: World): Runner {
       const statuses = await run()
       await reviveIfDead()
       return {
-        ...effectSince(nowMs(), []),
+        ...effectSince(nowMs(), [], noStalls),
         what: planned.what,
         statuses,
         cpuMs: 0,
@@ -239,7 +245,13 @@ export function createRunner(world: World): Runner {
       await reviveIfDead()
       const stalls = stallsIn(ended + world.server.output())
       const none = { what: 'all of them', statuses: [], cpuMs: 0, stolenMs: 0, crossedOnce: [], disturbed: [] }
-      return { ...none, ...effectSince(0, stalls), rssBytes: Math.max(peakBytes, world.rss()), died: deaths > 0 }
+      const counts = await world.countStalls()
+      return {
+        ...none,
+        ...effectSince(0, stalls, counts),
+        rssBytes: Math.max(peakBytes, world.rss()),
+        died: deaths > 0,
+      }
     },
     async close() {
       agent.destroy()

@@ -8,7 +8,7 @@ import type { TestEngine } from '../helpers/harness.ts'
 import { createManaging, fileForm, type ManagedGroup, type Managing } from '../helpers/manage.ts'
 import { photo } from '../helpers/pictures.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
-import { parseMetrics } from '../helpers/prometheus.ts'
+import { parseMetrics, readValue } from '../helpers/prometheus.ts'
 import { stripeFor } from '../helpers/sandbox.ts'
 import { type Scene, setScene } from '../helpers/verb-cases.ts'
 import type { VictimPlace } from './victim.ts'
@@ -77,6 +77,12 @@ export interface Stored {
   mailId: string
 }
 
+/** By cause: work, where the main thread computed for at least half of the time; or else it waited for a CPU or a disk. */
+export interface StallCounts {
+  work: number
+  wait: number
+}
+
 /** A service in a process of its own, an attacker who has filled its group, and another tenant in the same database. */
 export interface World {
   engine: TestEngine
@@ -93,7 +99,7 @@ export interface World {
   /** Starts the process anew where it has died. */
   revive(): Promise<void>
   /** Stalls over 100 ms, as the service counts them. */
-  countStalls(): Promise<number>
+  countStalls(): Promise<StallCounts>
   /** CPU time of the process's main thread. */
   mainCpuMs(): number
   /** Of the process, in bytes. */
@@ -257,8 +263,9 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
       const answer = await fetch(`${world.server.baseUrl}/metrics`, {
         headers: { authorization: `Bearer ${scrapeToken}` },
       })
-      const found = parseMetrics(await answer.text()).get('sluice_event_loop_stalls_total')
-      return (found?.samples ?? []).reduce((sum, { value }) => sum + value, 0)
+      const metrics = parseMetrics(await answer.text())
+      const count = (cause: string) => readValue(metrics, 'sluice_event_loop_stalls_total', { cause }) ?? 0
+      return { work: count('work'), wait: count('wait') }
     },
     mainCpuMs() {
       if (process.platform !== 'linux') return 0
@@ -291,10 +298,14 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
 /** What a process does once, such as to load the Stripe SDK or to render its documents, is done before the attacks. */
 async function settle({ server, countStalls }: World): Promise<void> {
   for (const path of ['/docs', '/manage/docs']) await (await fetch(server.baseUrl + path)).arrayBuffer()
+  const sum = async (): Promise<number> => {
+    const { work, wait } = await countStalls()
+    return work + wait
+  }
   for (let before = -1, now = 0; now !== before; ) {
-    before = await countStalls()
+    before = await sum()
     await sleep(1500)
-    now = await countStalls()
+    now = await sum()
   }
 }
 
