@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError } from '../errors.ts'
+import { createConcurrencyLimit } from '../concurrency-limit.ts'
 import { callerOf } from './admission.ts'
 
 /** Beside its bytes, a request whose body is arriving holds a connection, its headers and timers. */
@@ -23,52 +23,31 @@ function announcedBytes({ raw: { headers }, routeOptions: { bodyLimit } }: Fasti
   return bytesPerRequest + Math.min(Number.isNaN(announced) ? bodyLimit : announced, bodyLimit)
 }
 
-const tooManyOfYours = (): AppError =>
-  new AppError('RateLimited', 'Too many of your requests are still being sent. Finish them, and try again.', {
-    retryAfterSeconds: 1,
-  })
-const tooMany = (): AppError =>
-  new AppError('Unavailable', 'Too many requests are still being sent. Try again in a moment.', {
-    retryAfterSeconds: 1,
-  })
+const rule = {
+  perHolder: maxCallerBytes,
+  inAll: maxBytes,
+  holderMessage: 'Too many of your requests are still being sent. Finish them, and try again.',
+  busyMessage: 'Too many requests are still being sent. Try again in a moment.',
+  retryAfterSeconds: 1,
+}
 
 /** Whoever sends slowly fills neither the memory nor the places of requests in work, and leaves room for everybody else. */
 export function limitArrivingBodies(app: FastifyInstance): void {
-  const bytesOfCallers = new Map<string, number>()
-  const arriving = new WeakMap<FastifyRequest, { caller: string; bytes: number }>()
-  let totalBytes = 0
-
-  function add(caller: string, bytes: number): void {
-    totalBytes += bytes
-    const callerBytes = (bytesOfCallers.get(caller) ?? 0) + bytes
-    if (callerBytes > 0) bytesOfCallers.set(caller, callerBytes)
-    else bytesOfCallers.delete(caller)
-  }
-
-  function release(request: FastifyRequest): void {
-    const held = arriving.get(request)
-    if (!held) return
-    arriving.delete(request)
-    add(held.caller, -held.bytes)
-  }
-
+  const limit = createConcurrencyLimit(rule)
+  const releases = new WeakMap<FastifyRequest, () => void>()
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!isBuffered(request)) return done(null, payload)
-    const caller = callerOf(request)
-    const bytes = announcedBytes(request)
-    if ((bytesOfCallers.get(caller) ?? 0) + bytes > maxCallerBytes) return done(tooManyOfYours())
-    if (totalBytes + bytes > maxBytes) return done(tooMany())
-    arriving.set(request, { caller, bytes })
-    add(caller, bytes)
-    reply.raw.once('close', () => release(request))
+    try {
+      const release = limit.take(callerOf(request), announcedBytes(request))
+      releases.set(request, release)
+      reply.raw.once('close', release)
+    } catch (error) {
+      return done(error as Error)
+    }
     done(null, payload)
   })
   app.addHook('preValidation', (request, _reply, done) => {
-    release(request)
+    releases.get(request)?.()
     done()
-  })
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    release(request)
-    done(null, payload)
   })
 }

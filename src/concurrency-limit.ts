@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts'
+import { AppError } from './errors.ts'
 
-/** How many may do something at once: each holder, such as a user or a group, and all of them together. */
+/** How many may do something at once, or how much of something: each holder, such as a user or a group, and all of them together. */
 export interface ConcurrencyRule {
   perHolder: number
   inAll: number
@@ -12,8 +12,8 @@ export interface ConcurrencyRule {
 }
 
 export interface ConcurrencyLimit {
-  /** Takes a place or throws; what it gives back frees the place, however often it is called. */
-  take(holder: string): () => void
+  /** Takes a place, or as many as `weight` says, or throws; what it gives back frees them, however often it is called. */
+  take(holder: string, weight?: number): () => void
 }
 
 export function createConcurrencyLimit(rule: ConcurrencyRule): ConcurrencyLimit {
@@ -21,7 +21,7 @@ export function createConcurrencyLimit(rule: ConcurrencyRule): ConcurrencyLimit 
   const taken = new Map<string, number>()
   let all = 0
 
-  function change(holder: string, by: 1 | -1): void {
+  function change(holder: string, by: number): void {
     all += by
     const own = (taken.get(holder) ?? 0) + by
     if (own > 0) taken.set(holder, own)
@@ -29,13 +29,14 @@ export function createConcurrencyLimit(rule: ConcurrencyRule): ConcurrencyLimit 
   }
 
   return {
-    take(holder) {
-      if ((taken.get(holder) ?? 0) >= perHolder) throw new AppError('RateLimited', holderMessage, { retryAfterSeconds })
-      if (all >= inAll) throw new AppError('Unavailable', busyMessage, { retryAfterSeconds })
-      change(holder, 1)
+    take(holder, weight = 1) {
+      if ((taken.get(holder) ?? 0) + weight > perHolder)
+        throw new AppError('RateLimited', holderMessage, { retryAfterSeconds })
+      if (all + weight > inAll) throw new AppError('Unavailable', busyMessage, { retryAfterSeconds })
+      change(holder, weight)
       let isFree = false
       return () => {
-        if (!isFree) change(holder, -1)
+        if (!isFree) change(holder, -weight)
         isFree = true
       }
     },
