@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Engine } from '../src/store/database.ts'
+import type { Engine } from '../src/store/engine/database.ts'
 import type { Requests } from './ask.ts'
 import { type Contender, describeContest, reportContest, runContest, type Scenario } from './contest.ts'
 import type { Place } from './fill.ts'

@@ -1,4 +1,4 @@
-import type { NewObject } from '../src/store/objects.ts'
+import type { NewObject } from '../src/store/content/objects.ts'
 import { type Drawing, drawing } from './random.ts'
 
 /** What the bench fills a service with: posts such as blogs have them, the same ones on every machine. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { toIso } from '../src/content/moments.ts'
-import type { Engine } from '../src/store/database.ts'
+import type { Engine } from '../src/store/engine/database.ts'
 
 /**
  * The least that it takes to make a page from the database: a server that knows the ids of its items beforehand, reads them

@@ -1,9 +1,9 @@
 import { newMediaKey } from '../src/content/media-keys.ts'
-import { makeId } from '../src/ids.ts'
+import { makeId } from '../src/core/ids.ts'
 import type { Service } from '../src/service.ts'
-import { openContentOf } from '../src/store/groups.ts'
-import { insertMedia, type MediaItem } from '../src/store/media.ts'
-import { type Derivative, insertFile } from '../src/store/media-files.ts'
+import { openContentOf } from '../src/store/control/groups.ts'
+import { type Derivative, insertFile } from '../src/store/media/files.ts'
+import { insertMedia, type MediaItem } from '../src/store/media/items.ts'
 import { createApiKey, createContainer, createGroup, createObjects, write } from '../test/helpers/authoring.ts'
 
 const objectCount = 100

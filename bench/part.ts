@@ -1,4 +1,4 @@
-import type { Engine } from '../src/store/database.ts'
+import type { Engine } from '../src/store/engine/database.ts'
 import type { Load } from './load.ts'
 import type { Stock } from './stock.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Engine } from '../src/store/database.ts'
+import type { Engine } from '../src/store/engine/database.ts'
 import { benchCold } from './cold.ts'
 import { benchHot } from './hot.ts'
 import { bringWrk } from './load.ts'

@@ -1,6 +1,6 @@
-import type { Engine } from '../src/store/database.ts'
-import { openGroup } from '../src/store/groups.ts'
+import type { Engine } from '../src/store/engine/database.ts'
 import { openStore } from '../src/store/open.ts'
+import { openGroup } from '../src/store/store.ts'
 import { write } from '../test/helpers/authoring.ts'
 import { type Client, createClient } from './ask.ts'
 import { drawChart, type Line } from './chart.ts'
@@ -105,7 +105,7 @@ async function openToucher({ env, groupId, database }: Place) {
   const store = await openStore({ dataDir: env.DATA_DIR, databaseUrl, clock: Date.now, onConnectionError })
   const group = await openGroup(store, { database, groupID: groupId })
   return {
-    touch: () => write(group, Date.now(), async (writer) => writer.touch()),
+    touch: () => write(group, Date.now(), async (writer) => writer.bumpRevision()),
     [Symbol.asyncDispose]: () => store.close(),
   }
 }

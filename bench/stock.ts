@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Engine } from '../src/store/database.ts'
+import type { Engine } from '../src/store/engine/database.ts'
 import { type PostgresServer, startPostgres } from '../test/helpers/postgres-server.ts'
 import { fillPlace, type Place, type PlaceEnv } from './fill.ts'
 

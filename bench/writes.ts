@@ -11,7 +11,7 @@ import { quantile } from './statistics.ts'
 
 const submissionsPerSecond = 200
 const readsPerSecond = 100
-const mostConnections = 256
+const maxConnections = 256
 const differentPages = 2000
 /** A process that has just been started is slow until what is asked for often is compiled. */
 const warmUpSeconds = 10
@@ -128,8 +128,8 @@ interface Measured {
 
 async function measurePlace(place: Place, seconds: number, tell: (text: string) => void): Promise<Measured> {
   // Of their own: who reads shall not wait, here at the client, for a connection on which a submission waits.
-  using readers = createClient(mostConnections)
-  using writers = createClient(mostConnections)
+  using readers = createClient(maxConnections)
+  using writers = createClient(maxConnections)
   const visitors = createVisitors({ readers, writers }, place)
   await using caching = await startSluice({ ...place.env })
   await using forgetful = await startSluice({ ...place.env, ...cacheOff })

@@ -1,11 +1,11 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { settings } from '../src/config.ts'
+import { settings } from '../src/config/config.ts'
 import { families } from '../src/metrics/families.ts'
 
 /**
- * Documentation that can go wrong without anyone noticing: links into the repository, test names in the table of
- * decisions, and the tables of settings and of metrics, which are made from the code (`--write` makes them anew).
+ * Documentation that can go wrong without anyone noticing: links into the repository, paths of code, test names in the
+ * tables of decisions, and the tables of settings and of metrics, which are made from the code (`--write` updates them).
  */
 const problems: string[] = []
 
@@ -30,6 +30,16 @@ function checkLinks(file: string): void {
     else if (anchor !== undefined && destination.endsWith('.md') && !anchorsIn(destination).has(anchor)) {
       problems.push(`${file}: ${target} has no such heading`)
     }
+  }
+}
+
+const codePath = /`((?:[\w.-]+\/)+[\w-]+(?:\.test)?\.(?:ts|tsx|js|grit|sh|yaml))`/g
+/** Documents name code from the root, or from a folder in which nearly all code lies. */
+const codeRoots = ['', 'src', 'test']
+
+function checkCodePaths(file: string): void {
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(codePath)) {
+    if (!codeRoots.some((root) => existsSync(join(root, path)))) problems.push(`${file}: there is no file ${path}`)
   }
 }
 
@@ -75,8 +85,11 @@ function checkTable(file: string, mark: string, table: string, write: boolean): 
   else problems.push(`${file}: the table of ${mark} is not that of the code; run "node scripts/check-docs.ts --write"`)
 }
 
-for (const file of globSync(['*.md', 'docs/**/*.md', 'client/*.md'])) checkLinks(file)
-checkDecisions('docs/decisions.md')
+for (const file of globSync(['*.md', 'docs/**/*.md', 'client/*.md'])) {
+  checkLinks(file)
+  if (file !== 'CHANGELOG.md') checkCodePaths(file) // which tells of what was
+}
+for (const file of globSync('docs/decisions/*.md')) checkDecisions(file)
 const write = process.argv.includes('--write')
 checkTable('docs/operations.md', 'settings', settingsTable(), write)
 checkTable('docs/operations.md', 'metrics', metricsTable(), write)

@@ -78,6 +78,16 @@ const parts: Record<string, Part> = {
     files: ['test/cache/exactness.test.ts'],
     env: { CACHE_SCRIPTS: '2000' },
   },
+  doctor: {
+    about: 'all checks on 20,000 objects and on a quarter of them, on each engine',
+    files: ['test/doctor/command.test.ts'],
+    env: { DOCTOR_OBJECTS: '20000' },
+  },
+  bench: {
+    about: 'every part of the bench on each engine, as small as it can be',
+    files: ['test/bench.test.ts'],
+    env: { BENCH: 'full' },
+  },
   fairness: {
     about:
       'every route and verb with its costliest inputs, while another tenant asks every 20 ms, on each engine; on an idle machine',
@@ -85,6 +95,8 @@ const parts: Record<string, Part> = {
     env: { FAIRNESS: 'full' },
   },
 }
+
+const hours = (count: number): string => String(count * 3_600_000)
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !Object.hasOwn(parts, name))
@@ -99,7 +111,14 @@ for (const [name, { about, files, env }] of Object.entries(parts)) {
   const startedMs = performance.now()
   const runner = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...files], {
     stdio: 'inherit',
-    env: { ...process.env, ...env, TEST_TIMEOUT_MS: '7200000' },
+    env: {
+      ...process.env,
+      ...env,
+      PROVE: '1',
+      TEST_TIMEOUT_MS: hours(2),
+      TEST_FILE_TIMEOUT_MS: hours(6),
+      TEST_RUN_TIMEOUT_MS: hours(12),
+    },
   })
   const [code] = await once(runner, 'close')
   console.log(`${name}: ${code === 0 ? 'holds' : 'FAILS'}, ${Math.round((performance.now() - startedMs) / 1000)} s`)

@@ -1,31 +1,134 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/helpers/postgres-server.ts'
+import { createTemplates } from '../test/helpers/templates.ts'
+import { createDatabaseCheck, findTestFiles } from './testing/files.ts'
+import { type FileResult, type RunOptions, runFiles, runsInWork } from './testing/run-files.ts'
+import { readSlowest, writeSlowest } from './testing/slowest.ts'
 
-/** Runs the tests with a real PostgreSQL beside them. Arguments are test files; none means all. */
-const files = process.argv.slice(2)
-const patterns = files.length > 0 ? files : ['test/**/*.test.ts']
+/** Runs test files, with a PostgreSQL beside them: docs/testing.md. */
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+    jobs: { type: 'string' },
+  },
+})
 
-const testTimeoutMs = process.env.TEST_TIMEOUT_MS ?? 300_000
-/** Much of a test is waiting for disks and databases: one file for each core, and two where there is one. */
-const filesAtOnce = Math.max(2, availableParallelism())
+const minuteMs = 60_000
+const testTimeoutMs = Number(process.env.TEST_TIMEOUT_MS ?? 10 * minuteMs)
+const fileTimeoutMs = Number(process.env.TEST_FILE_TIMEOUT_MS ?? 20 * minuteMs)
+const runTimeoutMs = Number(process.env.TEST_RUN_TIMEOUT_MS ?? 180 * minuteMs)
+/** Much of a test is waiting for processes and databases, so that more files than cores are at work. */
+const filesAtOnce = Number(options.jobs ?? availableParallelism() + 1)
+const memoryFolder = '/dev/shm'
+const neededMemoryBytes = 4 * 1024 ** 3
 
-const postgres = await startPostgres()
-let exitCode = 1
-try {
-  const runner = spawn(
-    process.execPath,
-    ['--test', `--test-timeout=${testTimeoutMs}`, `--test-concurrency=${filesAtOnce}`, ...patterns],
-    {
-      stdio: 'inherit',
-      env: { ...process.env, TEST_POSTGRES_URL: postgres.url },
-    },
-  )
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
-  const [code] = await once(runner, 'close')
-  exitCode = code ?? 1
-} finally {
-  await postgres.stop()
+/** Memory-backed where there is room: nothing that a test writes has to survive. */
+function scratchParent(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memoryFolder)
+    return bavail * bsize > neededMemoryBytes ? memoryFolder : tmpdir()
+  } catch {
+    return tmpdir()
+  }
 }
-process.exit(exitCode)
+
+/** What runs in one process each: the light files share one for each core. Slow ones come first. */
+function planRuns(files: string[]): string[][] {
+  const needsDatabase = createDatabaseCheck()
+  const light = files.filter((file) => !needsDatabase(file))
+  const slowest = readSlowest()
+  const rank = (file: string): number => (slowest.includes(file) ? slowest.indexOf(file) : Infinity)
+  const heavy = files.filter(needsDatabase).sort((one, other) => Math.sign(rank(one) - rank(other)) || 0)
+  const lightRuns = Array.from({ length: availableParallelism() }, (_, part) =>
+    light.filter((_, at) => at % availableParallelism() === part),
+  ).filter((part) => part.length > 0)
+  return options.quick ? lightRuns : [...lightRuns, ...heavy.map((file) => [file])]
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+function tellOf(result: FileResult, position: string): void {
+  const { files, failures, passed, skipped, durationMs, cpuMs, output } = result
+  const what = files.length === 1 ? files[0] : `${files.length} files that need no database`
+  const isGood = failures.length === 0
+  if (!isGood || options.verbose || (positionals.length > 0 && positionals.length <= 10))
+    console.log(`\n${output.trimEnd()}\n`)
+  console.log(
+    `${isGood ? '✔' : '✖'} ${position}  ${what}  ${passed + skipped + failures.length} tests, ${seconds(durationMs)}, CPU ${seconds(cpuMs)}`,
+  )
+}
+
+async function runAll(runs: string[][], how: RunOptions): Promise<FileResult[]> {
+  const results: FileResult[] = []
+  const waiting = [...runs]
+  async function work(): Promise<void> {
+    for (let files = waiting.shift(); files; files = waiting.shift()) {
+      const result = await runFiles(files, how)
+      results.push(result)
+      tellOf(result, `${results.length}/${runs.length}`)
+    }
+  }
+  await Promise.all(Array.from({ length: filesAtOnce }, work))
+  return results
+}
+
+function summarise(results: FileResult[], startedMs: number): boolean {
+  const failures = results.flatMap((result) => result.failures)
+  const sum = (count: (result: FileResult) => number): number => results.reduce((total, each) => total + count(each), 0)
+  const passed = sum((each) => each.passed)
+  const skipped = sum((each) => each.skipped)
+  if (failures.length > 0)
+    console.log(`\n✖ failing tests:\n${failures.map(({ file, name }) => `  ${file}: ${name}`).join('\n')}`)
+  const rows = {
+    files: sum((each) => each.files.length),
+    tests: passed + failures.length + skipped,
+    pass: passed,
+    fail: failures.length,
+    skipped,
+    duration_ms: Math.round(performance.now() - startedMs),
+  }
+  console.log()
+  for (const [name, count] of Object.entries(rows)) console.log(`ℹ ${name} ${count}`)
+  if (passed === 0) console.log('No test passed.')
+  return failures.length === 0 && passed > 0
+}
+
+const startedMs = performance.now()
+const runs = planRuns(findTestFiles(positionals.length > 0 ? positionals : ['test/**/*.test.ts']))
+const folder = mkdtempSync(join(scratchParent(), 'sluice-tests-'))
+await chmod(folder, 0o755) // PostgreSQL runs as another user when we are root
+const postgres = options.quick ? undefined : await startPostgres({ keptIn: join(folder, 'postgres') })
+process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+
+function stopAtOnce(why: string, code: number): void {
+  console.error(`\n${why}`)
+  for (const { files, kill } of runsInWork) {
+    console.error(`  still running: ${files.length === 1 ? files[0] : `${files.length} files in one process`}`)
+    kill()
+  }
+  process.exit(code)
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => stopAtOnce(`Stopping by ${signal}.`, 130))
+setTimeout(() => stopAtOnce(`The run did not end in ${runTimeoutMs / minuteMs} minutes.`, 1), runTimeoutMs).unref()
+
+let isGood = false
+try {
+  const env = {
+    NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compile'),
+    ...(postgres ? await createTemplates(join(folder, 'templates'), postgres.url) : {}),
+  }
+  const results = await runAll(runs, { folder, env, testTimeoutMs, fileTimeoutMs })
+  isGood = summarise(results, startedMs)
+  if (options.record) writeSlowest(results)
+} finally {
+  await postgres?.stop()
+}
+process.exit(isGood ? 0 : 1)

@@ -1,12 +1,12 @@
 import { runCommand } from './cli/index.ts'
-import { systemClock } from './clock.ts'
-import { readConfig } from './config.ts'
-import { fail } from './envelope.ts'
-import { AppError } from './errors.ts'
-import { createLogger } from './logging.ts'
-import { openConfiguredStore } from './service.ts'
-import type { Store } from './store/open.ts'
-import { describeRefusal, isDatabaseAway } from './store/unavailable.ts'
+import { readConfig } from './config/config.ts'
+import { systemClock } from './core/clock.ts'
+import { fail } from './core/envelope.ts'
+import { AppError } from './core/errors.ts'
+import { createLogger } from './core/logging.ts'
+import { describeRefusal, isDatabaseUnavailable } from './store/engine/unavailable.ts'
+import { openConfiguredStore } from './store/open-configured.ts'
+import type { Store } from './store/store.ts'
 
 /** The sentence for what a person can do something about; anything else is a fault of ours and shows its stack. */
 function explain(error: unknown): string {
@@ -24,7 +24,8 @@ function explain(error: unknown): string {
   if (code === 'EACCES' || code === 'EROFS') return `${error.message}. Set DATA_DIR to a folder that can be written.`
   const refusal = describeRefusal(error)
   if (refusal) return `PostgreSQL cannot be used: ${refusal.problem}. ${refusal.advice}`
-  if (isDatabaseAway(error)) return `The database does not answer (${error.message || code}). Is DATABASE_URL right?`
+  if (isDatabaseUnavailable(error))
+    return `The database does not answer (${error.message || code}). Is DATABASE_URL right?`
   if ('severity' in error) return `PostgreSQL says: ${error.message}. Check DATABASE_URL and the rights of its role.`
   return error.stack ?? error.message
 }

@@ -1,9 +1,9 @@
-import { systemClock } from './clock.ts'
-import { readConfig } from './config.ts'
-import { createLogger } from './logging.ts'
-import { openConfiguredStore } from './service.ts'
-import { findTenantOfKey } from './store/api-keys.ts'
-import type { Tenant } from './store/groups.ts'
+import { readConfig } from './config/config.ts'
+import { systemClock } from './core/clock.ts'
+import { createLogger } from './core/logging.ts'
+import { findTenantOfKey } from './store/control/api-keys.ts'
+import { openConfiguredStore } from './store/open-configured.ts'
+import type { Tenant } from './store/store.ts'
 import { type Authorizer, createAuthorizer } from './tenant/authorizer.ts'
 
 /** An API gateway's question and answer (HTTP API, payload format 2.0, simple responses). */

@@ -1,65 +1,64 @@
 import { availableParallelism } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
-import { type Clock, systemClock } from './clock.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
+import { type Clock, systemClock } from './core/clock.ts'
+import { createLogger, type ServiceLogger } from './core/logging.ts'
+import { databasePeer, storePeer } from './core/outage-log.ts'
+import { type AnswerCache, createAnswerCache } from './delivery/answer-cache.ts'
+import { createContentMaker, createFairMaker } from './delivery/make-content.ts'
+import { createReadWorkerPool, type ReadWorkerPool } from './delivery/worker-pool.ts'
 import type { ServedTenant } from './http/admission.ts'
-import { type AnswerCache, createAnswerCache } from './http/answer-cache.ts'
-import { createContentMaker } from './http/content-maker.ts'
-import { createFairMaker } from './http/fair-maker.ts'
-import { createKnownQuestions } from './http/known-questions.ts'
 import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.ts'
 import type { JobHandler } from './jobs/handler.ts'
 import { purgeHandler } from './jobs/purge-handler.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
-import { createLogger, type ServiceLogger } from './logging.ts'
-import { createMail, type Mail } from './mail/mail.ts'
+import { createMail } from './mail/mail.ts'
 import { findPageUrl } from './mail/mailbox-page.ts'
-import { loadMasterKey } from './master-key.ts'
+import type { Mail } from './mail/types.ts'
 import { canDerive } from './media/files/derive.ts'
-import { mediaHandlers } from './media/handlers.ts'
+import { mediaHandlers } from './media/job-handlers.ts'
 import { createMedia, type Media, tidyMedia } from './media/media.ts'
 import { createMetrics } from './metrics/metrics.ts'
-import { createMetricsServer, placeOfMetrics } from './metrics/serve.ts'
+import { createMetricsServer, metricsLocation } from './metrics/serve.ts'
 import { type StallWatch, watchStalls } from './metrics/stalls.ts'
-import { databasePeer, storePeer } from './outages.ts'
-import { catalogueHandlers } from './payments/catalogue-handlers.ts'
+import { catalogueHandlers } from './payments/mirror/handlers.ts'
 import { orderHandlers } from './payments/orders.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
 import { tidyPayments } from './payments/tidy.ts'
-import { createRateLimiter } from './rate-limiter.ts'
-import { createReadingThreads, type ReadingThreads } from './reading/threads.ts'
-import { isAdminToken } from './secrets.ts'
-import { findTokenHolder, type TokenHolder } from './store/admin-tokens.ts'
-import { findTenantOfKey } from './store/api-keys.ts'
-import { createContentMemory } from './store/content-memory.ts'
-import type { AccessListener, Listeners } from './store/database.ts'
-import { openGroup } from './store/groups.ts'
-import { createLastUses } from './store/last-uses.ts'
-import { openStore, type Store } from './store/open.ts'
-import { readRevision } from './store/revisions.ts'
-import { isDatabaseAway } from './store/unavailable.ts'
+import { loadMasterKey } from './security/master-key.ts'
+import { createRateLimiter } from './security/rate-limiter.ts'
+import { isAdminToken } from './security/tokens.ts'
+import { createVault } from './security/vault.ts'
+import { readRevision } from './store/content/revisions.ts'
+import { findTokenHolder, type TokenHolder } from './store/control/admin-tokens.ts'
+import { findTenantOfKey } from './store/control/api-keys.ts'
+import { createLastUses } from './store/control/last-uses.ts'
+import type { AccessListener } from './store/engine/database.ts'
+import { isDatabaseUnavailable } from './store/engine/unavailable.ts'
+import { createContentCache } from './store/lists/content-cache.ts'
+import { openConfiguredStore } from './store/open-configured.ts'
+import { openGroup, type Store } from './store/store.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
-import { contentReads } from './tenant/content-endpoints.ts'
-import { createVault } from './vault.ts'
+import { contentReads } from './tenant/content-reads.ts'
 
 const tidyEveryMs = 3_600_000
 
-/** The addresses under which a running service is reached. */
-export interface ServicePlaces {
+/** The URLs of a running service. */
+export interface ServiceUrls {
   baseUrl: string
-  /** Undefined where the management API is off. */
+  /** Undefined when the management API is off. */
   manageUrl: string | undefined
-  /** Undefined where a mail server takes the e-mails. */
+  /** Undefined when a mail server is configured. */
   mailboxUrl: string | undefined
-  /** Undefined where metrics have no port of their own. */
+  /** Undefined when metrics have no separate port. */
   metricsUrl: string | undefined
 }
 
-/** All parts of the running service, and the orderly way down. */
+/** All parts of the running service, and its graceful shutdown. */
 export interface Service {
   app: FastifyInstance
-  /** The management API, where it has a port of its own. */
+  /** The management API, when it has a separate port. */
   manageApp: FastifyInstance | undefined
   store: Store
   worker: Worker
@@ -68,48 +67,25 @@ export interface Service {
   mail: Mail
   answers: AnswerCache
   unsent: UnsentAnswers
-  readingThreads: ReadingThreads
+  readWorkers: ReadWorkerPool
   logger: ServiceLogger
-  /** Starts to listen, and answers where. */
-  listen(): Promise<ServicePlaces>
+  /** Starts to listen, and returns the URLs. */
+  listen(): Promise<ServiceUrls>
   close(): Promise<void>
 }
 
 export interface ServiceOptions {
   clock?: Clock
   logger?: ServiceLogger
-  /** For tests: no content is made in the main thread. */
-  leavesReadsToThreads?: boolean
+  /** For tests: the main thread builds no content. */
+  readsInWorkersOnly?: boolean
 }
 
-/** More of them gain little beside the one thread that all requests and answers go through. */
-const mostReadThreads = 4
-const threadsToSpare = (): number => Math.min(mostReadThreads, availableParallelism() - 1)
+/** More gain little: all requests and answers pass through the main thread. */
+const maxReadWorkers = 4
+const spareProcessors = (): number => Math.min(maxReadWorkers, availableParallelism() - 1)
 
-export function openConfiguredStore(
-  config: Config,
-  clock: Clock,
-  logger: ServiceLogger,
-  { onRevision, onAccess }: Pick<Listeners, 'onRevision' | 'onAccess'> = {},
-): Promise<Store> {
-  return openStore({
-    dataDir: config.dataDir,
-    databaseUrl: config.databaseUrl,
-    maxAnswerBytes: config.maxAnswerBytes,
-    preparesStatements: config.databasePrepare === 'on',
-    quotas: { database: config.databaseQuotas, media: config.mediaQuotas },
-    clock,
-    onConnectionError: (error) => logger.noteOutage('a connection to the database', error),
-    onStatementsLost: () =>
-      logger.warn(
-        'the pooler before PostgreSQL loses prepared statements, so none are used: set DATABASE_PREPARE=off, or let it keep them (PgBouncer 1.21 or newer with max_prepared_statements above 0)',
-      ),
-    onRevision,
-    onAccess,
-  })
-}
-
-/** A job is named where the event loop stalls while it runs. */
+/** Names the job in the log when the event loop stalls during it. */
 function watchedJob(stalls: StallWatch, handler: JobHandler): JobHandler {
   return {
     ...handler,
@@ -127,8 +103,8 @@ function watchedJob(stalls: StallWatch, handler: JobHandler): JobHandler {
 export async function createService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
-  const answers = createAnswerCache({ mostBytes: config.answerCacheMb * 2 ** 20, clock })
-  let forgetAccess: AccessListener = () => {} // until there is somebody who remembers
+  const answers = createAnswerCache({ maxBytes: config.answerCacheMb * 2 ** 20, clock })
+  let forgetAccess: AccessListener = () => {} // until there are authorizers
   const store = await openConfiguredStore(config, clock, logger, {
     onRevision: answers.observeWrite,
     onAccess: (subjects) => forgetAccess(subjects),
@@ -142,7 +118,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const { storage, inbox, currentFiles } = media
   const masterKey = loadMasterKey(config.dataDir, config.masterKey)
   const vault = createVault(masterKey)
-  const payments = createPayments({ config, masterKey, vault, store, clock, baseUrl: () => baseUrl, logger })
+  const payments = createPayments({ config, vault, store, clock, baseUrl: () => baseUrl, logger })
   const mail = createMail({ config, masterKey, vault, store, media })
   const stalls = watchStalls({ logger })
   const handlers = [
@@ -160,9 +136,9 @@ export async function createService(config: Config, options: ServiceOptions = {}
     logger,
     workers: config.jobWorkers,
   })
-  const memory = createContentMemory()
+  const contentCache = createContentCache()
   const complain = (what: string, error: unknown): void =>
-    logger.noteOutage(isDatabaseAway(error) ? databasePeer : what, error)
+    logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : what, error)
   const lastUses = createLastUses(store, (error) => complain('writing the last uses of keys', error))
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
     const tenant = await findTenantOfKey(store, secretHash, clock())
@@ -174,7 +150,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     const revision = await readRevision(group)
     logger.noteSuccess(databasePeer)
     answers.observe(groupID, revision, askedMs)
-    memory.observe(groupID, revision)
+    contentCache.observe(groupID, revision)
     return { ...tenant, scope: `${tier} ${database} ${bucketName}` }
   }
   const findManager = async (secretHash: string): Promise<TokenHolder | undefined> => {
@@ -214,22 +190,22 @@ export async function createService(config: Config, options: ServiceOptions = {}
     cacheCounts: answers.counts,
     unsentCounts: unsent.counts,
     stalls,
-    isServed: placeOfMetrics(config) !== undefined,
+    isServed: metricsLocation(config) !== undefined,
   })
-  const questions = createKnownQuestions()
-  const makeHere = createFairMaker(createContentMaker(contentReads, { store, memory, currentFiles, config }))
-  const readingThreads = createReadingThreads({
-    config: { ...config, masterKey }, // as it was at our start, whatever has become of its file
-    most: config.databaseUrl === undefined ? (config.readThreads ?? threadsToSpare()) : 0,
+  const makeHere = createFairMaker(createContentMaker(contentReads, { store, contentCache, currentFiles, config }))
+  const readWorkers = createReadWorkerPool({
+    config: { ...config, masterKey }, // as read at startup, even if its file has changed
+    maxThreads: config.databaseUrl === undefined ? (config.readThreads ?? spareProcessors()) : 0,
     baseUrl: () => baseUrl,
-    epochOf: memory.epochOf,
+    epochOf: contentCache.epochOf,
     isNeeded: store.isWriting,
     makeHere,
-    onFailure: (error) => logger.warn({ err: error }, 'a thread that makes answers has ended; others make them'),
-    leavesAll: options.leavesReadsToThreads,
+    onFailure: (error) =>
+      logger.warn({ err: error }, 'a worker thread that builds answers has ended; the others continue'),
+    workersOnly: options.readsInWorkersOnly,
   })
-  const makeContent = readingThreads.make
-  const parts = { store, memory, media, payments, mail, currentFiles, answers, questions, makeContent }
+  const makeContent = readWorkers.make
+  const parts = { store, contentCache, media, payments, mail, currentFiles, answers, makeContent }
   const { maxAnswerBytes } = config
   const deps = { config, maxAnswerBytes, logger, ...parts, ...admission, metrics, unsent, stalls, clock }
   const { managePort } = config
@@ -246,7 +222,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
     worker,
     answers,
     unsent,
-    readingThreads,
+    readWorkers,
     logger,
     async listen() {
       const address = await app.listen({ host: config.host, port: config.port })
@@ -267,10 +243,9 @@ export async function createService(config: Config, options: ServiceOptions = {}
       unsent.close()
       metrics.close()
       stalls.stop()
-      await payments.close()
       mail.close()
       await lastUses.close()
-      await readingThreads.close()
+      await readWorkers.close()
       await store.close()
       logger.flush()
     },

@@ -9,15 +9,17 @@ import { describe, it } from 'node:test'
 const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
 const root = join(import.meta.dirname, '..')
 
-/** What the linter, under the project's own rules, says of a file in a folder that is made for it. */
-function lint(path: string, code: string): { failed: boolean; output: string } {
+/** The linter's verdict, under the project's own rules, on files in a temporary folder. */
+function lint(files: Record<string, string>): { failed: boolean; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-lint-'))
   try {
     const { vcs: _git, $schema: _path, ...rules } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'))
     writeFileSync(join(folder, 'biome.json'), JSON.stringify(rules))
     cpSync(join(root, 'scripts/lint'), join(folder, 'scripts/lint'), { recursive: true })
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), `${code}\n`)
+    for (const [path, code] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), `${code}\n`)
+    }
     const { status, stdout, stderr } = spawnSync(process.execPath, [biome, 'lint', '.'], {
       cwd: folder,
       encoding: 'utf8',
@@ -60,14 +62,25 @@ const violations: [guarantee: string, path: string, code: string, message: RegEx
 describe('the linter holds the architecture', () => {
   for (const [guarantee, path, code, message] of violations) {
     it(guarantee, () => {
-      const { failed, output } = lint(path, code)
+      const { failed, output } = lint({ [path]: code })
       assert.ok(failed, `accepted: ${code}`)
       assert.match(output, message)
     })
   }
 
+  it('imports have no cycle, not even of types', () => {
+    const { failed, output } = lint({
+      'src/mail/a.ts': "import type { B } from './b.ts'\nexport type A = B[]",
+      'src/mail/b.ts': "import type { A } from './a.ts'\nexport type B = A | string",
+    })
+    assert.ok(failed)
+    assert.match(output, /noImportCycles/)
+  })
+
   it('accepts what follows the rules', () => {
-    const { failed, output } = lint('src/content/x.ts', "import { invalid } from '../errors.ts'\nexport { invalid }")
+    const { failed, output } = lint({
+      'src/content/x.ts': "import { invalid } from '../core/errors.ts'\nexport { invalid }",
+    })
     assert.equal(failed, false, output)
   })
 })

@@ -1,8 +1,8 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import type { ServiceLogger } from '../logging.ts'
-import type { Store } from '../store/open.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ServiceLogger } from '../core/logging.ts'
+import type { Store } from '../store/store.ts'
 
 /** What a command works with. Nothing here is global: a test can run a command against its own store and listen. */
 export interface CommandContext {

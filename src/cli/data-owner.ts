@@ -1,8 +1,8 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { AppError } from '../errors.ts'
-import { sqliteFileOf } from '../store/open.ts'
+import type { Config } from '../config/config.ts'
+import { AppError } from '../core/errors.ts'
+import { sqlitePath } from '../store/store.ts'
 
 /** The operating system as far as users of it are concerned. */
 export interface Users {
@@ -50,7 +50,7 @@ export const systemUsers: Users = {
 function findOwner({ dataDir, databaseUrl, masterKey }: OwnedData, users: Users, isNewAllowed: boolean) {
   const usesSqlite = databaseUrl === undefined
   const paths = [
-    ...(usesSqlite ? [sqliteFileOf(dataDir, 'control')] : []),
+    ...(usesSqlite ? [sqlitePath(dataDir, 'control')] : []),
     ...(masterKey === undefined ? [join(dataDir, 'master.key')] : []),
     ...(usesSqlite && isNewAllowed ? [dataDir] : []),
   ]

@@ -1,23 +1,5 @@
 import type { Command } from './command.ts'
-
-/** Where a person may be watching. */
-export interface Watcher {
-  /** Whether what is printed may have colours and signs. */
-  isRich: boolean
-  /** Shows one line that the next one replaces; the empty one takes it away. */
-  showProgress(text: string): void
-}
-
-const takeLineAway = '\r\u001b[2K'
-
-export function watcherOf({ stdout, stderr, env }: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env'>): Watcher {
-  return {
-    isRich: stdout.isTTY === true && !env.NO_COLOR,
-    showProgress(text) {
-      if (stderr.isTTY) stderr.write(`${takeLineAway}${text.slice(0, (stderr.columns || 80) - 1)}`)
-    },
-  }
-}
+import { type Watcher, watcherOf } from './progress.ts'
 
 export function createDoctorCommand(watcher: Watcher): Command {
   return {

@@ -1,5 +1,5 @@
 import { openStorage } from '../media/open.ts'
-import { findGroup } from '../store/groups.ts'
+import { findGroup } from '../store/control/groups.ts'
 import { type Command, printResult, toTable } from './command.ts'
 import { withProgress } from './progress.ts'
 
@@ -15,7 +15,7 @@ earlier export of the same group, which is then replaced.
 
 <group> is an id or a name. To bring it in elsewhere: sluice import group <folder>`,
   async run(context, input) {
-    const { exportGroup } = await import('../transfer/export-group.ts') // with much that no server needs
+    const { exportGroup } = await import('../transfer/export/export-group.ts') // with much that no server needs
     const [which = '', folder = ''] = input.args
     const store = await context.store()
     const storage = openStorage(context.config)

@@ -1,8 +1,8 @@
 import { openStorage } from '../media/open.ts'
-import { findGroup } from '../store/groups.ts'
-import type { DraftImport, DraftReport } from '../transfer/import-drafts.ts'
-import type { ImportReport } from '../transfer/import-group.ts'
-import { changesAnything, type TallyCounts } from '../transfer/tally.ts'
+import { findGroup } from '../store/control/groups.ts'
+import type { DraftImport, DraftReport } from '../transfer/drafts/import-drafts.ts'
+import type { ImportReport } from '../transfer/import/import-group.ts'
+import { changesAnything, type TallyCounts } from '../transfer/import/tally.ts'
 import { type Command, type CommandContext, type CommandInput, printResult, textOption, toTable } from './command.ts'
 import { withProgress } from './progress.ts'
 import { terminalActor } from './verb-command.ts'
@@ -74,20 +74,24 @@ Options:
   --bucket-name <name>   media bucket of a new group. Default: media
   --edited               accept a group.ndjson that was changed by hand; it is checked all the same`,
   async run(context, input) {
-    const { importGroup } = await import('../transfer/import-group.ts') // with much that no server needs
+    const { importGroup } = await import('../transfer/import/import-group.ts') // with much that no server needs
     const [folder = ''] = input.args
     const isDryRun = input.options['dry-run'] === true
     const store = await context.store()
     const storage = openStorage(context.config)
-    const addressLifeMs = context.config.signedUrlTtlSeconds * 1000
+    const signedUrlLifetimeMs = context.config.signedUrlTtlSeconds * 1000
     const report = await withProgress(!input.options.json, (onProgress) =>
-      importGroup({ store, storage, nowMs: context.clock(), author: authorOf(), addressLifeMs, onProgress }, folder, {
-        into: textOption(input, 'into'),
-        database: textOption(input, 'database'),
-        bucketName: textOption(input, 'bucket-name'),
-        isEdited: input.options.edited === true,
-        isDryRun,
-      }),
+      importGroup(
+        { store, storage, nowMs: context.clock(), author: authorOf(), signedUrlLifetimeMs, onProgress },
+        folder,
+        {
+          into: textOption(input, 'into'),
+          database: textOption(input, 'database'),
+          bucketName: textOption(input, 'bucket-name'),
+          isEdited: input.options.edited === true,
+          isDryRun,
+        },
+      ),
     )
     printResult(context, input, { ...report, isDryRun }, describeImport(report, isDryRun))
   },
@@ -127,7 +131,7 @@ async function runDraftImport(
   input: CommandInput,
   from: Pick<DraftImport, 'verb' | 'source' | 'read'>,
 ): Promise<void> {
-  const { importDrafts } = await import('../transfer/import-drafts.ts')
+  const { importDrafts } = await import('../transfer/drafts/import-drafts.ts')
   const [whichGroup = '', collection = ''] = input.args
   const { options } = input
   const isDryRun = options['dry-run'] === true
@@ -159,7 +163,7 @@ ${draftHelp}
   --keep-folders         the slug of blog/hello.md is blog/hello, and not hello
   --date-key <name>      where the publish date stands. Default: publishDate, pubDate or date`,
   async run(context, input) {
-    const { readMarkdownFolder } = await import('../transfer/markdown.ts') // with libraries that nothing else needs
+    const { readMarkdownFolder } = await import('../transfer/drafts/markdown.ts') // with libraries that nothing else needs
     const { options } = input
     const folder = input.args[2] ?? ''
     const dateKeys = options['date-key']
@@ -183,7 +187,7 @@ when an object is visible.
 ${draftHelp}
   --delimiter <sign>     what parts the cells. Default: found in the first row`,
   async run(context, input) {
-    const { readCsv } = await import('../transfer/csv.ts')
+    const { readCsv } = await import('../transfer/drafts/csv.ts')
     const file = input.args[2] ?? ''
     const delimiter = textOption(input, 'delimiter')
     const read = () => readCsv(file, delimiter === undefined ? {} : { delimiter })

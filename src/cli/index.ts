@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import packageFile from '../../package.json' with { type: 'json' }
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { verbs } from '../manage/index.ts'
 import type { Command, CommandContext, CommandInput } from './command.ts'
 import { actAsDataOwner } from './data-owner.ts'

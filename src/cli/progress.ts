@@ -46,3 +46,22 @@ export async function withProgress<Result>(
     if (stream.isTTY && stage !== '') stream.write('\r\x1b[K')
   }
 }
+
+/** A terminal that somebody may be watching. */
+export interface Watcher {
+  /** Whether output may have colours and symbols. */
+  isRich: boolean
+  /** Shows one line that the next one replaces; an empty one clears it. */
+  showProgress(text: string): void
+}
+
+const clearLine = '\r\u001b[2K'
+
+export function watcherOf({ stdout, stderr, env }: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env'>): Watcher {
+  return {
+    isRich: stdout.isTTY === true && !env.NO_COLOR,
+    showProgress(text) {
+      if (stderr.isTTY) stderr.write(`${clearLine}${text.slice(0, (stderr.columns || 80) - 1)}`)
+    },
+  }
+}

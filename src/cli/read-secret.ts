@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 
 /** Asks a person, and does not show what they type. */
 async function ask(question: string): Promise<string> {

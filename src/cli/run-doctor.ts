@@ -1,10 +1,10 @@
+import { AppError } from '../core/errors.ts'
 import { createDoctorContext, thisMachine } from '../doctor/context.ts'
 import { type CheckResult, examine } from '../doctor/examine.ts'
 import { checks } from '../doctor/index.ts'
 import { plainLook, richLook, showResult, showSummary, summarise } from '../doctor/report.ts'
-import { AppError } from '../errors.ts'
 import { type CommandContext, type CommandInput, textOption } from './command.ts'
-import type { Watcher } from './doctor.ts'
+import type { Watcher } from './progress.ts'
 import { terminalActor } from './verb-command.ts'
 
 function openContext({ config, clock }: CommandContext, input: CommandInput, { showProgress }: Watcher) {

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AppError } from '../errors.ts'
-import type { ServiceLogger } from '../logging.ts'
-import { createService, type Service, type ServicePlaces } from '../service.ts'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { AppError } from '../core/errors.ts'
+import type { ServiceLogger } from '../core/logging.ts'
+import { createService, type Service, type ServiceUrls } from '../service.ts'
 import type { Command, CommandContext } from './command.ts'
-import { describeDemo } from './demo-banner.ts'
-import { giveBackMemory } from './give-back-memory.ts'
+import { describeDemo } from './seed.ts'
 
 const shutdownMs = 30_000
 /** What a fault has left hanging will not finish, and nobody is served until the supervisor has started us again. */
@@ -37,6 +38,14 @@ function untilFault(logger: ServiceLogger): Promise<never> {
   return fault
 }
 
+/** Startup leaves much garbage, which an idle process would not collect for a long time. */
+function releaseStartupMemory(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void
+  setFlagsFromString('--no-expose-gc')
+  collect({ type: 'major', flavor: 'last-resort' })
+}
+
 async function closeWithin(service: Service, ms: number): Promise<void> {
   const inTime = await Promise.race([service.close().then(() => true), sleep(ms, false, { ref: false })])
   if (!inTime)
@@ -47,7 +56,7 @@ async function serveUntilStopped(service: Service, context: CommandContext, isDe
   const stopped = untilAskedToStop()
   const places = await service.listen()
   if (isDemo) await showDemo(service, context, places)
-  giveBackMemory() // before the first requests: V8 would forget with it what it has learned from them
+  releaseStartupMemory() // before the first requests, as it also drops V8's type feedback
   const signal = await stopped
   context.logger.info({ signal }, 'stopping')
 }
@@ -83,7 +92,7 @@ Options:
 async function showDemo(
   service: Service,
   { config, clock, print }: CommandContext,
-  { baseUrl, ...places }: ServicePlaces,
+  { baseUrl, ...places }: ServiceUrls,
 ): Promise<void> {
   const { findOrSeedDemo, writeDemoFile } = await import('../demo/seed.ts')
   const onSeed = (): void => print('\n  Filling in the demo bakery …')

@@ -1,18 +1,18 @@
 import { userInfo } from 'node:os'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { createMail } from '../mail/mail.ts'
 import { type Actor, type ManageDeps, runVerb, type Verb } from '../manage/verb.ts'
-import { loadMasterKey } from '../master-key.ts'
 import { createMedia } from '../media/media.ts'
 import { createPayments } from '../payments/payments.ts'
-import { findCollectionByName, findIntegration } from '../store/containers.ts'
-import { findGroup, openContentOf } from '../store/groups.ts'
-import { listIntegrations } from '../store/integrations.ts'
-import type { Store } from '../store/open.ts'
-import { findUserByEmail } from '../store/users.ts'
-import { createVault } from '../vault.ts'
+import { loadMasterKey } from '../security/master-key.ts'
+import { createVault } from '../security/vault.ts'
+import { listIntegrations } from '../store/commerce/integrations.ts'
+import { findCollectionByName, findIntegration } from '../store/content/containers.ts'
+import { findGroup, openContentOf } from '../store/control/groups.ts'
+import { findUserByEmail } from '../store/control/users.ts'
+import type { Store } from '../store/store.ts'
 import { type Command, type CommandContext, type CommandInput, printResult } from './command.ts'
-import { followWalk, walksCatalogue } from './follow-walk.ts'
+import { followCatalogueSync, syncsCatalogue } from './follow-catalogue-sync.ts'
 import { readSecret } from './read-secret.ts'
 import { isList, showList, showRecord } from './show.ts'
 import { type InputSchema, optionConfig, optionName, parseOption, placeholderOf } from './verb-options.ts'
@@ -40,14 +40,13 @@ export async function withManaging<Result>(
   const store = await openStore()
   const masterKey = loadMasterKey(config.dataDir, config.masterKey)
   const vault = createVault(masterKey)
-  const payments = createPayments({ config, masterKey, vault, store, clock, baseUrl, logger })
+  const payments = createPayments({ config, vault, store, clock, baseUrl, logger })
   const media = createMedia(config, baseUrl, clock)
   const mail = createMail({ config, masterKey, vault, store, media })
   try {
     return await work({ store, payments, media, mail, clock })
   } finally {
     mail.close()
-    await payments.close()
   }
 }
 
@@ -171,7 +170,7 @@ export function toCommand(verb: Verb): Command {
       await withManaging(context, async (deps) => {
         await resolveNames(deps.store, input)
         const begun = await runVerb(deps, terminalActor(), verb, input)
-        const data = walksCatalogue(verb) ? await followWalk(deps, context, input, begun, given) : begun
+        const data = syncsCatalogue(verb) ? await followCatalogueSync(deps, context, input, begun, given) : begun
         const next = verb.next(data)
         printResult(context, given, data, inWords(verb, data) + (next && `\n\nNext: ${next}`))
       })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ParseArgsOptionsConfig } from 'node:util'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 
 /** The JSON schema of one input, as far as the command line looks at it. */
 export interface InputSchema {

@@ -1,4 +1,4 @@
-import { type AppError, invalid } from '../errors.ts'
+import { type AppError, invalid } from '../core/errors.ts'
 import type { CurrentFile, SignMedia } from './delivery.ts'
 
 /** Each has up to seven addresses to sign, which with a key of RSA takes milliseconds. With that many an answer is long anyway. */
@@ -26,36 +26,31 @@ export interface AnswerMeter {
   measured(sign: SignMedia): SignMedia
 }
 
-/** How long a file's addresses are as JSON. They are the same object wherever a file is shown. */
-const lengths = new WeakMap<CurrentFile, number>()
+const emptyFile = '{"source":"","expiresAt":""}'
 
-function lengthOf(file: CurrentFile): number {
-  const known = lengths.get(file)
-  if (known !== undefined) return known
-  const length = JSON.stringify(file).length
-  lengths.set(file, length)
-  return length
-}
+/** At least so many characters stand in the answer for a file. The exact number would take a serialisation of each. */
+const minLengthOf = ({ source, expiresAt, srcset = '', avifSrcset = '', placeholder = '' }: CurrentFile): number =>
+  emptyFile.length + source.length + expiresAt.length + srcset.length + avifSrcset.length + placeholder.length
 
 /** Characters are counted, which are never more than bytes; the bytes themselves when they are there, by `encodeContent`. */
 export function createAnswerMeter(maxBytes: number): AnswerMeter {
   let characters = 0
-  /** Of what is not a text yet. */
-  let inWork = 0
+  /** Of the files of an item that is not serialised yet. */
+  let pending = 0
   const check = (): void => {
-    if (characters + inWork > maxBytes) throw answerTooLong(maxBytes)
+    if (characters + pending > maxBytes) throw answerTooLong(maxBytes)
   }
   return {
     maxBytes,
     add(pieces) {
-      inWork = 0
+      pending = 0
       for (const { length } of pieces) characters += length
       check()
     },
     measured: (sign) => (key, isForText) => {
       const file = sign(key, isForText)
       if (file && !isForText) {
-        inWork += lengthOf(file)
+        pending += minLengthOf(file)
         check()
       }
       return file

@@ -1,5 +1,5 @@
 import type { CheckoutRequest } from '../../client/src/wire.ts'
-import { AppError, invalid } from '../errors.ts'
+import { AppError, invalid } from '../core/errors.ts'
 import { isOrigin, isWebLink } from './addresses.ts'
 import type { CataloguePrice } from './catalogue.ts'
 import { isEmailAddress } from './email.ts'

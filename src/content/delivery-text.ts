@@ -9,8 +9,8 @@ import { toIso } from './moments.ts'
 import { type Field, isMedia, leafOf, type Schema } from './schema.ts'
 
 /**
- * A page as JSON, without taking apart what is delivered as it is stored: the stored text of such a value is put into the
- * answer as it stands. The bytes are those that `deliverCollectionObject` and `deliverIntegrationObject` give.
+ * A page as JSON, without parsing what is delivered as it is stored: the stored text of such a value is copied into the
+ * answer. The bytes are those that `deliverCollectionObject` and `deliverIntegrationObject` give.
  */
 
 /** An object that everybody may see, as it is read: with the JSON of its value. */
@@ -20,12 +20,12 @@ export interface VisibleObject
 }
 
 /** What stands before and behind the fields of an object whose value is delivered as it is stored. */
-interface Frame {
+export interface Frame {
   before: string
   behind: string
 }
 
-/** An object on its way out: framed, or with its value where that had to be taken apart. */
+/** An object to be delivered: framed, or with its value where that had to be parsed. */
 export type OutgoingObject = { object: VisibleObject } & (
   | { frame: Frame; value?: undefined }
   | { value: Record<string, unknown> }
@@ -39,7 +39,7 @@ const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
 
-/** The place behind a string that begins at `start`; -1 where it does not end. */
+/** The position after a string that begins at `start`; -1 where it does not end. */
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     let before = end - 1
@@ -49,7 +49,7 @@ function endOfString(json: string, start: number): number {
   return -1
 }
 
-/** The place behind a value that begins at `start`; -1 where it does not end. */
+/** The position after a value that begins at `start`; -1 where it does not end. */
 function endOfValue(json: string, start: number): number {
   if (json.charCodeAt(start) === quote) return endOfString(json, start)
   let depth = 0
@@ -64,25 +64,17 @@ function endOfValue(json: string, start: number): number {
   return -1
 }
 
-/** What is known of the fields of a schema that are delivered as they are stored. */
+/** The fields of a schema that are delivered as they are stored. */
 interface PlainFields {
   names: ReadonlySet<string>
   /** How the fields of the last object were written, in their order: `"title":`. The next one mostly has the same. */
   expected: string[]
 }
 
-const plainFields = new WeakMap<Schema, PlainFields>()
-
-/** The fields of which a value is delivered as it is, unless a text of it refers to a file or it is a variant map. */
+/** Their values are delivered as they are, unless a text refers to a file or the value is a variant map. */
 function plainFieldsOf(schema: Schema): PlainFields {
-  let fields = plainFields.get(schema)
-  if (!fields) {
-    const isPlain = (field: Field): boolean => !field.private && !isMedia(leafOf(field))
-    const names = new Set([...schema].filter(([, field]) => isPlain(field)).map(([name]) => name))
-    fields = { names, expected: [] }
-    plainFields.set(schema, fields)
-  }
-  return fields
+  const isPlain = (field: Field): boolean => !field.private && !isMedia(leafOf(field))
+  return { names: new Set([...schema].filter(([, field]) => isPlain(field)).map(([name]) => name)), expected: [] }
 }
 
 /** Where the value of a plain field begins whose name begins at `start`; -1 where another one is named. */
@@ -97,7 +89,7 @@ function startOfValue(json: string, start: number, { names, expected }: PlainFie
   return end + 2
 }
 
-/** Whether an object's JSON has plain fields and nothing else, and no field has an object. It is looked at, not parsed. */
+/** Whether an object's JSON has plain fields and nothing else, and no field has an object. The text is scanned, not parsed. */
 function hasPlainFields(json: string, fields: PlainFields): boolean {
   if (json === '{}') return true
   let at = 0 // at the brace or the comma before a name
@@ -129,7 +121,7 @@ function stateJson({ publishMs, createdMs, updatedMs }: VisibleObject): string {
   return `"publishDate":${publishDate},"archived":false,"createdAt":"${toIso(createdMs)}","updatedAt":"${toIso(updatedMs)}"`
 }
 
-/** Joined, and not added up: a text that was added up is copied together anew each time that it is used. */
+/** Joined, and not concatenated: V8 would copy a concatenated string together each time that it is used. */
 function frameOf({ kind, name, id: refID }: Container, object: VisibleObject): Frame {
   const { id, externalId, accountHandle } = object
   const begin = ['{"_id":"', id, '",']
@@ -147,44 +139,34 @@ function frameOf({ kind, name, id: refID }: Container, object: VisibleObject): F
   return { before: [...begin, ...origin, ...value].join(''), behind: [...end, ...state].join('') }
 }
 
-/** Of so many objects it is remembered, in some 10 MB. */
-const mostFrames = 20_000
-/** By the object's id. It is right as long as the container is the very one that it was made with. */
-const frames = new Map<string, { reading: number; frame: Frame }>()
-/** Each container that was read has a number, by which nothing holds on to it. */
-const readings = new WeakMap<Container, number>()
-let lastReading = 0
-
-function readingOf(container: Container): number {
-  const known = readings.get(container)
-  if (known !== undefined) return known
-  lastReading += 1
-  readings.set(container, lastReading)
-  return lastReading
+/** The frames of a container's objects, by their ids. */
+export interface FrameCache {
+  get(objectId: string): Frame | undefined
+  set(objectId: string, frame: Frame): void
 }
 
-/**
- * Takes objects apart where something of them is not delivered as it is stored. A container that is remembered is one object for
- * as long as nothing of the group has changed; so what was found out about its objects is right for as long.
- */
-export function takeOut(container: Container, groupId: string, objects: readonly VisibleObject[]): OutgoingObject[] {
+/** Decides for each object whether its stored text can be delivered as it is, and parses those of which it cannot. */
+export function prepareItems(
+  container: Container,
+  groupId: string,
+  objects: readonly VisibleObject[],
+  frames: FrameCache,
+): OutgoingObject[] {
   const fields = plainFieldsOf(container.schema)
-  const reading = readingOf(container)
   return objects.map((object) => {
     const { id, valueText } = object
-    const known = frames.get(id)
-    if (known?.reading === reading) return { object, frame: known.frame }
+    const cached = frames.get(id)
+    if (cached) return { object, frame: cached }
     const isPlain = hasPlainFields(valueText, fields) && !mayReferToFile(valueText, groupId)
     if (!isPlain) return { object, value: JSON.parse(valueText) }
     const frame = frameOf(container, object)
-    if (frames.size >= mostFrames) frames.clear()
-    frames.set(id, { reading, frame })
+    frames.set(id, frame)
     return { object, frame }
   })
 }
 
-/** What there is to look for files in. */
-export const takenApart = (outgoing: readonly OutgoingObject[]): { value: Record<string, unknown> }[] =>
+/** The items that can show files. */
+export const parsedItems = (outgoing: readonly OutgoingObject[]): { value: Record<string, unknown> }[] =>
   outgoing.flatMap(({ value }) => (value ? [{ value }] : []))
 
 /** The object as `deliverCollectionObject` and `deliverIntegrationObject` take it. */

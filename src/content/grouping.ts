@@ -1,5 +1,5 @@
 import type { IntegrationGroup, IntegrationObject } from '../../client/src/wire.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { rowsOfField, sortKeyOfText, textOfFilterKey } from './index-keys.ts'
 import { type Filter, parseFilter, withoutPrefix } from './list-query.ts'
 import type { Schema } from './schema.ts'

@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { filterKeyOf } from './index-keys.ts'
 import { type Field, isFilterable, isSortable, leafOf, type Schema } from './schema.ts'
 import { searchWordsOf } from './search-text.ts'
@@ -129,19 +129,7 @@ function parseSort(schema: Schema, sort: string | undefined): SortTerm[] {
   return terms
 }
 
-/** What the very same parameters were read as by a schema, for as long as both are in use. */
-const known = new WeakMap<Schema, WeakMap<ListParameters, ListQuery>>()
-
 export function parseListQuery(schema: Schema, parameters: ListParameters): ListQuery {
-  const bySchema = known.get(schema) ?? new WeakMap<ListParameters, ListQuery>()
-  const found = bySchema.get(parameters)
-  if (found) return found
-  const query = readListQuery(schema, parameters)
-  known.set(schema, bySchema.set(parameters, query))
-  return query
-}
-
-function readListQuery(schema: Schema, parameters: ListParameters): ListQuery {
   const { search = '', sort, limit = maxLimit, skip = 0 } = parameters
   const filters = collectFilters(parameters.filters)
   const ids = filters.get('_id')

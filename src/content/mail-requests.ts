@@ -1,5 +1,5 @@
 import type { ContactEmailRequest, OrderPlacedEmailRequest } from '../../client/src/wire.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import { isOrigin } from './addresses.ts'
 import { chooseSite } from './checkout.ts'
 import { addressKey, deliverableAddress } from './email.ts'

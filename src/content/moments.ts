@@ -32,29 +32,4 @@ export function parseDateTime(text: string): number | undefined {
   return ms >= earliestMs && ms <= latestMs ? ms : undefined
 }
 
-const dayMs = 86_400_000
-const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
-const daysKept = 5000
-const dayTexts = new Map<number, string>()
-
-/** `2026-03-01T`. To write a date takes several times as long as to look it up, and content has few different ones. */
-function dayText(day: number): string {
-  let text = dayTexts.get(day)
-  if (text === undefined) {
-    text = new Date(day * dayMs).toISOString().slice(0, -'00:00:00.000Z'.length)
-    if (dayTexts.size >= daysKept) dayTexts.clear()
-    dayTexts.set(day, text)
-  }
-  return text
-}
-
-export function toIso(ms: number): string {
-  const whole = Math.trunc(ms)
-  const day = Math.floor(whole / dayMs)
-  const rest = whole - day * dayMs
-  const seconds = Math.floor(rest / 1000)
-  const minutes = Math.floor(seconds / 60)
-  const thousandths = rest % 1000
-  const fraction = `${Math.floor(thousandths / 100)}${twoDigits[thousandths % 100]}`
-  return `${dayText(day)}${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}.${fraction}Z`
-}
+export const toIso = (ms: number): string => new Date(ms).toISOString()

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../core/errors.ts'
 import { quoted } from './catalogue.ts'
 import { readMetadata } from './read-metadata.ts'
 import { type Field, isRecord, type Schema } from './schema.ts'

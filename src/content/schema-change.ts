@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { convertValue, typeInWords } from './convert-value.ts'
 import type { Field, Schema } from './schema.ts'
 import { problemsOf } from './validate.ts'

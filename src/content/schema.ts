@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 
 /**
  * A schema says which fields the objects of a collection (or the products of an integration) have. It decides what is

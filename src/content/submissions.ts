@@ -1,5 +1,5 @@
 import type { CollectionObject } from '../../client/src/wire.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { deliverCollectionObject } from './delivery.ts'
 import { isEmailAddress } from './email.ts'
 import { mediaKeysIn } from './media-uses.ts'
@@ -16,28 +16,28 @@ export interface Submission {
   objectValue: ObjectValue
 }
 
-/** A field that people do not see, and programs fill in. */
-export const trapField = 'company_website'
+/** A form field hidden from people; bots fill it in. */
+export const honeypotField = 'company_website'
 
 const isFilled = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
 interface Sent {
   objectValue: ObjectValue
-  [trapField]?: unknown
+  [honeypotField]?: unknown
 }
 
-/** Whether there is anything that could be in the trap: most people send nothing of the kind. */
-export const hasBait = ({ objectValue, [trapField]: outside }: Sent): boolean =>
-  isFilled(outside) || isFilled(objectValue[trapField])
+/** A cheap first check, before the collection is read: almost no request fills in the honeypot. */
+export const hasHoneypotField = ({ objectValue, [honeypotField]: outside }: Sent): boolean =>
+  isFilled(outside) || isFilled(objectValue[honeypotField])
 
-/** Takes the trap out of what is sent in, unless the collection really has a field of this name. */
-export function openTrap(
+/** The value without the honeypot field, unless the schema really has a field of this name. */
+export function stripHoneypot(
   { schema }: Container,
-  { objectValue, [trapField]: outside }: Sent,
-): { objectValue: ObjectValue; isTrapped: boolean } {
-  if (schema.has(trapField)) return { objectValue, isTrapped: isFilled(outside) }
-  const { [trapField]: inside, ...rest } = objectValue
-  return { objectValue: rest, isTrapped: isFilled(outside) || isFilled(inside) }
+  { objectValue, [honeypotField]: outside }: Sent,
+): { objectValue: ObjectValue; isHoneypotFilled: boolean } {
+  if (schema.has(honeypotField)) return { objectValue, isHoneypotFilled: isFilled(outside) }
+  const { [honeypotField]: inside, ...rest } = objectValue
+  return { objectValue: rest, isHoneypotFilled: isFilled(outside) || isFilled(inside) }
 }
 
 function refuseType({ settings: { accepts = [] } }: Container, type: SubmissionType): void {

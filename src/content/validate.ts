@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { isDecimalText } from './decimal.ts'
 import { hasTooManyAddresses, maxAddresses } from './html-media.ts'
 import { scalarsIn } from './index-keys.ts'

@@ -1,19 +1,69 @@
-/** Everything that a demo bakery has to say, as plain data: what is stored, and in which schema. */
-import { blog } from './blog.ts'
-import { faq, reviews, subscribers, team } from './people.ts'
-import type { CollectionName } from './schemas.ts'
-import type { ObjectsOf } from './types.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { ContainerSettings } from '../content/model.ts'
+import type { Field } from '../content/schema.ts'
+import type { SeedProduct } from '../payments/sandbox/catalogue.ts'
+import type { NewSite } from '../store/content/sites.ts'
 
-/** The objects of each collection, in the order in which to create them. */
-export const demoObjects: Readonly<Record<CollectionName, ObjectsOf>> = {
-  Blog: blog,
-  Team: team,
-  Reviews: reviews,
-  FAQ: faq,
-  Subscribers: subscribers,
+/** The bakery itself is data: YAML and pictures. `!picture` names a picture, `!collection` the id of a collection. */
+const folder = join(import.meta.dirname, '../../demo')
+
+/** A picture as content refers to it. */
+export interface DemoMedia {
+  name: string
+  key: string
+  type: 'image'
+  alt?: string
 }
 
-export { demoOffers, productPictures } from './products.ts'
-export { type CollectionName, collectionNames, demoSchemas, demoSettings } from './schemas.ts'
-export { demoSite } from './site.ts'
-export type { DemoMedia, DemoObject, MediaOf, ObjectsOf } from './types.ts'
+/** Keys begin with the id of the group, so whoever seeds the content makes them. */
+export type MediaOf = (name: string) => DemoMedia
+
+/** An object to store. Its publish date is so many days from the moment of seeding, or unset. */
+export interface DemoObject {
+  value: Record<string, unknown>
+  daysFromNow?: number
+  archived?: boolean
+}
+
+interface DemoCollection {
+  schema: Record<string, Field>
+  /** What visitors may send in. */
+  settings?: ContainerSettings
+}
+
+interface DemoProducts {
+  offers: SeedProduct[]
+  /** By product; of one with variants, a picture for each. */
+  pictures: Record<string, unknown>
+}
+
+interface References {
+  mediaOf?: MediaOf | undefined
+  collectionIds?: Readonly<Record<string, string>>
+}
+
+function read<Data>(name: string, { mediaOf, collectionIds = {} }: References = {}): Data {
+  const picture = (of: string) => mediaOf && { ...mediaOf(of), alt: altTexts[of] }
+  return parse(readFileSync(join(folder, `${name}.yaml`), 'utf8'), {
+    customTags: [
+      { tag: '!picture', resolve: picture },
+      { tag: '!collection', resolve: (of: string) => collectionIds[of] },
+    ],
+  })
+}
+
+const altTexts = read<Record<string, string>>('pictures')
+export const pictureNames = Object.keys(altTexts)
+export const readPicture = (name: string): Buffer => readFileSync(join(folder, 'pictures', `${name}.png`))
+
+/** In the order in which to create them. */
+export const demoCollections = read<Record<string, DemoCollection>>('collections')
+export const demoObjects = (collection: string, mediaOf: MediaOf): DemoObject[] =>
+  read(collection.toLowerCase(), { mediaOf })
+
+export const demoSite = (collectionIds: Readonly<Record<string, string>>, mediaOf: MediaOf): NewSite =>
+  read('site', { collectionIds, mediaOf })
+
+export const demoProducts = (mediaOf?: MediaOf): DemoProducts => read('products', { mediaOf })

@@ -2,44 +2,49 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Clock } from '../clock.ts'
 import { parseSchema } from '../content/schema.ts'
+import type { Clock } from '../core/clock.ts'
 import { addMedia } from '../media/library.ts'
 import type { Media } from '../media/media.ts'
-import { createAdminToken } from '../store/admin-tokens.ts'
-import { createApiKey } from '../store/api-keys.ts'
-import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
-import { findCollection, insertContainer, updateContainer } from '../store/containers.ts'
+import { listIntegrations } from '../store/commerce/integrations.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../store/content/changes.ts'
+import { findCollection, insertContainer, updateContainer } from '../store/content/containers.ts'
+import { insertObjects } from '../store/content/objects.ts'
+import { createPreviewToken, previewLifeSeconds } from '../store/content/preview-tokens.ts'
+import { insertSite } from '../store/content/sites.ts'
+import { createAdminToken } from '../store/control/admin-tokens.ts'
+import { createApiKey } from '../store/control/api-keys.ts'
 import {
   createGroup,
   defaultDatabase,
   type Group,
-  type GroupStore,
   listGroups,
   openContentOf,
   versionsKeptByDefault,
-} from '../store/groups.ts'
-import { listIntegrations } from '../store/integrations.ts'
-import { insertObjects } from '../store/objects.ts'
-import type { Store } from '../store/open.ts'
-import { createPreviewToken, previewLifeSeconds } from '../store/preview-tokens.ts'
-import { insertSite } from '../store/sites.ts'
-import { createUser } from '../store/users.ts'
-import { demoObjects, demoOffers, demoSchemas, demoSettings, demoSite } from './content.ts'
-import { drawPicture, type PictureName, pictureNames } from './pictures.ts'
-import type { CollectionName } from './schemas.ts'
+} from '../store/control/groups.ts'
+import { createUser } from '../store/control/users.ts'
+import type { GroupStore, Store } from '../store/store.ts'
+import {
+  type DemoObject,
+  demoCollections,
+  demoObjects,
+  demoProducts,
+  demoSite,
+  type MediaOf,
+  pictureNames,
+  readPicture,
+} from './content.ts'
 import { openShop, type ShopDeps } from './shop.ts'
-import type { DemoObject, MediaOf } from './types.ts'
 
 const demoGroupName = 'Demo Bakery'
 const dayMs = 24 * 3600 * 1000
 
-/** What is needed to try the demo; also the content of `demo.json`. */
+/** Everything needed to try the demo; also the content of `demo.json`. */
 export interface Demo {
   baseUrl: string
   groupId: string
   apiKey: string
-  /** Of an administrator: it may do everything in every group. */
+  /** Of an administrator, who may do everything in every group. */
   adminToken: string
   siteId: string
   collections: Record<string, string>
@@ -51,12 +56,12 @@ export interface SeedDeps extends ShopDeps {
   clock: Clock
 }
 
-/** Uploads the pictures, and tells how content names each of them. */
+/** Uploads the pictures; the result says how content refers to each of them. */
 async function storePictures(media: Media, group: Group, content: GroupStore, authoring: Authoring): Promise<MediaOf> {
   const library = { group: content, bucketName: group.bucketName, storage: media.storage, authoring }
-  const keys = new Map<PictureName, string>()
+  const keys = new Map<string, string>()
   for (const name of pictureNames) {
-    const upload = { name: `${name}.png`, content: Readable.from([drawPicture(name)]) }
+    const upload = { name: `${name}.png`, content: Readable.from([readPicture(name)]) }
     const stored = await media.inbox.receive(upload, media.maxBytes[group.tier], (received) =>
       addMedia(library, received, upload.name),
     )
@@ -78,11 +83,14 @@ const toNewObject =
 async function seedCollections(writer: ContentWriter, media: MediaOf) {
   const collections: Record<string, string> = {}
   let draftId = ''
-  for (const [name, objectsOf] of Object.entries(demoObjects)) {
-    const schema = parseSchema(demoSchemas[name as CollectionName])
-    const settings = demoSettings[name as CollectionName] ?? {}
-    const collection = await insertContainer(writer, { kind: 'collection', name, schema, settings })
-    const stored = await insertObjects(writer, collection, objectsOf(media).map(toNewObject(writer.nowMs)))
+  for (const [name, { schema, settings = {} }] of Object.entries(demoCollections)) {
+    const collection = await insertContainer(writer, {
+      kind: 'collection',
+      name,
+      schema: parseSchema(schema),
+      settings,
+    })
+    const stored = await insertObjects(writer, collection, demoObjects(name, media).map(toNewObject(writer.nowMs)))
     draftId ||= stored.find((object) => object.publishMs > writer.nowMs)?.id ?? ''
     collections[name] = collection.id
   }
@@ -102,7 +110,7 @@ async function makeAdministrator(store: Store, nowMs: number): Promise<string> {
   return (await createAdminToken(store, administrator, { label: 'demo' }, authoring)).token
 }
 
-/** Makes a group with a whole bakery in it: site, content, products, pictures, a key, a token and a preview of a draft. */
+/** Creates a group with a whole bakery in it: site, content, products, pictures, a key, a token and a preview of a draft. */
 export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const { store, media, clock } = deps
   const nowMs = clock()
@@ -112,20 +120,21 @@ export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const pictures = await storePictures(media, group, groupStore, authoring)
   const content = await writeContent(groupStore, authoring, async (writer) => {
     const { collections, draftId } = await seedCollections(writer, pictures)
-    const site = await insertSite(writer, demoSite(collections as Record<CollectionName, string>, pictures))
+    const site = await insertSite(writer, demoSite(collections, pictures))
     const { token } = await createPreviewToken(writer, { objectId: draftId, lifeSeconds: previewLifeSeconds.most })
     return { siteId: site.id, collections, previewToken: token }
   })
   await openShop(deps, groupStore, authoring, pictures)
   const { key } = await createApiKey(store, group.id, 'demo', authoring)
-  const priceIds = demoOffers.flatMap(({ prices }) => prices.map(({ id }) => id))
+  const priceIds = demoProducts().offers.flatMap(({ prices }) => prices.map(({ id }) => id))
   return { groupId: group.id, apiKey: key, adminToken: await makeAdministrator(store, nowMs), ...content, priceIds }
 }
 
-/** A demo of version 0.4 takes nothing from visitors. A collection that somebody has changed since is left alone. */
+/** A demo of version 0.4 accepts no submissions. A collection that was changed since stays as it is. */
 async function openToVisitors(group: GroupStore, { collections }: Demo, authoring: Authoring): Promise<void> {
   await writeContent(group, authoring, async (writer) => {
-    for (const [name, settings] of Object.entries(demoSettings)) {
+    for (const [name, { settings }] of Object.entries(demoCollections)) {
+      if (!settings) continue
       const collection = await findCollection(writer.group, collections[name] ?? '')
       if (collection?.version === 1) await updateContainer(writer, collection, { settings })
     }
@@ -134,15 +143,15 @@ async function openToVisitors(group: GroupStore, { collections }: Demo, authorin
 
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json')
 
-/** Keeps what is needed to try the demo; for its owner only, because a key is in it. */
+/** Readable by its owner only, because it contains a key. */
 export async function writeDemoFile(dataDir: string, demo: Demo): Promise<Demo> {
   await writeFile(demoFile(dataDir), `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
   return demo
 }
 
 /**
- * The demo of this data folder: found again by its file, made where there is nothing but demos whose making was cut
- * short, and else undefined, because a service with groups of its own wants no demo.
+ * The demo of this data folder: found by its file, or created where there are no groups but demos whose seeding was
+ * interrupted. Undefined elsewhere: a service with groups of its own needs no demo.
  */
 export async function findOrSeedDemo(
   deps: SeedDeps,
@@ -154,7 +163,7 @@ export async function findOrSeedDemo(
   const demo: Demo | undefined = existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : undefined
   if (demo && groups.some(({ id }) => id === demo.groupId)) {
     const group = await openContentOf(deps.store, { id: demo.groupId, database: defaultDatabase })
-    // A demo of version 0.3 has products, and nobody who sells them; one of version 0.1 has no administrator.
+    // A demo of version 0.3 has products but no payment account; one of version 0.1 has no administrator.
     if ((await listIntegrations(group)).length === 0) await openShop(deps, group, authoringAt(deps.clock()))
     await openToVisitors(group, demo, authoringAt(deps.clock()))
     return { ...demo, adminToken: demo.adminToken ?? (await makeAdministrator(deps.store, deps.clock())) }

@@ -1,18 +1,16 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Media } from '../media/media.ts'
 import { connectAccount } from '../payments/connect.ts'
-import { syncCatalogue } from '../payments/mirror-sync.ts'
+import { syncCatalogue } from '../payments/mirror/sync.ts'
 import type { Payments } from '../payments/payments.ts'
-import { seedSandbox } from '../payments/sandbox/seed.ts'
-import { changeObjects } from '../store/change-objects.ts'
-import { type Authoring, writeContent } from '../store/changes.ts'
-import { findIntegration } from '../store/containers.ts'
-import { eachObject } from '../store/each-object.ts'
-import type { GroupStore } from '../store/groups.ts'
-import type { Store } from '../store/open.ts'
-import { demoOffers, productPictures } from './products.ts'
-import type { MediaOf } from './types.ts'
+import { seedSandbox } from '../payments/sandbox/catalogue.ts'
+import { changeObjects } from '../store/content/change-objects.ts'
+import { type Authoring, writeContent } from '../store/content/changes.ts'
+import { findIntegration } from '../store/content/containers.ts'
+import { iterateObjects } from '../store/content/objects.ts'
+import type { GroupStore, Store } from '../store/store.ts'
+import { demoProducts, type MediaOf } from './content.ts'
 
 export interface ShopDeps {
   store: Store
@@ -22,29 +20,29 @@ export interface ShopDeps {
   logger: Logger
 }
 
-/** Connects the stand-in for a payment provider, and takes over what the bakery sells there. */
+/** Connects an account of the sandbox, and imports what the bakery sells there. */
 export async function openShop(deps: ShopDeps, group: GroupStore, authoring: Authoring, pictures?: MediaOf) {
   const { store, payments } = deps
   const { id } = await connectAccount({ store, payments, authoring, confirm: async () => {} }, group, {
     type: 'stripe',
     accountHandle: 'demo',
     secretKey: undefined,
-    fill: (integrationId) => seedSandbox(group, integrationId, demoOffers, authoring.nowMs),
+    fill: (integrationId) => seedSandbox(group, integrationId, demoProducts().offers, authoring.nowMs),
   })
-  // The server's own worker may be at it already: then this goes on with the same walk.
+  // The server's own job worker may have begun already; this continues the same walk.
   await syncCatalogue({ ...deps, versionsKept: authoring.versionsKept }, group, id)
-  if (pictures) await hangPictures(group, authoring, productPictures(pictures))
+  if (pictures) await setPictures(group, authoring, demoProducts(pictures).pictures)
 }
 
-/** Pictures are ours to choose; a comparison with the provider leaves them alone. */
-async function hangPictures(group: GroupStore, authoring: Authoring, pictures: Map<string, unknown>): Promise<void> {
+/** Pictures are an edit of ours, which a synchronisation with the provider keeps. */
+async function setPictures(group: GroupStore, authoring: Authoring, pictures: Record<string, unknown>): Promise<void> {
   await writeContent(group, authoring, async (writer) => {
     const shop = await findIntegration(writer.group, 'stripe')
-    if (!shop) throw new Error('The demo’s products did not come in.')
-    const products = await Array.fromAsync(eachObject(writer.group, shop.id))
+    if (!shop) throw new Error('The demo’s products were not imported.')
+    const products = await Array.fromAsync(iterateObjects(writer.group, shop.id))
     const planned = products.map((before) => ({
       before,
-      wanted: { value: { ...before.value, productImage: pictures.get(before.externalId ?? '') } },
+      wanted: { value: { ...before.value, productImage: pictures[before.externalId ?? ''] } },
     }))
     await changeObjects(writer, shop, planned, 'updated')
   })

@@ -1,25 +1,25 @@
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import type { Author } from '../store/changes.ts'
-import type { FoundDatabases } from '../store/check-open.ts'
-import type { Group, GroupStore } from '../store/groups.ts'
-import type { Store } from '../store/open.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../core/clock.ts'
+import type { FoundDatabases } from '../store/checks/databases.ts'
+import type { Author } from '../store/content/changes.ts'
+import type { Group } from '../store/control/groups.ts'
+import type { GroupStore, Store } from '../store/store.ts'
 
-/** One thing that an operator should know. Sentences are plain ASCII: they may end up in any terminal or mail. */
+/** Something that an operator should know. Sentences are plain ASCII, for any terminal or e-mail. */
 export interface Finding {
   /** `wrong` makes the command fail, `attention` does not. */
   level: 'attention' | 'wrong'
-  /** What is the matter, in a sentence. */
+  /** The problem, in a sentence. */
   what: string
-  /** Some of what it is about, by name. */
+  /** Some of the affected things, by name. */
   examples?: string[]
-  /** What to do about it. */
+  /** How to solve it. */
   advice: string
-  /** What to type for it, line by line. */
+  /** The commands for it, line by line. */
   commands?: string[]
 }
 
-/** Looks at one thing. It finds, and changes nothing unless `ctx.repairAs` allows it. */
+/** Examines one thing. Changes nothing unless `ctx.repairAs` is set. */
 export interface Check {
   name: string
   run(ctx: DoctorContext): Promise<Finding[]>
@@ -40,26 +40,26 @@ export interface CheckedGroup {
   content: GroupStore
 }
 
-/** What checks work with. What comes from the databases is asked for, because they may be away. */
+/** What checks work with. Databases are opened on first use, because they may be unavailable. */
 export interface DoctorContext {
   config: Config
   clock: Clock
   machine: Machine
   /** The databases as they are. Rejects with the cause when they cannot be reached at all. */
   reach(): Promise<FoundDatabases>
-  /** The same for checks that have nothing to say then: rejects with `NotChecked`. */
+  /** The same for checks that need the databases: rejects with `NotChecked` when they cannot be reached. */
   databases(): Promise<FoundDatabases>
   /** All databases that this version can work with. Rejects with `NotChecked` when there is no such control database. */
   store(): Promise<Store>
   /** The groups whose content is to be checked. */
   groups(): Promise<CheckedGroup[]>
-  /** Who repairs, where repairing was asked for. */
+  /** The author of repairs; undefined unless repairing was requested. */
   repairAs: Author | undefined
-  /** Tells somebody who waits how far it is. */
+  /** Reports progress to a person who waits. */
   progress(text: string): void
 }
 
-/** Says why a check could not look. What is in the way is the finding of another check. */
+/** Why a check could not run. The cause is the finding of another check. */
 export class NotChecked extends Error {
   override readonly name = 'NotChecked'
 }

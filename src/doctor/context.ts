@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { AppError } from '../errors.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
 import { canDerive } from '../media/files/derive.ts'
-import type { Author } from '../store/changes.ts'
-import { currentOf, type FoundDatabases, findDatabases } from '../store/check-open.ts'
-import { findGroup, type Group, listGroups, openContentOf } from '../store/groups.ts'
-import type { Store } from '../store/open.ts'
+import { type FoundDatabases, findDatabases, usableDatabase } from '../store/checks/databases.ts'
+import type { Author } from '../store/content/changes.ts'
+import { findGroup, type Group, listGroups, openContentOf } from '../store/control/groups.ts'
+import type { Store } from '../store/store.ts'
 import { type CheckedGroup, type DoctorContext, type Machine, NotChecked } from './check.ts'
 
 export interface DoctorOptions {
@@ -39,17 +39,17 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   }
 }
 
-/** The databases that are at this version's schema, as a store. Unlike `openStore` this makes and migrates nothing. */
+/** The databases at this version's schema, as a store. Unlike `openStore` this creates and migrates nothing. */
 function storeOf({ control, contents, close }: FoundDatabases): Store {
   if (!control.database) throw new NotChecked('there is no control database to read')
-  const known = currentOf(control)
+  const known = usableDatabase(control)
   if (!known) throw new NotChecked('the control database has the schema of another version')
   return {
     control: known,
     quotas: undefined,
     async content(name) {
       const found = contents.find((candidate) => candidate.name === name)
-      const database = found && currentOf(found)
+      const database = found && usableDatabase(found)
       if (!database) throw new NotChecked(`the database "${name}" cannot be read, or has the schema of another version`)
       return database
     },
@@ -60,7 +60,7 @@ function storeOf({ control, contents, close }: FoundDatabases): Store {
   }
 }
 
-/** A group that is being deleted is no longer whole, and one whose database cannot be read is another check's finding. */
+/** Leaves out groups under deletion, and those whose database cannot be read, which is another check's finding. */
 async function contentOf(store: Store, groups: readonly Group[]): Promise<CheckedGroup[]> {
   const whole = groups.filter(({ deletingMs }) => deletingMs === null)
   const opened = await Promise.allSettled(
@@ -72,7 +72,7 @@ async function contentOf(store: Store, groups: readonly Group[]): Promise<Checke
 }
 
 export interface OpenedContext extends DoctorContext {
-  /** A name that was mistyped is no finding. Where the groups cannot be read there is nothing to refuse. */
+  /** Throws if the group does not exist. Does nothing if the groups cannot be read. */
   refuseUnknownGroup(): Promise<void>
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { type Check, type DoctorContext, type Finding, NotChecked } from './check.ts'
-import { messageOf } from './words.ts'
+import { messageOf } from './format.ts'
 
 export type Status = 'fine' | 'attention' | 'wrong' | 'not checked'
 
@@ -16,7 +16,7 @@ function statusOf(findings: readonly Finding[]): Status {
   return findings.length > 0 ? 'attention' : 'fine'
 }
 
-/** A check that breaks is a finding of its own. */
+/** A check that fails is a finding of its own. */
 function brokenCheck(error: unknown): Finding {
   return {
     level: 'wrong',
@@ -39,7 +39,7 @@ async function runCheck(check: Check, ctx: DoctorContext, onFault: (error: unkno
   }
 }
 
-/** One check after the other, whatever becomes of each. */
+/** Runs one check after the other; a failed one does not stop the rest. */
 export async function* examine(
   checks: readonly Check[],
   ctx: DoctorContext,

@@ -1,15 +1,13 @@
-import { countFailedJobs, findFailedJobs, findOverdueJobs } from '../store/check-jobs.ts'
-import { deliverKind } from '../store/messages.ts'
+import { countFailedJobs, findFailedJobs, findOverdueJobs } from '../store/checks/queues.ts'
+import { deliverKind } from '../store/mail/messages.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
-import { counted, inTime } from './words.ts'
+import { counted, inTime, maxExamples } from './format.ts'
 
 const overdueAfterMs = 10 * 60 * 1000
-const mostNamed = 5
-
 async function findFailed({ group, content }: CheckedGroup): Promise<Finding[]> {
   const kinds = await countFailedJobs(content, deliverKind)
   const total = kinds.reduce((sum, { count }) => sum + count, 0)
-  const [first, ...others] = await findFailedJobs(content, deliverKind, mostNamed)
+  const [first, ...others] = await findFailedJobs(content, deliverKind, maxExamples)
   if (!first) return []
   const byKind = kinds.map(({ kind, count }) => `${count} of ${kind}`).join(', ')
   return [

@@ -1,15 +1,82 @@
-import { countRowsByGroup, type RowCounts, removalStatement } from '../store/check-left-overs.ts'
-import { type AnyFound, currentOf } from '../store/check-open.ts'
-import type { Database } from '../store/database.ts'
-import { listGroups } from '../store/groups.ts'
-import type { Store } from '../store/open.ts'
-import { ownerOfHidden } from '../store/purge.ts'
-import type { ContentTables } from '../store/tables.ts'
-import type { Check, Finding } from './check.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { toIso } from '../content/moments.ts'
+import { isRecord } from '../content/schema.ts'
+import { hashSecret } from '../security/tokens.ts'
+import { type AnyFound, usableDatabase } from '../store/checks/databases.ts'
+import { countRowsByGroup, type RowCounts, removalStatement } from '../store/checks/integrity.ts'
+import { ownerOfHiddenGroup } from '../store/content/purge.ts'
+import { findTokenHolder } from '../store/control/admin-tokens.ts'
+import { listGroups } from '../store/control/groups.ts'
+import type { Database } from '../store/engine/database.ts'
+import type { ContentTables } from '../store/schema/tables.ts'
+import type { Store } from '../store/store.ts'
+import type { Finding } from './check.ts'
+import { type Check, type DoctorContext, NotChecked } from './check.ts'
 import { sqlCommand } from './databases.ts'
-import { counted } from './words.ts'
+import { isFile } from './files.ts'
+import { counted, shellWord } from './format.ts'
 
-/** What is seen between two looks at the groups belongs to one of them, also when one comes or goes meanwhile. */
+async function readDemo(path: string): Promise<Record<string, unknown>> {
+  try {
+    const demo: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return isRecord(demo) ? demo : {}
+  } catch {
+    return {} // the file exists all the same
+  }
+}
+
+/** The commands that remove what is left of the demo. Unknown without the database. */
+async function removalOf(ctx: DoctorContext, demo: Record<string, unknown>): Promise<string[]> {
+  const store = await ctx.store().catch((error: unknown) => {
+    if (error instanceof NotChecked) return undefined
+    throw error
+  })
+  if (!store) return []
+  const group = (await listGroups(store)).find(({ id }) => id === demo.groupId)
+  const holder = await findTokenHolder(store, hashSecret(String(demo.adminToken)), ctx.clock())
+  return [
+    ...(group ? [`npx sluice group delete ${group.id} --confirm ${shellWord(group.name)}`] : []),
+    ...(holder ? [`npx sluice user disable ${holder.userId}`] : []),
+  ]
+}
+
+export const demoCheck: Check = {
+  name: 'Demo content',
+  async run(ctx) {
+    const { dataDir, publicUrl } = ctx.config
+    const path = join(dataDir, 'demo.json')
+    if (publicUrl === undefined || !(await isFile(path))) return []
+    return [
+      {
+        level: 'attention',
+        what: `PUBLIC_URL is set, so this service is for others, and ${path} holds a key and an administrator's token of the demo.`,
+        advice: 'Take the demo away before you go live:',
+        commands: [...(await removalOf(ctx, await readDemo(path))), `rm ${shellWord(path)}`],
+      },
+    ]
+  },
+}
+
+export const deletionsCheck: Check = {
+  name: 'Deletions',
+  async run(ctx) {
+    const groups = await listGroups(await ctx.store())
+    return groups.flatMap(({ id, name, deletingMs }): Finding[] => {
+      if (deletingMs === null) return []
+      return [
+        {
+          level: 'attention',
+          what: `The deletion of the group "${name}" (${id}) began at ${toIso(deletingMs)} and has not ended.`,
+          advice: 'It runs just now or was interrupted. Nothing of the group is served any more. To finish:',
+          commands: [`npx sluice group delete ${id} --confirm ${shellWord(name)}`],
+        },
+      ]
+    })
+  },
+}
+
+/** Reads the groups before and after `look`, so that one created or deleted in the meantime is not taken for a left-over. */
 export async function withGroupIds<Result>(store: Store, look: () => Promise<Result>) {
   const before = await listGroups(store)
   const result = await look()
@@ -38,10 +105,10 @@ export const leftOversCheck: Check = {
     const findings: Finding[] = []
     const store = await ctx.store()
     for (const found of (await ctx.databases()).contents) {
-      const database = currentOf(found)
+      const database = usableDatabase(found)
       if (!database) continue
       const { result: counts, groupIds } = await withGroupIds(store, () => countRowsByGroup(database))
-      const strays = [...counts].filter(([groupId]) => !groupIds.has(ownerOfHidden(groupId)))
+      const strays = [...counts].filter(([groupId]) => !groupIds.has(ownerOfHiddenGroup(groupId)))
       findings.push(...strays.map(([groupId, rows]) => leftOver(found, database, groupId, rows)))
     }
     return findings

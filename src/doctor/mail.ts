@@ -1,24 +1,22 @@
-import { createGroupCouriers, type GroupCouriers } from '../mail/group-couriers.ts'
+import { createGroupTransports, type GroupTransports } from '../mail/group-transports.ts'
 import { checkMailSettings } from '../mail/mail.ts'
+import { probeServer } from '../mail/probe-server.ts'
 import type { MailServerAddress } from '../mail/server-address.ts'
-import { tryServer } from '../mail/try-server.ts'
-import { findMasterKey } from '../master-key.ts'
-import { findDelayedMessages, findFailedMessages, findStrandedMessages } from '../store/check-mail.ts'
-import { findMailServer, type GroupMailServer } from '../store/mail-servers.ts'
-import { dayMs, hourMs } from '../store/tallies.ts'
-import { createVault } from '../vault.ts'
+import { findMasterKey } from '../security/master-key.ts'
+import { createVault } from '../security/vault.ts'
+import { findDelayedMessages, findFailedMessages, findStrandedMessages } from '../store/checks/queues.ts'
+import { findMailServer, type GroupMailServer } from '../store/mail/mail-servers.ts'
+import { dayMs, hourMs } from '../store/mail/quotas.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
+import { counted, maxExamples, messageOf, shellWord } from './format.ts'
 import { isPublicHost } from './settings.ts'
-import { counted, messageOf, shellWord } from './words.ts'
 
 const failedForDays = 7
-const mostNamed = 5
-
 const inWords = (messages: { id: string; problem: string | null }[]): string[] =>
   messages.map(({ id, problem }) => `${id}: ${problem ?? 'no reason is known'}`)
 
 async function findFailed({ clock }: DoctorContext, { group, content }: CheckedGroup): Promise<Finding[]> {
-  const { count, latest } = await findFailedMessages(content, clock() - failedForDays * dayMs, mostNamed)
+  const { count, latest } = await findFailedMessages(content, clock() - failedForDays * dayMs, maxExamples)
   if (count === 0) return []
   return [
     {
@@ -35,7 +33,7 @@ async function findFailed({ clock }: DoctorContext, { group, content }: CheckedG
 }
 
 async function findDelayed({ clock }: DoctorContext, { group, content }: CheckedGroup): Promise<Finding[]> {
-  const { count, latest } = await findDelayedMessages(content, clock() - hourMs, mostNamed)
+  const { count, latest } = await findDelayedMessages(content, clock() - hourMs, maxExamples)
   if (count === 0) return []
   return [
     {
@@ -49,7 +47,7 @@ async function findDelayed({ clock }: DoctorContext, { group, content }: Checked
 }
 
 async function findStranded({ group, content }: CheckedGroup): Promise<Finding[]> {
-  const { count, latest } = await findStrandedMessages(content, mostNamed)
+  const { count, latest } = await findStrandedMessages(content, maxExamples)
   if (count === 0) return []
   return [
     {
@@ -65,10 +63,13 @@ interface GroupWithServer extends CheckedGroup {
   server: GroupMailServer
 }
 
-/** To open one is to read its address; it connects when it has something to deliver. */
-async function findSealed(couriers: GroupCouriers, { group, content, server }: GroupWithServer): Promise<Finding[]> {
+/** Opening a transport unseals its address; it connects only when it delivers. */
+async function findSealed(
+  transports: GroupTransports,
+  { group, content, server }: GroupWithServer,
+): Promise<Finding[]> {
   try {
-    await couriers.of(content, server)
+    await transports.of(content, server)
     return []
   } catch (error) {
     return [
@@ -93,7 +94,7 @@ const noKey = (count: number): Finding => ({
 })
 
 async function findUnreachable(server: MailServerAddress): Promise<Finding[]> {
-  const problem = await tryServer(server, { hosts: 'any' })
+  const problem = await probeServer(server, { hosts: 'any' })
   if (problem === undefined) return []
   return [
     {
@@ -106,8 +107,8 @@ async function findUnreachable(server: MailServerAddress): Promise<Finding[]> {
   ]
 }
 
-/** A service that strangers reach, whose e-mails nobody does. */
-function findNobody({ config }: DoctorContext): Finding[] {
+/** A public service without a mail server. */
+function findNoServer({ config }: DoctorContext): Finding[] {
   const url = URL.parse(config.publicUrl ?? '')
   if (config.mailServer || url?.protocol !== 'https:' || !isPublicHost(url.hostname)) return []
   return [
@@ -136,17 +137,17 @@ function findBadSettings({ config }: DoctorContext): Finding[] {
   }
 }
 
-/** What is wrong with a key that cannot be read is another check's finding. */
+/** A key that cannot be read is another check's finding. */
 function openCouriers({ dataDir, masterKey, mailGroupHosts: hosts }: DoctorContext['config']) {
   try {
     const key = findMasterKey(dataDir, masterKey)
-    return key && createGroupCouriers(createVault(key), { hosts })
+    return key && createGroupTransports(createVault(key), { hosts })
   } catch {
     return undefined
   }
 }
 
-/** The servers that take e-mails away: that of the service, and those of groups. */
+/** The mail servers of the service and of groups. */
 async function findInServers(ctx: DoctorContext, groups: readonly CheckedGroup[]): Promise<Finding[]> {
   const { mailServer } = ctx.config
   const withOwn: GroupWithServer[] = []
@@ -154,17 +155,17 @@ async function findInServers(ctx: DoctorContext, groups: readonly CheckedGroup[]
     const server = await findMailServer(checked.content)
     if (server) withOwn.push({ ...checked, server })
   }
-  const findings = withOwn.length < groups.length ? findNobody(ctx) : []
+  const findings = withOwn.length < groups.length ? findNoServer(ctx) : []
   if (mailServer) findings.push(...(await findUnreachable(mailServer)))
   if (withOwn.length === 0) return findings
-  const couriers = openCouriers(ctx.config)
-  if (!couriers) return [...findings, noKey(withOwn.length)]
-  for (const checked of withOwn) findings.push(...(await findSealed(couriers, checked)))
-  couriers.close()
+  const transports = openCouriers(ctx.config)
+  if (!transports) return [...findings, noKey(withOwn.length)]
+  for (const checked of withOwn) findings.push(...(await findSealed(transports, checked)))
+  transports.close()
   return findings
 }
 
-/** The outbox, and who takes from it. */
+/** The outbox and its mail servers. */
 export const mailCheck: Check = {
   name: 'E-mails',
   async run(ctx) {

@@ -1,20 +1,17 @@
-import { findMasterKey } from '../master-key.ts'
 import { findSyncJob, orderKind } from '../payments/jobs.ts'
-import { createPayments, type Payments, secretKeyField, webhookSecretField } from '../payments/payments.ts'
+import { createPayments, type Payments, webhookSecretField } from '../payments/payments.ts'
 import { ProviderFailure } from '../payments/provider.ts'
-import { eventKind } from '../payments/sandbox/objects.ts'
-import { type Integration, listIntegrations } from '../store/integrations.ts'
-import { findPendingJobs, type Job } from '../store/jobs.ts'
-import { secretFields } from '../store/secrets.ts'
-import { createVault } from '../vault.ts'
+import { findMasterKey } from '../security/master-key.ts'
+import { createVault } from '../security/vault.ts'
+import { type Integration, listIntegrations } from '../store/commerce/integrations.ts'
+import { secretFields } from '../store/content/secrets.ts'
+import { findPendingJobs, type Job } from '../store/jobs/jobs.ts'
 import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
-import { counted, inTime, messageOf } from './words.ts'
+import { counted, inTime, maxExamples, messageOf } from './format.ts'
 
 const hourMs = 3_600_000
 /** So many times longer than it should take before somebody is told. */
 const patience = 2
-const mostNamed = 5
-
 interface Account extends CheckedGroup {
   integration: Integration
   /** What to call it. */
@@ -35,15 +32,14 @@ async function accountsOf(groups: readonly CheckedGroup[]): Promise<Account[]> {
 }
 
 /** How commands name it. */
-const placeOf = ({ group, integration }: Account): string => `${group.id} ${integration.id}`
+const idsOf = ({ group, integration }: Account): string => `${group.id} ${integration.id}`
 
-/** Whether the provider is there, and lets us in. The stand-in is part of us. */
+/** Whether the provider answers and accepts our key. The sandbox is part of us and needs none. */
 async function findRefusal(payments: Payments, account: Account): Promise<Finding[]> {
   const { content, integration, name } = account
+  if (integration.sandbox) return []
   try {
-    // To open the stand-in is to make it listen; whether its key can be read is all there is to know.
-    if (integration.sandbox) await payments.vault.read(content, integration.id, secretKeyField)
-    else await (await payments.open(content, integration)).verify()
+    await (await payments.open(content, integration)).verify()
     return []
   } catch (error) {
     if (error instanceof ProviderFailure && error.kind !== 'refused')
@@ -65,8 +61,8 @@ async function findRefusal(payments: Payments, account: Account): Promise<Findin
           : 'Nobody can check out. Restore the master key from your backup; only if it is lost for good, begin with:',
         commands: [
           isRefused
-            ? `npx sluice integration rotate ${placeOf(account)}`
-            : `npx sluice integration disconnect ${placeOf(account)}`,
+            ? `npx sluice integration rotate ${idsOf(account)}`
+            : `npx sluice integration disconnect ${idsOf(account)}`,
         ],
       },
     ]
@@ -86,7 +82,7 @@ function adviseWebhook(payments: Payments, integration: Integration): Pick<Findi
   }
 }
 
-async function findSilence(payments: Payments, account: Account): Promise<Finding[]> {
+async function checkWebhook(payments: Payments, account: Account): Promise<Finding[]> {
   const { content, integration, name } = account
   if ((await secretFields(content, integration.id)).includes(webhookSecretField)) return []
   return [
@@ -94,10 +90,7 @@ async function findSilence(payments: Payments, account: Account): Promise<Findin
       level: 'attention',
       what: `Nobody tells us when something changes in ${name}: products follow when all are compared, and so do orders.`,
       ...adviseWebhook(payments, integration),
-      commands: [
-        `npx sluice integration webhook ${placeOf(account)}`,
-        `npx sluice integration secret ${placeOf(account)}`,
-      ],
+      commands: [`npx sluice integration webhook ${idsOf(account)}`, `npx sluice integration secret ${idsOf(account)}`],
     },
   ]
 }
@@ -111,15 +104,15 @@ async function findStopped(account: Account): Promise<Finding[]> {
       level: 'attention',
       what: `The catalogue of ${name} could not be looked through: ${problem}`,
       advice: 'It is tried again by itself. When the reason is gone, try at once:',
-      commands: [`npx sluice integration sync ${placeOf(account)}`],
+      commands: [`npx sluice integration sync ${idsOf(account)}`],
     },
   ]
 }
 
-/** Orders of which nobody could tell us, or that could not be written down, so far. What failed for good is with the jobs. */
-async function findUntold(account: Account): Promise<Finding[]> {
+/** Orders that could not be recorded so far. What failed for good is with the jobs. */
+async function findUnrecordedOrders(account: Account): Promise<Finding[]> {
   const { content, integration, group, name } = account
-  const pending = [...(await findPendingJobs(content, eventKind)), ...(await findPendingJobs(content, orderKind))]
+  const pending = await findPendingJobs(content, orderKind)
   const isOurs = ({ payload, problem }: Job): boolean =>
     problem !== null && (payload as { integrationId: string }).integrationId === integration.id
   const [first, ...others] = pending.filter(isOurs)
@@ -127,8 +120,8 @@ async function findUntold(account: Account): Promise<Finding[]> {
   return [
     {
       level: 'attention',
-      what: `${counted(others.length + 1, 'event or order', 'events or orders')} of ${name} could not be taken over so far.`,
-      examples: [first, ...others].slice(0, mostNamed).map(({ id, problem }) => `${id}: ${problem}`),
+      what: `${counted(others.length + 1, 'order', 'orders')} of ${name} could not be taken over so far.`,
+      examples: [first, ...others].slice(0, maxExamples).map(({ id, problem }) => `${id}: ${problem}`),
       advice: 'It is tried again by itself. When the reason is gone, try at once:',
       commands: [`npx sluice job retry ${group.id} ${first.id}`],
     },
@@ -146,7 +139,7 @@ function findDelay(ctx: DoctorContext, account: Account): Finding[] {
       level: 'attention',
       what: `The catalogue of ${name} ${since}, ${inTime(agoMs)} ago.`,
       advice: 'The finding about jobs may say why. To try at once:',
-      commands: [`npx sluice integration sync ${placeOf(account)}`],
+      commands: [`npx sluice integration sync ${idsOf(account)}`],
     },
   ]
 }
@@ -159,9 +152,9 @@ function findLeftOut(account: Account): Finding[] {
     {
       level: 'attention',
       what: `Not everything of ${name} could be taken over.`,
-      examples: problems.slice(0, mostNamed),
+      examples: problems.slice(0, maxExamples),
       advice: 'Put it right at the provider; it follows by itself. To see all of it:',
-      commands: [`npx sluice integration show ${placeOf(account)}`],
+      commands: [`npx sluice integration show ${idsOf(account)}`],
     },
   ]
 }
@@ -183,21 +176,17 @@ export const paymentsCheck: Check = {
     if (!masterKey) return [noKey(accounts)]
     const vault = createVault(masterKey)
     const store = await ctx.store()
-    const payments = createPayments({ config, masterKey, vault, clock, store, baseUrl: () => 'http://localhost' })
-    try {
-      const findings: Finding[] = []
-      for (const account of accounts) {
-        findings.push(
-          ...(await findRefusal(payments, account)),
-          ...(await findSilence(payments, account)),
-          ...(await findStopped(account)),
-          ...(await findUntold(account)),
-        )
-        findings.push(...findDelay(ctx, account), ...findLeftOut(account))
-      }
-      return findings
-    } finally {
-      await payments.close()
+    const payments = createPayments({ config, vault, clock, store, baseUrl: () => 'http://localhost' })
+    const findings: Finding[] = []
+    for (const account of accounts) {
+      findings.push(
+        ...(await findRefusal(payments, account)),
+        ...(await checkWebhook(payments, account)),
+        ...(await findStopped(account)),
+        ...(await findUnrecordedOrders(account)),
+      )
+      findings.push(...findDelay(ctx, account), ...findLeftOut(account))
     }
+    return findings
   },
 }

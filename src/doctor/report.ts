@@ -1,9 +1,9 @@
 import { styleText } from 'node:util'
 import type { Finding } from './check.ts'
 import type { CheckResult, Status } from './examine.ts'
-import { counted } from './words.ts'
+import { counted } from './format.ts'
 
-/** How results look: with signs and colours in a terminal, as plain ASCII everywhere else. */
+/** The style of results: symbols and colours in a terminal, plain ASCII everywhere else. */
 export interface Look {
   mark(status: Status): string
   arrow: string
@@ -16,7 +16,7 @@ export const plainLook: Look = {
   dim: (text) => text,
 }
 
-/** Whether colours are wanted was decided by whoever chose this look. */
+/** The caller that chose this look has decided about colours. */
 const paint = (style: 'green' | 'yellow' | 'red' | 'dim', text: string): string =>
   styleText(style, text, { validateStream: false })
 
@@ -32,7 +32,7 @@ export const richLook: Look = {
   dim: (text) => paint('dim', text),
 }
 
-/** Names come from content: they are not to move the cursor. */
+/** Names come from content and may hold control characters. */
 const onOneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ')
 
 function showFinding(finding: Finding, { mark, arrow, dim }: Look): string[] {

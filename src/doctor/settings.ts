@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
-import type { Config } from '../config.ts'
-import { isLoopback } from '../public-address.ts'
+import type { Config } from '../config/config.ts'
+import { isLoopback } from '../security/public-address.ts'
 import type { Check, Finding } from './check.ts'
 
 const privateNetworks = new BlockList()
@@ -21,7 +21,7 @@ for (const [network, bits] of [
 
 const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
 
-/** A host that strangers can reach, as far as its name tells. */
+/** Whether the public can reach a host, judged by its name. */
 export function isPublicHost(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1')
   if (isIP(bare) !== 0) return !privateNetworks.check(bare, isIP(bare) === 4 ? 'ipv4' : 'ipv6')
@@ -67,8 +67,8 @@ function adviseManagement({ host, publicUrl, managePort }: Config): Finding[] {
 }
 
 function findSharedPort({ host, port, managePort, manageHost = host }: Config): Finding[] {
-  const isSamePlace = host === manageHost || isEveryAddress(host) || isEveryAddress(manageHost)
-  if (port === 0 || managePort !== port || !isSamePlace) return []
+  const isSameAddress = host === manageHost || isEveryAddress(host) || isEveryAddress(manageHost)
+  if (port === 0 || managePort !== port || !isSameAddress) return []
   return [
     {
       level: 'wrong',
@@ -96,18 +96,18 @@ function adviseMetrics({ metricsPort, metricsHost, metricsToken }: Config): Find
   return [
     {
       level: 'attention',
-      what: `METRICS_HOST is ${metricsHost} and METRICS_TOKEN is not set: whoever reaches that port can read how busy the service is.`,
+      what: `METRICS_HOST is ${metricsHost} and METRICS_TOKEN is not set: anybody who reaches that port can read how busy the service is.`,
       advice: 'Set a token that Prometheus sends, unless a firewall keeps others away:',
       commands: ['METRICS_TOKEN=$(openssl rand -hex 32)'],
     },
   ]
 }
 
-/** That every setting can be read is a condition of any command; this is about what they mean together. */
+/** Every command has already validated each setting; this checks their combinations. */
 export const settingsCheck: Check = {
   name: 'Settings',
   async run({ config }) {
-    const looks = [adviseAddress, adviseEncryption, adviseManagement, findSharedPort, adviseIdleSetting, adviseMetrics]
-    return looks.flatMap((look) => look(config))
+    const rules = [adviseAddress, adviseEncryption, adviseManagement, findSharedPort, adviseIdleSetting, adviseMetrics]
+    return rules.flatMap((rule) => rule(config))
   },
 }

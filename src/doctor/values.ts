@@ -1,13 +1,14 @@
 import { isKeyOfGroup } from '../content/media-keys.ts'
 import { mediaKeysIn } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
+import { collectionIdsIn } from '../content/pages.ts'
 import { problemsOfSite } from '../content/site-settings.ts'
 import { problemsOf } from '../content/validate.ts'
-import { findContainerById, listContainers, readByContainer } from '../store/containers.ts'
-import { eachObject } from '../store/each-object.ts'
-import { listSites } from '../store/sites.ts'
-import type { Check, CheckedGroup, DoctorContext } from './check.ts'
-import { counted, createTally, type Tally } from './words.ts'
+import { findContainerById, listContainers, readByContainer } from '../store/content/containers.ts'
+import { iterateObjects } from '../store/content/objects.ts'
+import { listSites } from '../store/content/sites.ts'
+import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
+import { counted, createTally, type Tally } from './format.ts'
 
 function problemsIn(groupId: string, { schema }: Container, value: Record<string, unknown>): string[] {
   const problems = problemsOf(schema, value)
@@ -16,16 +17,16 @@ function problemsIn(groupId: string, { schema }: Container, value: Record<string
   return foreign.map((key) => `the media key "${key}" is not one of this group`)
 }
 
-/** What does not fit: how to look at it, and the first of its problems. */
+/** An object or site that does not fit the rules: its first problem, and the command that shows it. */
 interface Misfit {
   name: string
   command: string
 }
 
-async function misfitsIn({ group, content }: CheckedGroup, container: Container, onRead: () => void) {
+async function misfitsOfContainer({ group, content }: CheckedGroup, container: Container, onRead: () => void) {
   const misfits = createTally<Misfit>()
   const show = container.kind === 'collection' ? 'object show' : 'product show'
-  for await (const { id, value } of eachObject(content, container.id)) {
+  for await (const { id, value } of iterateObjects(content, container.id)) {
     const [problem] = problemsIn(group.id, container, value)
     if (problem !== undefined)
       misfits.add({
@@ -37,7 +38,7 @@ async function misfitsIn({ group, content }: CheckedGroup, container: Container,
   return misfits
 }
 
-async function checkGroup(ctx: DoctorContext, checked: CheckedGroup): Promise<Tally<Misfit>> {
+async function findMisfits(ctx: DoctorContext, checked: CheckedGroup): Promise<Tally<Misfit>> {
   const { group, content } = checked
   const misfits = createTally<Misfit>()
   for (const { id, name } of await listContainers(content)) {
@@ -47,7 +48,7 @@ async function checkGroup(ctx: DoctorContext, checked: CheckedGroup): Promise<Ta
       if (read % 500 === 0) ctx.progress(`Values: ${group.name}, ${name}, ${read} read`)
     }
     const find = () => findContainerById(content, id)
-    const found = await readByContainer(content, find, (container) => misfitsIn(checked, container, onRead))
+    const found = await readByContainer(content, find, (container) => misfitsOfContainer(checked, container, onRead))
     if (found) misfits.addAll(found)
   }
   for (const site of await listSites(content)) {
@@ -58,12 +59,12 @@ async function checkGroup(ctx: DoctorContext, checked: CheckedGroup): Promise<Ta
   return misfits
 }
 
-/** What is stored was good when it was written; rules may have been tightened since. It is delivered all the same. */
+/** Stored values were valid when they were written, but rules may have become stricter. They are delivered anyway. */
 export const valuesCheck: Check = {
   name: 'Values',
   async run(ctx) {
     const misfits = createTally<Misfit>()
-    for (const checked of await ctx.groups()) misfits.addAll(await checkGroup(ctx, checked))
+    for (const checked of await ctx.groups()) misfits.addAll(await findMisfits(ctx, checked))
     if (misfits.count === 0) return []
     return [
       {
@@ -75,5 +76,36 @@ export const valuesCheck: Check = {
         commands: misfits.first.slice(0, 1).map(({ command }) => command),
       },
     ]
+  },
+}
+
+async function findUnknownCollections({ group, content }: CheckedGroup): Promise<Finding[]> {
+  // Sites first: then a collection that is created in the meantime is known when a page shows it.
+  const sites = await listSites(content)
+  const known = new Set((await listContainers(content, 'collection')).map(({ id }) => id))
+  return sites.flatMap(({ id, name, version, settings }): Finding[] => {
+    const unknown = collectionIdsIn(settings).filter((collectionId) => !known.has(collectionId))
+    if (unknown.length === 0) return []
+    return [
+      {
+        level: 'wrong',
+        what: `Pages of the site "${name}" of ${group.name} show ${counted(unknown.length, 'collection')} that the group does not have.`,
+        examples: unknown.slice(0, 5),
+        advice: 'Take them out of settings.pages, or put other collections in their place:',
+        commands: [
+          `npx sluice site show ${group.id} ${id}`,
+          `npx sluice site update ${group.id} ${id} --version ${version} --settings '{"pages": [...]}'`,
+        ],
+      },
+    ]
+  })
+}
+
+export const sitePagesCheck: Check = {
+  name: 'Pages of sites',
+  async run(ctx) {
+    const findings: Finding[] = []
+    for (const checked of await ctx.groups()) findings.push(...(await findUnknownCollections(checked)))
+    return findings
   },
 }

@@ -1,24 +1,25 @@
-import { hideSecrets, type ServiceLogger } from '../logging.ts'
+import type { FastifyInstance } from 'fastify'
+import { hideSecrets, type ServiceLogger } from '../core/logging.ts'
+import type { Tier } from '../core/tiers.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { Tier } from '../tiers.ts'
 
-/** So many lines are put together at once at most. */
-const mostWaiting = 256
+/** The most lines that are written at once. */
+const maxWaiting = 256
 
-/** What is noted of a request when it has been answered: the route, never the URL, whose query string may hold a token. */
+/** What is logged of an answered request: the route, never the URL, whose query string may contain a token. */
 export interface AnsweredRequest {
   id: string
   method: string
   route: string
   status: number
-  /** By the clock on the wall. */
+  /** Wall-clock time. */
   answeredMs: number
   ms: number
   address: string
   /** Of requests that were admitted. */
   tenant: { groupID: string; tier: Tier } | undefined
   userId: string | undefined
-  /** Nobody wants to read about it, as of the questions whether we are alive. */
+  /** Not worth a line, such as a health check. */
   isQuiet: boolean
 }
 
@@ -26,7 +27,7 @@ export type AccessLog = (request: AnsweredRequest) => void
 
 const writeTime = (nowMs: number): string => `{"level":"info","time":"${new Date(nowMs).toISOString()}","requestId":"`
 
-const writePlace = ({ method, route, status }: AnsweredRequest): string =>
+const writeTarget = ({ method, route, status }: AnsweredRequest): string =>
   `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"ms":`
 
 function writeCaller({ address, tenant, userId }: AnsweredRequest): string {
@@ -35,33 +36,33 @@ function writeCaller({ address, tenant, userId }: AnsweredRequest): string {
   return `,"address":${JSON.stringify(hideSecrets(address))}${group}${user},"msg":"request"}\n` // a proxy may pass on anything
 }
 
-const hasSamePlace = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
+const hasSameTarget = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
   one.route === other.route && one.status === other.status && one.method === other.method
 
 const hasSameCaller = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
   one.address === other.address && one.tenant?.groupID === other.tenant?.groupID && one.userId === other.userId
 
-/** A line as the logger itself would write it, of parts that are often the same as in the line before. */
+/** A line as the logger itself would write it, from parts that are often the same as in the line before. */
 function createLineMaker(): (request: AnsweredRequest) => string {
   let last: AnsweredRequest | undefined
   let time = ''
-  let place = ''
+  let target = ''
   let caller = ''
   return (request) => {
     if (request.answeredMs !== last?.answeredMs) time = writeTime(request.answeredMs)
-    if (!last || !hasSamePlace(request, last)) place = writePlace(request)
+    if (!last || !hasSameTarget(request, last)) target = writeTarget(request)
     if (!last || !hasSameCaller(request, last)) caller = writeCaller(request)
     last = request
-    return time + request.id + place + Math.round(request.ms * 10) / 10 + caller
+    return time + request.id + target + Math.round(request.ms * 10) / 10 + caller
   }
 }
 
-/** Counts every request, and has one line written for it when there is time. */
+/** Counts every request, and writes one line for it, several lines at once. */
 export function createAccessLog({ logger, metrics }: { logger: ServiceLogger; metrics: Metrics }): AccessLog {
   const isLogging = logger.isLevelEnabled('info')
   const makeLine = createLineMaker()
   let waiting: AnsweredRequest[] = []
-  const tell = logger.collectLines(() => {
+  const flush = logger.collectLines(() => {
     const taken = waiting
     waiting = []
     return taken.map(makeLine).join('')
@@ -71,6 +72,27 @@ export function createAccessLog({ logger, metrics }: { logger: ServiceLogger; me
     metrics.request(route, status, ms, tenant?.tier)
     if (isQuiet || !isLogging) return
     waiting.push(request)
-    tell(waiting.length >= mostWaiting)
+    flush(waiting.length >= maxWaiting)
   }
+}
+
+export function logRequests(app: FastifyInstance, accessLog: AccessLog): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { url: route = 'none', logLevel, config } = request.routeOptions
+    if (config.contentQuery) return done() // the content handler logs its requests itself
+    const { id, method, ip: address, tenant, manager } = request
+    accessLog({
+      id,
+      method,
+      route,
+      status: reply.statusCode,
+      answeredMs: Date.now(),
+      ms: reply.elapsedTime,
+      address,
+      tenant,
+      userId: manager?.userId,
+      isQuiet: logLevel === 'warn',
+    })
+    done()
+  })
 }

@@ -1,16 +1,14 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
-import { AppError } from '../errors.ts'
-import type { RateDecision, RateLimit } from '../rate-limiter.ts'
-import type { TokenHolder } from '../store/admin-tokens.ts'
-import type { KeyHolder } from '../store/api-keys.ts'
+import type { Config } from '../config/config.ts'
+import { AppError } from '../core/errors.ts'
+import type { RateDecision, RateLimit } from '../security/rate-limiter.ts'
+import type { TokenHolder } from '../store/control/admin-tokens.ts'
+import type { KeyHolder } from '../store/control/api-keys.ts'
 import { networkOf } from './caller-address.ts'
-import { asHook } from './hook.ts'
 
-/** Who is served. */
+/** An admitted group. */
 export interface ServedTenant extends KeyHolder {
-  /** All that its answers depend on besides its content. */
+  /** Everything its answers depend on besides its content. */
   scope: string
 }
 
@@ -31,7 +29,7 @@ export interface LimitDeps {
 export interface AdmissionDeps extends LimitDeps {
   authorize: {
     (apiKey: string): Promise<ServedTenant | undefined>
-    /** The same at once, where it is known. */
+    /** The same without waiting, where the key was looked up within the last second. */
     peek(apiKey: string, nowMs?: number): ServedTenant | undefined
   }
 }
@@ -40,57 +38,62 @@ export interface ManageAdmissionDeps extends LimitDeps {
   authorizeManager(token: string): Promise<TokenHolder | undefined>
 }
 
-/** What `RateLimit-Policy` says: the rule (draft-ietf-httpapi-ratelimit-headers). */
-export function writePolicy(policy: string, { burst, perSecond }: RateLimit): string {
+/** The value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
+function writePolicy(policy: string, { burst, perSecond }: RateLimit): string {
   const windowSeconds = Math.max(1, Math.ceil(burst / perSecond))
   return `"${policy}";q=${burst};w=${windowSeconds}`
 }
 
-/** What `RateLimit` says: what is left. */
-export const writeRate = (policy: string, { remaining, resetSeconds }: RateDecision): string =>
+/** The value of `RateLimit`: what is left. */
+const writeRate = (policy: string, { remaining, resetSeconds }: RateDecision): string =>
   `"${policy}";r=${remaining};t=${resetSeconds}`
 
-/** Requests that were let in on the short way, and then took the long one: nobody pays twice. */
-const charges = new WeakMap<IncomingMessage, RateDecision>()
-export const noteCharge = (request: IncomingMessage, decision: RateDecision): void =>
-  void charges.set(request, decision)
+type SetHeader = (name: string, value: string) => void
 
-function showRate(reply: FastifyReply, policy: string, limit: RateLimit, decision: RateDecision): void {
-  reply.header('ratelimit-policy', writePolicy(policy, limit))
-  reply.header('ratelimit', writeRate(policy, decision))
+const headersOf =
+  (reply: FastifyReply): SetHeader =>
+  (name, value) =>
+    void reply.header(name, value)
+
+/** Charges the caller, describes what is left in the headers of the answer, and throws where nothing is. */
+function chargeRate(deps: LimitDeps, setHeader: SetHeader, subject: string, policy: string, limit: RateLimit): void {
+  const decision = deps.takeToken(subject, limit)
+  if (decision.allowed) showRate(setHeader, policy, limit, decision)
+  else refuseRate(setHeader, policy, limit, decision)
 }
 
-function refuseRate(reply: FastifyReply, policy: string, limit: RateLimit, decision: RateDecision): never {
-  showRate(reply, policy, limit, decision)
+function showRate(setHeader: SetHeader, policy: string, limit: RateLimit, decision: RateDecision): void {
+  setHeader('ratelimit-policy', writePolicy(policy, limit))
+  setHeader('ratelimit', writeRate(policy, decision))
+}
+
+function refuseRate(setHeader: SetHeader, policy: string, limit: RateLimit, decision: RateDecision): never {
+  showRate(setHeader, policy, limit, decision)
   const message = 'Too many requests. Wait the seconds in Retry-After and try again.'
   throw new AppError('RateLimited', message, { retryAfterSeconds: decision.retryAfterSeconds })
 }
 
-/** Charges the caller, and says so on the answer. */
-function limitRate(deps: LimitDeps, reply: FastifyReply, subject: string, policy: string, limit: RateLimit): void {
-  const decision = charges.get(reply.request.raw) ?? deps.takeToken(subject, limit)
-  if (!decision.allowed) refuseRate(reply, policy, limit, decision)
-  showRate(reply, policy, limit, decision)
-}
-
-/** How limits name a caller that no key vouches for. */
+/** The subject that limits charge a caller without a valid key as. */
 export const anonymousCaller = (address: string): string => `address ${networkOf(address)}`
 const managerCaller = ({ userId }: TokenHolder): string => `user ${userId}`
 
-/** Whom limits count a request for. */
+/** The subject that limits charge a request to. */
 export function callerOf({ tenant, manager, ip }: FastifyRequest): string {
   if (tenant) return tenant.groupID
   return manager ? managerCaller(manager) : anonymousCaller(ip)
 }
 
-/** Callers that no key vouches for are limited by their address. */
-export function limitAnonymous(deps: LimitDeps, request: FastifyRequest, reply: FastifyReply): void {
-  limitRate(deps, reply, anonymousCaller(request.ip), 'anonymous', deps.config.rateLimits.anonymous)
+/** Callers without a valid key are limited by their address. */
+function chargeAddress(deps: LimitDeps, setHeader: SetHeader, address: string): void {
+  chargeRate(deps, setHeader, anonymousCaller(address), 'anonymous', deps.config.rateLimits.anonymous)
 }
+
+export const limitAnonymous = (deps: LimitDeps, request: FastifyRequest, reply: FastifyReply): void =>
+  chargeAddress(deps, headersOf(reply), request.ip)
 
 const isBearer = (header: string): boolean => /^bearer\b/i.test(header)
 
-function refusalOf(header: string | undefined): AppError {
+function describeInvalidKey(header: string | undefined): AppError {
   if (!header) {
     return new AppError('Unauthorized', 'The Authorization header is missing. Send the API key of the group in it.')
   }
@@ -100,30 +103,40 @@ function refusalOf(header: string | undefined): AppError {
   return new AppError('Unauthorized', 'The API key is not valid.')
 }
 
-/** The door of all `/tenant` endpoints: who is it, how often, and is the group frozen. In this order. */
-export function admitTenants(app: FastifyInstance, deps: AdmissionDeps): void {
-  function admit(tenant: ServedTenant | undefined, request: FastifyRequest, reply: FastifyReply): void {
-    if (!tenant) {
-      limitAnonymous(deps, request, reply)
-      throw refusalOf(request.headers.authorization)
-    }
-    limitRate(deps, reply, tenant.groupID, tenant.tier, deps.config.rateLimits[tenant.tier])
-    if (tenant.frozen) throw new AppError('GroupFrozen', 'The group is frozen')
-    request.tenant = tenant
+interface UnknownCaller {
+  authorization: string | undefined
+  address: string
+}
+
+/** Admission to all `/tenant` endpoints: a valid key, then the rate limit, then whether the group is frozen. */
+export function admitTenant(
+  deps: LimitDeps,
+  tenant: ServedTenant | undefined,
+  { authorization, address }: UnknownCaller,
+  setHeader: SetHeader,
+): ServedTenant {
+  if (!tenant) {
+    chargeAddress(deps, setHeader, address)
+    throw describeInvalidKey(authorization)
   }
-  const check = asHook((request, reply) => {
-    const key = request.headers.authorization ?? ''
-    const known = deps.authorize.peek(key)
-    return known ? admit(known, request, reply) : deps.authorize(key).then((tenant) => admit(tenant, request, reply))
+  chargeRate(deps, setHeader, tenant.groupID, tenant.tier, deps.config.rateLimits[tenant.tier])
+  if (tenant.frozen) throw new AppError('GroupFrozen', 'The group is frozen')
+  return tenant
+}
+
+export function admitTenants(app: FastifyInstance, deps: AdmissionDeps): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { authorization } = request.headers
+    const tenant = await deps.authorize(authorization ?? '')
+    request.tenant = admitTenant(deps, tenant, { authorization, address: request.ip }, headersOf(reply))
   })
-  app.addHook('onRequest', check)
 }
 
 function tokenOf(header: string | undefined): string {
   return /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
 }
 
-/** Whom the token of a request lets in at this moment. What takes long asks again. */
+/** The holder of a request's token at this moment. Long operations check again. */
 export async function identifyManager(
   deps: ManageAdmissionDeps,
   request: FastifyRequest,
@@ -139,25 +152,25 @@ export async function identifyManager(
   throw new AppError('Unauthorized', message)
 }
 
-/** All tokens of a group together may do as much as so many of them: who makes more tokens gets no more. */
-const tokensOfGroup = 4
-const limitOfGroup = ({ perSecond, burst }: RateLimit): RateLimit => ({
-  perSecond: perSecond * tokensOfGroup,
-  burst: burst * tokensOfGroup,
+/** All tokens of a group together may do as much as this many of them, so that creating tokens does not raise the limit. */
+const tokensPerGroup = 4
+const groupLimit = ({ perSecond, burst }: RateLimit): RateLimit => ({
+  perSecond: perSecond * tokensPerGroup,
+  burst: burst * tokensPerGroup,
 })
 
-/** By token, so that nobody uses up what is another's, and by group; of a group nobody is charged who has no role in it. */
+/** By token, so that no caller uses up another's limit, and by group; only callers with a role in the group are charged for it. */
 function limitManager(deps: LimitDeps, request: FastifyRequest, reply: FastifyReply, manager: TokenHolder): void {
   const { manageRateLimit } = deps.config
-  limitRate(deps, reply, `token ${manager.tokenId}`, 'manage', manageRateLimit)
+  chargeRate(deps, headersOf(reply), `token ${manager.tokenId}`, 'manage', manageRateLimit)
   const groupId = manager.onlyGroup ?? (request.params as { groupId?: string } | undefined)?.groupId
   if (manager.administrator || groupId === undefined || !manager.roleIn(groupId)) return
-  const limit = limitOfGroup(manageRateLimit)
+  const limit = groupLimit(manageRateLimit)
   const decision = deps.takeToken(`managed ${groupId}`, limit)
-  if (!decision.allowed) refuseRate(reply, 'manage-group', limit, decision)
+  if (!decision.allowed) refuseRate(headersOf(reply), 'manage-group', limit, decision)
 }
 
-/** The door of the management API. */
+/** Admission to the management API. */
 export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const manager = await identifyManager(deps, request, reply)
@@ -166,7 +179,7 @@ export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): 
   })
 }
 
-/** The door of what needs no token. Who sends one is who they are. */
+/** Admission to what needs no token; a token that is sent must be valid. */
 export function admitAnybody(app: FastifyInstance, deps: ManageAdmissionDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.headers.authorization === undefined) return limitAnonymous(deps, request, reply)

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
-import { type ErrorCode, internalErrorMessage, statusOfCode } from '../errors.ts'
-import { Type } from '../type.ts'
+import { type ErrorCode, internalErrorMessage, statusOfCode } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 
 /** Answers as schemas, for the OpenAPI document. The types of the same shapes are the client's `wire.ts`. */
 const timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })

@@ -1,44 +1,54 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { createConcurrencyLimit } from '../concurrency-limit.ts'
+import { createSemaphore } from '../concurrency/semaphore.ts'
 import { callerOf } from './admission.ts'
+import { handleConnectionError } from './failures.ts'
+import { asHook } from './hook.ts'
 
+const bodyTimeoutMs = 30_000
 /** Beside its bytes, a request whose body is arriving holds a connection, its headers and timers. */
 const bytesPerRequest = 128 * 1024
-/** What bodies that are arriving may take of memory … */
+/** Memory for all bodies that are arriving … */
 const maxBytes = 160 * 2 ** 20
-/** … and those of one caller: nine objects of 4 MB, or 300 small bodies. */
+/** … and for those of one caller: nine objects of 4 MB, or 300 small bodies. */
 const maxCallerBytes = maxBytes / 4
 
-export function hasBody({ raw: { headers } }: FastifyRequest): boolean {
+declare module 'fastify' {
+  interface FastifyInstance {
+    bodyTimeoutMs: number
+  }
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }
 
-/** A file is not kept in memory while it arrives, and uploads have limits of their own. */
+/** Uploaded files are streamed, and have limits of their own. */
 export const isBuffered = (request: FastifyRequest): boolean =>
-  hasBody(request) && !request.routeOptions.config.takesFile
+  hasBody(request.raw) && !request.routeOptions.config.takesFile
 
-/** As many bytes as the request announces, or as its route takes at most. */
+/** As many bytes as the request announces, or as its route accepts at most. */
 function announcedBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): number {
   const announced = Number(headers['content-length'])
   return bytesPerRequest + Math.min(Number.isNaN(announced) ? bodyLimit : announced, bodyLimit)
 }
 
-const rule = {
-  perHolder: maxCallerBytes,
-  inAll: maxBytes,
-  holderMessage: 'Too many of your requests are still being sent. Finish them, and try again.',
+const limits = {
+  maxPerKey: maxCallerBytes,
+  max: maxBytes,
+  keyMessage: 'Too many of your requests are still being sent. Finish them, and try again.',
   busyMessage: 'Too many requests are still being sent. Try again in a moment.',
   retryAfterSeconds: 1,
 }
 
-/** Whoever sends slowly fills neither the memory nor the places of requests in work, and leaves room for everybody else. */
+/** Slow senders fill neither the memory nor the limit of concurrent requests. */
 export function limitArrivingBodies(app: FastifyInstance): void {
-  const limit = createConcurrencyLimit(rule)
+  const semaphore = createSemaphore(limits)
   const releases = new WeakMap<FastifyRequest, () => void>()
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (!isBuffered(request)) return done(null, payload)
     try {
-      const release = limit.take(callerOf(request), announcedBytes(request))
+      const release = semaphore.acquireOrThrow(callerOf(request), announcedBytes(request))
       releases.set(request, release)
       reply.raw.once('close', release)
     } catch (error) {
@@ -49,5 +59,33 @@ export function limitArrivingBodies(app: FastifyInstance): void {
   app.addHook('preValidation', (request, _reply, done) => {
     releases.get(request)?.()
     done()
+  })
+}
+
+const tooLate = Object.assign(new Error('A body came too late.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+
+/** Closes a connection whose body does not arrive in time, as Node does with headers; also when the answer did not wait for it. */
+export function limitBodyTime(request: IncomingMessage, response: ServerResponse, timeoutMs: number): void {
+  const { socket } = request
+  if (!hasBody(request) || request.complete !== false) return // a request through app.inject has nothing to wait for
+  const giveUp = (): void => {
+    if (request.complete || socket.destroyed) return
+    if (response.headersSent) socket.destroy()
+    else handleConnectionError(tooLate, socket)
+  }
+  const timer = setTimeout(giveUp, timeoutMs).unref()
+  for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer))
+}
+
+/** A file may take longer: its time is limited from the answer on. */
+export function limitBodyTimes(app: FastifyInstance): void {
+  app.decorate('bodyTimeoutMs', bodyTimeoutMs)
+  const limitUnlessFile = asHook((request, reply) => {
+    if (!request.routeOptions.config.takesFile) limitBodyTime(request.raw, reply.raw, app.bodyTimeoutMs)
+  })
+  app.addHook('onRequest', limitUnlessFile)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.routeOptions.config.takesFile) limitBodyTime(request.raw, reply.raw, app.bodyTimeoutMs)
+    done(null, payload)
   })
 }

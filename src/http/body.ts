@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject } from 'typebox'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { checkInput } from './check-input.ts'
 
 /** A body by the schema that also documents it. Keys that the schema does not know are left alone, and read by nobody. */

@@ -1,9 +1,8 @@
-import type { Server } from 'node:http'
-import { BlockList, isIP, type Socket } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
 
-/** The same address has two spellings where IPv6 carries IPv4. */
+/** An IPv4 address in IPv6 notation as plain IPv4. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
 
 /** The eight numbers of an IPv6 address. */
@@ -20,14 +19,14 @@ function groupsOf(address: string): number[] {
 }
 
 /** Longer than any address; a proxy may pass on anything. */
-const longestAddress = 64
+const maxAddressLength = 64
 
 /**
- * Whom limits take a caller for: IPv4 by its address, also where IPv6 carries it, IPv6 by its network of 64 bits, since who has one
- * address of that has all of them.
+ * What limits count a caller by: an IPv4 address, also when mapped into IPv6, or an IPv6 network of 64 bits, because the owner of
+ * one of its addresses has all of them.
  */
 export function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address.slice(0, longestAddress)
+  if (isIP(address) !== 6) return address.slice(0, maxAddressLength)
   const groups = groupsOf(address)
   const [, , , , , marker, high = 0, low = 0] = groups
   const isMapped = marker === 0xffff && groups.slice(0, 5).every((group) => group === 0)
@@ -49,32 +48,22 @@ function listOf(proxies: readonly string[]): BlockList {
 }
 
 /**
- * Who calls, as the framework's `request.ip` tells it: behind our own proxies, whoever the last of them has seen. Undefined
- * where `X-Forwarded-For` is not a plain list of addresses.
+ * The caller's address, the same as the framework's `request.ip`: the last one in `X-Forwarded-For` that is not a trusted proxy.
  */
 export function createAddressReader(
   proxies: readonly string[],
-): (peer: string, forwardedFor: string | string[] | undefined) => string | undefined {
+): (peer: string, forwardedFor: string | string[] | undefined) => string {
   const trusted = listOf(proxies)
-  const isTrusted = (address: string): boolean => trusted.check(unmapped(address), familyOf(unmapped(address)))
+  const isTrusted = (address: string): boolean =>
+    isIP(address) !== 0 && trusted.check(unmapped(address), familyOf(unmapped(address)))
   return (peer, forwardedFor) => {
     if (forwardedFor === undefined || proxies.length === 0) return peer
     const listed = String(forwardedFor)
       .split(',')
       .map((address) => address.trim())
-    if (!listed.every((address) => isIP(address) !== 0)) return undefined
+      .filter((address) => address !== '')
     let caller = peer
     while (isTrusted(caller) && listed.length > 0) caller = listed.pop() ?? caller
     return caller
   }
-}
-
-/**
- * The system tells the address of a peer only as long as the connection stands, and the socket keeps what it was told. So it is
- * asked for at once, or a request whose client resets the connection would come from nowhere. Who has gone by then is let go.
- */
-export function rememberPeers(server: Server): void {
-  server.on('connection', (socket: Socket) => {
-    if (socket.remoteAddress === undefined) socket.destroy()
-  })
 }

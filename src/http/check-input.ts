@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { Static, TObject } from 'typebox'
 import type * as Library from 'typebox/schema'
 import { isStorableText } from '../content/validate.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 
 export const maxDepth = 40
 /** More than a body of the largest objects has; little enough to be looked at without making others wait. */
@@ -14,10 +14,10 @@ const maxNameCharacters = 64
 type Problem = ReturnType<typeof Library.Errors>[1][number]
 
 const load = createRequire(import.meta.url)
-/** Loaded when the first input comes: it is hundreds of files, and a server has answers to give before it is asked to store anything. */
+/** Loaded with the first input: it is hundreds of files, and a server answers reads before it stores anything. */
 const library = (): typeof Library => load('typebox/schema')
 
-/** To interpret a schema takes fifty times as long for a long list as compiled code, and only tells problems. */
+/** Interpreting a schema takes fifty times as long as compiled code for a long list, and is only used to describe problems. */
 const compiled = new WeakMap<TObject, Library.Validator>()
 
 function isValid(schema: TObject, input: unknown): boolean {
@@ -54,7 +54,7 @@ const inWords = (types: unknown): string =>
     .map((type) => typeWords[String(type)] ?? String(type))
     .join(' or ')
 
-/** What is wrong, in a sentence; undefined for what another problem says better. */
+/** The problem in a sentence; undefined when another problem describes it better. */
 function describe(problem: Problem, known: readonly string[]): string | undefined {
   const { instancePath, keyword } = problem
   const path = pathOf(instancePath)
@@ -159,7 +159,7 @@ function checkLengths({ properties }: TObject, input: unknown): void {
   if (tooLong.length > 0) throw invalid(`${tooLong.join('; ')}.`)
 }
 
-/** The input as its schema says, or an error that names everything wrong. Nothing is coerced, dropped or filled in. */
+/** The input by its schema, or an error that lists all problems. Nothing is coerced, dropped or filled in. */
 export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
   checkParts(input)
   checkLengths(schema, input)

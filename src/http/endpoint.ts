@@ -1,54 +1,52 @@
-import { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
+import type { Config } from '../config/config.ts'
 import { answerTooLong } from '../content/answer-limit.ts'
-import { ok } from '../envelope.ts'
-import type { ErrorCode } from '../errors.ts'
-import { takePiece } from '../heavy-work.ts'
-import type { Mail } from '../mail/mail.ts'
+import type { Clock } from '../core/clock.ts'
+import { ok } from '../core/envelope.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { createReadCall, type ReadCall, type ReadContent, type ReadDeps } from '../delivery/make-content.ts'
+import type { Mail } from '../mail/types.ts'
 import type { Payments } from '../payments/payments.ts'
-import type { Store } from '../store/open.ts'
+import { openGroup, type Store } from '../store/store.ts'
 import type { ServedTenant } from './admission.ts'
-import { heldTag } from './answer.ts'
-import type { AnswerCache } from './answer-cache.ts'
-import { contentHeaders, securityHeaders } from './answer-headers.ts'
 import { failureAnswers } from './answer-schemas.ts'
-import { begunFor } from './begun-answers.ts'
-import { type MakeContent, type ReadCall, type ReadContent, type ReadDeps, readCallOf } from './content-maker.ts'
-import { createAnswerTurns } from './fair-maker.ts'
 import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
-import type { KnownQuestions } from './known-questions.ts'
-import { findTimed } from './timing.ts'
+import { createAnswerSemaphore } from './limit-concurrency.ts'
+import type { QuerySchema } from './query.ts'
 
-/** An answer that is not there by then is given up with 503. Files may take as long as they take. */
-const handlerTimeoutMs = 25_000
+/** A request that takes longer is answered with 503. Uploads and downloads have no such limit. */
+export const handlerTimeoutMs = 25_000
 
-/** Reads that are not cached, of one group at once: each may be large. */
+/** Uncached reads of one group at once: each may be large. */
 const maxReadsAtOnce = 2
 
 const jsonType = 'application/json; charset=utf-8'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The schema of a content endpoint's query; the content handler answers these routes. */
+    contentQuery?: QuerySchema
+  }
+}
 
 /** What the endpoints work with. */
 export interface EndpointDeps extends ReadDeps {
   store: Store
   payments: Payments
   mail: Mail
-  answers: AnswerCache
-  questions: KnownQuestions
-  makeContent: MakeContent
   config: Pick<Config, 'submissionHourlyLimits' | 'maxAnswerBytes' | 'databaseQuotas'>
   clock: Clock
 }
 
-/** One call of an endpoint, with all that a request can bring along. */
+/** One call of an endpoint, with everything that a request can contain. */
 export interface Call<Query, Body> extends ReadCall<Query> {
   /** Undefined where the endpoint takes none. */
   body: Body
   /** Only where the endpoint honours it. */
   idempotencyKey: string | undefined
-  /** The `Origin` header: what a browser says of the page that it asks for. */
+  /** The `Origin` header: the page that a browser sends the request from. */
   origin: string | undefined
 }
 
@@ -59,17 +57,17 @@ interface EndpointDefinition<Query extends TObject, Body extends TObject> {
   query: Query
   /** The same for the JSON body of a POST. */
   body?: Body
-  /** Whether asking twice with one `Idempotency-Key` is asking once; the endpoint itself sees to it. */
+  /** Whether a repeated `Idempotency-Key` repeats the answer; the endpoint implements it. */
   honoursIdempotencyKey?: boolean
-  /** Documents the answer; tests hold real answers against it. */
+  /** Documents the answer; tests validate real answers by it. */
   answer: TSchema
-  /** Of success; 200 where it is not said. */
+  /** Of success; 200 by default. */
   status?: 200 | 201
   /** Whether the answer is the data alone, without the envelope, as spec §4.7 has it. */
   isBare?: boolean
-  /** Failures of this endpoint besides those that all have. */
+  /** Failures of this endpoint besides those common to all. */
   failures: ErrorCode[]
-  /** Gives the answer's `data`. */
+  /** Returns the answer's `data`. */
   handle(call: Call<Static<Query>, Static<Body>>): Promise<unknown>
 }
 
@@ -83,7 +81,7 @@ export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'ur
 /** An endpoint whose content can also be read without a request. */
 export type ContentEndpoint<Query> = Endpoint & { read: ReadContent<Query> }
 
-/** What a body, and a key to ask again with, can be wrong in. */
+/** Failures of endpoints with a body, and of those that honour an idempotency key. */
 const bodyFailures: ErrorCode[] = ['PayloadTooLarge', 'UnsupportedMediaType']
 const idempotencyFailures: ErrorCode[] = ['IdempotencyMismatch']
 
@@ -92,22 +90,23 @@ function tenantOf({ tenant }: FastifyRequest): ServedTenant {
   return tenant
 }
 
-async function callOf<Query, Body>(
+async function createCall<Query, Body>(
   deps: EndpointDeps,
   request: FastifyRequest,
   idempotencyKey: string | undefined,
 ): Promise<Call<Query, Body>> {
-  const { query, body, headers, timing } = request // as the route's schemas have read them
-  const asked = { tenant: tenantOf(request), query: query as Query, timing }
+  const { query, body, headers, timing } = request // as the route's schemas have parsed them
+  const tenant = tenantOf(request)
+  const group = await openGroup(deps.store, tenant)
   return {
-    ...(await readCallOf(deps, asked, deps.clock())),
+    ...createReadCall(deps, { tenant, query: query as Query, timing }, group, deps.clock()),
     body: body as Body,
     idempotencyKey,
     origin: headers.origin,
   }
 }
 
-/** What is not content is stored nowhere, and not asked for by HEAD. */
+/** An endpoint whose answers are not cached; it has no HEAD. */
 export function defineEndpoint<Query extends TObject, Body extends TObject = never>(
   definition: EndpointDefinition<Query, Body>,
 ): Endpoint {
@@ -118,7 +117,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     ...(body ? bodyFailures : []),
     ...(honoursIdempotencyKey ? idempotencyFailures : []),
   ]
-  const inTurn = createAnswerTurns(maxReadsAtOnce)
+  const reads = createAnswerSemaphore(maxReadsAtOnce)
   return (deps) => ({
     schema: {
       summary,
@@ -132,13 +131,13 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
     exposeHeadRoute: false,
     async handler(request, reply) {
       const key = honoursIdempotencyKey ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
-      await takePiece(request.bodyCost)
+      await yieldForHeavyWork(request.bodyCost)
       request.timing?.begin('read')
-      const call = await callOf<Static<Query>, Static<Body>>(deps, request, key)
-      const answered = await inTurn(body ? undefined : tenantOf(request).groupID, async () => {
+      const call = await createCall<Static<Query>, Static<Body>>(deps, request, key)
+      const answered = await reads.run(body ? undefined : tenantOf(request).groupID, async () => {
         const data = await handle(call)
         request.timing?.begin('serialise')
-        // As bytes: a text that waits for a slow reader is there twice, and is given back late.
+        // As bytes: a text that waits for a slow reader is in memory twice, and is freed late.
         return Buffer.from(JSON.stringify(isBare ? data : ok(data)))
       })
       if (!body && answered.length > deps.config.maxAnswerBytes) throw answerTooLong(deps.config.maxAnswerBytes)
@@ -147,35 +146,17 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
   })
 }
 
-function sendUnchanged(reply: FastifyReply, etag: string): FastifyReply {
-  for (const name of Object.keys(securityHeaders)) reply.removeHeader(name)
-  reply.code(304).headers(contentHeaders).header('etag', etag)
-  // To HEAD the framework would say that the content is 0 bytes long, unless it cannot know.
-  return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : undefined)
-}
-
-/** Content is answered from the cache as long as it is right, and can be revalidated by its ETag. */
+/** Answers are cached as long as they are valid, and can be revalidated by ETag. See `delivery/handler.ts`, which serves these routes. */
 export function defineContentEndpoint<Query extends TObject>(
   definition: ContentEndpointDefinition<Query>,
 ): ContentEndpoint<Static<Query>> {
-  const { summary, description, query: querySchema, answer: answerSchema, failures, read } = definition
-  const response = { 200: answerSchema, ...failureAnswers(failures) }
-  const endpoint: Endpoint = ({ answers, questions, makeContent }) => ({
-    schema: { summary, description, querystring: querySchema, response },
-    handlerTimeout: handlerTimeoutMs,
+  const { summary, description, query, answer, failures, read } = definition
+  const endpoint: Endpoint = () => ({
+    schema: { summary, description, querystring: query, response: { 200: answer, ...failureAnswers(failures) } },
+    config: { contentQuery: query as unknown as QuerySchema },
     exposeHeadRoute: true,
-    async handler(request, reply) {
-      const { url, timing, headers } = request
-      const tenant = tenantOf(request)
-      const known = { route: request.routeOptions.url ?? '', query: request.query as object }
-      const question = { ...known, groupId: tenant.groupID, scope: tenant.scope, url }
-      const make = (nowMs: number) => makeContent({ ...known, tenant }, nowMs, timing)
-      const answer = await (begunFor(request.raw) ?? findTimed(timing, answers, question, make))
-      questions.note(url, known)
-      const etag = heldTag(answer, headers['if-none-match'])
-      if (etag !== undefined) return sendUnchanged(reply, etag)
-      const form = await answers.formOf(answer, headers['accept-encoding'])
-      return reply.headers(form.headers).send(form.body)
+    handler() {
+      throw new Error('The content handler serves this route.')
     },
   })
   return Object.assign(endpoint, { read })

@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fail } from '../envelope.ts'
-import { AppError, internalErrorMessage } from '../errors.ts'
-import type { ServiceLogger } from '../logging.ts'
-import { S3Failure } from '../media/s3-failure.ts'
-import { databasePeer, storePeer } from '../outages.ts'
+import { fail } from '../core/envelope.ts'
+import { AppError, internalErrorMessage } from '../core/errors.ts'
+import type { ServiceLogger } from '../core/logging.ts'
+import { databasePeer, storePeer } from '../core/outage-log.ts'
+import { S3Failure } from '../media/s3/failure.ts'
 import { ProviderFailure } from '../payments/provider.ts'
-import { isDatabaseAway } from '../store/unavailable.ts'
+import { isDatabaseUnavailable } from '../store/engine/unavailable.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { asHook } from './hook.ts'
 import { findProtocolFault } from './protocol-faults.ts'
 
-/** What Fastify itself refuses, in our words. */
+export const tookTooLong = (): AppError =>
+  new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 })
+
+/** Fastify's own refusals in our words. */
 const frameworkFailures: Record<string, () => AppError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('PayloadTooLarge', 'The body is too large.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
@@ -24,18 +27,17 @@ const frameworkFailures: Record<string, () => AppError> = {
     new AppError('ValidationError', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new AppError('ValidationError', 'The URL is not valid.'),
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('UriTooLong', 'The URL is too long.'),
-  FST_ERR_HANDLER_TIMEOUT: () =>
-    new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 }),
+  FST_ERR_HANDLER_TIMEOUT: tookTooLong,
 }
 
-/** Takes whatever was thrown, which need not be an error. */
-function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
+/** Takes anything that was thrown, which need not be an error. */
+export function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
   if (error instanceof AppError) return error
   const { code = '', statusCode = 500 } = error ?? {}
   const known = Object.hasOwn(frameworkFailures, code) ? frameworkFailures[code] : undefined
   if (known) return known()
   // Other peers' failures are translated where they are called, so what is left of this kind is the database.
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     return new AppError('Unavailable', 'The service is not available right now. Try again in a moment.', {
       cause: error,
       retryAfterSeconds: 1,
@@ -47,9 +49,9 @@ function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
   return new AppError('InternalError', internalErrorMessage, { cause: error ?? new Error(`${error} was thrown`) })
 }
 
-/** Who is away, for the log. */
+/** Names the unavailable peer for the log. */
 function peerOf(failure: AppError): string {
-  if (isDatabaseAway(failure.cause)) return databasePeer
+  if (isDatabaseUnavailable(failure.cause)) return databasePeer
   if (failure instanceof S3Failure) return storePeer
   return failure.cause instanceof ProviderFailure ? 'a payment provider' : 'a request'
 }
@@ -58,8 +60,8 @@ const tooLate = new AppError('RequestTimeout', 'The request did not arrive in ti
 const clientGone = new AppError('ValidationError', 'The client closed the connection before all was sent.')
 
 /**
- * What a client has brought about by itself: it went away in the middle of its body or of a file, or did not send its body while
- * the handler waited for it. That is no failure of ours, nor of the database's.
+ * Failures that the client caused: it disconnected in the middle of its body or of a file, or did not send its body while the
+ * handler waited for it. They are neither ours nor the database's.
  */
 function findClientFailure(error: Partial<FastifyError> | null, { raw }: FastifyRequest): AppError | undefined {
   if (!error) return undefined
@@ -68,27 +70,40 @@ function findClientFailure(error: Partial<FastifyError> | null, { raw }: Fastify
   return error.code === 'FST_ERR_HANDLER_TIMEOUT' && raw.complete === false ? tooLate : undefined
 }
 
+export function logFailure(logger: ServiceLogger, failure: AppError, requestId: string): void {
+  const { code, cause } = failure
+  if (code === 'Unavailable') logger.noteOutage(peerOf(failure), cause ?? failure, { requestId })
+  else if (cause !== undefined) logger.error({ requestId, err: cause }, code)
+  else if (failure.status >= 500) logger.warn({ requestId }, `${code}: ${failure.message}`)
+}
+
+/** The envelope of a failure, and the headers that only failures have. */
+export function writeFailure({ code, message, details, retryAfterSeconds }: AppError): {
+  headers: Record<string, string>
+  body: string
+} {
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    ...(code === 'Unauthorized' && { 'www-authenticate': 'ApiKey' }),
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  }
+  return { headers, body: JSON.stringify(fail(code, message, details)) }
+}
+
 function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const failure = findClientFailure(error, request) ?? toAppError(error)
-  if (failure.code === 'Unavailable') {
-    const { noteOutage } = request.log as ServiceLogger // the one that the app was made with
-    noteOutage(peerOf(failure), failure.cause ?? failure, { requestId: request.id })
-  } else if (failure.cause !== undefined) request.log.error({ requestId: request.id, err: failure.cause }, failure.code)
-  else if (failure.status >= 500) request.log.warn({ requestId: request.id }, `${failure.code}: ${failure.message}`)
-  if (failure.code === 'Unauthorized' && !reply.hasHeader('WWW-Authenticate'))
-    reply.header('WWW-Authenticate', 'ApiKey')
-  if (failure.retryAfterSeconds !== undefined) reply.header('Retry-After', failure.retryAfterSeconds)
+  logFailure(request.log as ServiceLogger, failure, request.id) // the one that the app was made with
+  const challenge = reply.getHeader('www-authenticate') // the management API has another one
+  const { headers, body } = writeFailure(failure)
   reply.removeHeader('ETag')
-  reply
-    .code(failure.status)
-    .header('Cache-Control', 'no-store')
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(fail(failure.code, failure.message, failure.details)))
+  reply.code(failure.status).headers({ 'cache-control': 'no-store', ...headers })
+  if (challenge !== undefined) reply.header('www-authenticate', challenge)
+  reply.send(body)
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-/** Also for what is there and shall not be noticed. */
+/** Also for endpoints whose existence must not show. */
 export function noSuchEndpoint(app: FastifyInstance): AppError {
   const documents = ['/openapi.json', '/manage/openapi.json'].filter((url) => app.findRoute({ method: 'GET', url }))
   const lists = documents.length > 1 ? 'list' : 'lists'
@@ -104,7 +119,7 @@ function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply
   throw new AppError('MethodNotAllowed', `This endpoint takes ${allowed.join(', ')}.`)
 }
 
-/** One handler writes every failure. What has no endpoint is refused before its body is read. */
+/** One error handler for all of Fastify's routes. A request without an endpoint is refused before its body is read. */
 export function handleFailures(
   app: FastifyInstance,
   onUnknownRoute: (request: FastifyRequest, reply: FastifyReply) => void,
@@ -115,7 +130,7 @@ export function handleFailures(
   const check = asHook((request, reply) => {
     const fault = findProtocolFault(request.raw)
     if (fault !== undefined) {
-      reply.header('connection', 'close') // who knows where the next request begins
+      reply.header('connection', 'close') // nobody can tell where the next request begins
       throw new AppError('ValidationError', fault)
     }
     if (!request.is404) return
@@ -125,7 +140,7 @@ export function handleFailures(
   app.addHook('onRequest', check)
 }
 
-/** For what Fastify meets before a request has a route. No hook sees it, so nobody would wait for its body. */
+/** For failures before a request has a route. No hook runs, so nothing would wait for its body. */
 export function handleFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'X-Request-Id': request.id, ...answerHeaders, Connection: 'close' })
   sendFailure(error, request, reply)
@@ -137,7 +152,7 @@ const connectionFailures: Record<string, AppError> = {
 }
 const unreadable = new AppError('ValidationError', 'This is not a valid HTTP request.')
 
-/** For what does not even become a request: the envelope is written to the socket by hand. */
+/** For what is not a request at all: the envelope is written to the socket by hand. */
 export function handleConnectionError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -1,6 +1,6 @@
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 
-/** A hook that lets in or throws. As a callback, because each promise costs every request; few of them have to wait. */
+/** A hook that returns or throws. As a callback, because each promise costs every request, and few hooks have to wait. */
 export function asHook(
   check: (request: FastifyRequest, reply: FastifyReply) => Promise<void> | void,
 ): onRequestHookHandler {
@@ -12,10 +12,23 @@ export function asHook(
         return
       }
     } catch (error) {
-      // Not before the parser is done: it may yet find that this is no request at all, and then that is the answer.
+      // Not before the parser has finished: it may yet find that this is not a valid request, which then is the answer.
       queueMicrotask(() => done(error as Error))
       return
     }
     done()
   }
+}
+
+/**
+ * Node emits no `close` for a request without a body (`optimizeEmptyRequests`), and Fastify would keep the timer of a request whose
+ * client has disconnected until its handler times out.
+ */
+export function emitCloseOnDisconnect(app: FastifyInstance): void {
+  const listen = asHook(({ raw: request }, { raw: response }) => {
+    response.once('close', () => {
+      if (!response.writableFinished) request.emit('close')
+    })
+  })
+  app.addHook('onRequest', listen)
 }

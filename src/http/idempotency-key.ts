@@ -1,5 +1,5 @@
-import { invalid } from '../errors.ts'
-import { Type } from '../type.ts'
+import { invalid } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 
 const pattern = /^[\x20-\x7e]{1,255}$/
 

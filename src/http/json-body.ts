@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError, invalid } from '../errors.ts'
-import { takePiece } from '../heavy-work.ts'
+import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
+import { AppError, invalid } from '../core/errors.ts'
 import { maxDepth, maxEntries, maxParts } from './check-input.ts'
 
 /** A body may hold one value in so many of the bytes it is allowed: each takes many times its length once it is parsed. */
@@ -15,7 +15,7 @@ const maxRunBytes = 10_000
 
 const tooLarge = () => new AppError('PayloadTooLarge', 'The body is too large.')
 
-/** Bytes that are put together as they come: kept apart, chunks of one byte each would take a hundred times the memory. */
+/** Bytes are joined as they arrive: as separate chunks of one byte each they would take a hundred times the memory. */
 function createBuffer(limitBytes: number) {
   let bytes = Buffer.alloc(0)
   let length = 0
@@ -119,7 +119,7 @@ export interface JsonMeter {
  * Counts how deep JSON is nested and how much it holds, before it is parsed: the parser would go along with any depth, and
  * 8 MB of brackets take it seconds. Whether it is JSON at all is left to the parser.
  */
-export function createJsonMeter(mostParts: number): JsonMeter {
+export function createJsonMeter(maxParts: number): JsonMeter {
   const entries = new Uint32Array(maxDepth + 1) // of each list or object that is open
   let depth = 0
   let parts = 0
@@ -158,7 +158,7 @@ export function createJsonMeter(mostParts: number): JsonMeter {
     entries[depth] = count
     if (count > maxEntries) throw invalid(`The input has a list or an object of more than ${maxEntries} entries.`)
     parts += 1
-    if (parts > mostParts) throw invalid(`The input has more than ${mostParts} parts.`)
+    if (parts > maxParts) throw invalid(`The input has more than ${maxParts} parts.`)
   }
 
   let bytes = 0
@@ -206,7 +206,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
     const { bodyLimit } = request.routeOptions
     const meter = createJsonMeter(Math.min(maxParts, Math.ceil(bodyLimit / bytesPerPart)))
     const bytes = await readBody(request, payload, meter)
-    await takePiece(meter.cost())
+    await yieldForHeavyWork(meter.cost())
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     parse(request, bytes.toString(), (error, body) => (error ? reject(error) : resolve(body)))
     const body = await promise

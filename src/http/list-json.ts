@@ -1,6 +1,6 @@
+import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import { answerTooLong } from '../content/answer-limit.ts'
-import { okJson } from '../envelope.ts'
-import { takePiece } from '../heavy-work.ts'
+import { okJson } from '../core/envelope.ts'
 
 const hasItems = (data: unknown): data is { items: unknown[] } =>
   typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
@@ -25,7 +25,7 @@ export async function answerJson(data: unknown, maxBytes: number): Promise<Buffe
     add('[')
     let lastBytes = 0 // of the item before: the next one may be as long
     for (const [position, item] of items.entries()) {
-      await takePiece(lastBytes)
+      await yieldForHeavyWork(lastBytes)
       const beforeBytes = bytes
       add(`${position === 0 ? '' : ','}${JSON.stringify(item) ?? 'null'}`)
       lastBytes = bytes - beforeBytes

@@ -1,7 +1,7 @@
 import type { TString } from 'typebox'
 import { isEmailAddress, maxAddressLength } from '../content/email.ts'
 import { isHeaderText } from '../content/texts.ts'
-import { Type } from '../type.ts'
+import { Type } from '../core/type.ts'
 
 /** What the bodies of both e-mail endpoints are made of; one schema validates, types and documents each. */
 

@@ -1,60 +1,155 @@
-import swagger from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { TSchema } from 'typebox'
 import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
-const about = `Delivers a site's configuration, published content, products and previews to a website's server, makes checkout sessions for it, and takes in what visitors send.
-
-Send the group's API key, bare, in the \`Authorization\` header. It is a server-side secret: never use it in a browser.
-
-The examples take \`$BASE_URL\` for the address of the service and \`$API_KEY\` for the key. With curl, use \`-g\` where a parameter has brackets.
-
-Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`. Only the two e-mail endpoints answer a plain \`true\` when all is well.`
-
-interface Parameter {
-  schema?: { type?: string }
-  style?: string
-  explode?: boolean
-}
-
-/** `filters` and `groupBy` are written \`filters[field]=value\`: what OpenAPI calls a deep object. */
-function markDeepObjects(document: { paths?: Record<string, Record<string, { parameters?: Parameter[] }>> }): void {
-  for (const path of Object.values(document.paths ?? {})) {
-    for (const operation of Object.values(path)) {
-      for (const parameter of operation.parameters ?? []) {
-        if (parameter.schema?.type === 'object') Object.assign(parameter, { style: 'deepObject', explode: true })
-      }
-    }
+declare module 'fastify' {
+  /** A route whose schema has a summary is in the document of the delivery API. */
+  interface FastifySchema {
+    summary?: string
+    description?: string
   }
 }
 
-/** The OpenAPI document, made from the schemas that validate, and a page to read it. */
-export function registerDocs(app: FastifyInstance): void {
-  app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Sluice delivery API',
-        version: packageFile.version,
-        description: about,
-        license: { name: 'MIT' },
-      },
-      components: { securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'Authorization' } } },
-      security: [{ apiKey: [] }],
-      servers: [{ url: '/' }],
-    },
-    transformObject: (document) => {
-      if (!('openapiObject' in document)) throw new Error('OpenAPI expected.')
-      markDeepObjects(document.openapiObject as never)
-      return document.openapiObject
-    },
+/** The parts of a JSON schema that the document repeats beside it. */
+export type Schema = TSchema & { type?: string; description?: string; examples?: unknown[] }
+
+interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  schema: Schema
+}
+
+export interface Operation {
+  method: string
+  /** As the router writes it, with `:name`. */
+  path: string
+  summary: string
+  description: string
+  operationId?: string
+  tags?: string[]
+  security?: object[]
+  parameters: Parameter[]
+  requestBody?: object | undefined
+  responses: Record<number, object>
+}
+
+interface Api {
+  title: string
+  description: string
+  /** The one scheme by which callers authenticate, by its name. */
+  securitySchemes: Record<string, object>
+  operations: readonly Operation[]
+  /** How the schema of a parameter is written. */
+  schemaOf?(schema: Schema): object
+}
+
+/** An OpenAPI 3.1 document: TypeBox schemas are JSON schemas, so they go in as they are. */
+export function describeApi(api: Api): object {
+  const { title, description, securitySchemes, operations, schemaOf = (schema) => schema } = api
+  const describeParameter = ({ schema, ...parameter }: Parameter): object => ({
+    ...parameter,
+    description: schema.description,
+    schema: schemaOf(schema),
+    example: schema.examples?.[0],
+    ...(schema.type === 'object' && { style: 'deepObject', explode: true }), // written `filters[field]=value`
   })
-  app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'))
+  const paths: Record<string, Record<string, object>> = {}
+  for (const { method, path, parameters, ...operation } of operations) {
+    const template = path.replace(/:(\w+)/g, '{$1}')
+    paths[template] ??= {}
+    paths[template][method.toLowerCase()] = { ...operation, parameters: parameters.map(describeParameter) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title, version: packageFile.version, description, license: { name: 'MIT' } },
+    servers: [{ url: '/' }],
+    security: [Object.fromEntries(Object.keys(securitySchemes).map((name) => [name, []]))],
+    components: { securitySchemes },
+    paths,
+  }
+}
+
+const deliveryAbout = `Delivers a site's configuration, published content, products and previews to a website's server, creates checkout sessions for it, and accepts what visitors submit.
+
+Send the group's API key, bare, in the \`Authorization\` header. It is a server-side secret: never use it in a browser.
+
+The examples use \`$BASE_URL\` for the address of the service and \`$API_KEY\` for the key. With curl, use \`-g\` where a parameter has brackets.
+
+Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`. Only the two e-mail endpoints answer a plain \`true\` on success.`
+
+/** The delivery document was first published in the dialect that more code generators read: no `const`, no patterns. */
+const widelyRead = (schema: Schema): Schema =>
+  JSON.parse(
+    JSON.stringify(schema, (_name, part) => {
+      if (typeof part !== 'object' || part === null) return part
+      const { const: constant, patternProperties, ...others } = part
+      if (constant !== undefined) others.enum = [constant]
+      if (patternProperties) [others.additionalProperties] = Object.values(patternProperties)
+      return Array.isArray(part) ? part : others
+    }),
+  )
+
+function withoutNotes(schema: Schema): object {
+  const { description: _, examples: __, ...others } = widelyRead(schema)
+  return others
+}
+
+const parametersIn = (where: Parameter['in'], schema: unknown): Parameter[] => {
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: object; required?: string[] }
+  return Object.entries(properties).map(([name, part]) => ({
+    name,
+    in: where,
+    required: required.includes(name),
+    schema: part,
+  }))
+}
+
+function jsonContent(given: unknown): object {
+  const { examples, ...schema } = widelyRead(given as Schema)
+  return { content: { 'application/json': { schema, example: examples?.[0] } } }
+}
+
+/** Undefined for routes that are not part of the API, such as pages and health checks. */
+function operationOf({ method, url, schema }: RouteOptions): Operation | undefined {
+  const { summary, description = '', querystring, headers, body, response = {} } = schema ?? {}
+  if (summary === undefined || method === 'HEAD') return undefined
+  const responses = Object.entries(response as Record<number, Schema>).map(([status, answer]) => [
+    status,
+    { description: answer.description, ...jsonContent(answer) },
+  ])
+  return {
+    method: String(method),
+    path: url,
+    summary,
+    description,
+    parameters: [...parametersIn('query', querystring), ...parametersIn('header', headers)],
+    requestBody: body ? { required: true, ...jsonContent(body) } : undefined,
+    responses: Object.fromEntries(responses),
+  }
+}
+
+/** Documents the routes that are registered after it, by the schemas that validate their requests. */
+export function registerDocs(app: FastifyInstance): void {
+  const operations: Operation[] = []
+  app.addHook('onRoute', (route) => {
+    const operation = operationOf(route)
+    if (operation) operations.push(operation)
+  })
+  app.get('/', async (_request, reply) => reply.redirect('/docs'))
   serveDocs(app, {
     documentPath: '/openapi.json',
     pagePath: '/docs',
     authorization: '$API_KEY',
-    describe: () => app.swagger(),
+    describe: () =>
+      describeApi({
+        title: 'Sluice delivery API',
+        description: deliveryAbout,
+        securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'Authorization' } },
+        operations,
+        schemaOf: withoutNotes,
+      }),
   })
 }
 
@@ -67,24 +162,21 @@ interface DocsOptions {
   describe(): object
 }
 
-/** Both are made once, and sent as they are: anybody may ask for them, as often as they like. */
+/** Document and page are built on the first request and cached: anybody may ask for them, as often as they like. */
 export function serveDocs(
   app: FastifyInstance,
   { documentPath, pagePath, authorization, describe }: DocsOptions,
 ): void {
-  const schema = { hide: true }
-  let made: { document: Buffer; page: Buffer } | undefined
-  function make(): NonNullable<typeof made> {
-    if (made) return made
+  let built: { document: Buffer; page: Buffer } | undefined
+  function build(): NonNullable<typeof built> {
+    if (built) return built
     const document = JSON.stringify(describe())
     const page = renderDocsPage(JSON.parse(document), { documentUrl: documentPath, authorization })
-    made = { document: Buffer.from(document), page: Buffer.from(page) }
-    return made
+    built = { document: Buffer.from(document), page: Buffer.from(page) }
+    return built
   }
-  app.get(documentPath, { schema }, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(make().document),
-  )
-  app.get(pagePath, { schema }, async (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('Content-Security-Policy', pagePolicy).send(make().page),
+  app.get(documentPath, async (_request, reply) => reply.type('application/json; charset=utf-8').send(build().document))
+  app.get(pagePath, async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').header('Content-Security-Policy', pagePolicy).send(build().page),
   )
 }

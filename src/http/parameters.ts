@@ -1,5 +1,5 @@
 import { maxLimit } from '../content/list-query.ts'
-import { Type } from '../type.ts'
+import { Type } from '../core/type.ts'
 
 /** Query parameters that several endpoints share; one schema validates, types and documents each. */
 export const idParameter = (description: string, example: string) =>

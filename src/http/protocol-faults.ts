@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Node keeps the first of several; a proxy before us may have gone by the last. */
+/** Node uses the first of several; a proxy in front may have used the last. */
 function repeatsHeader({ rawHeaders }: IncomingMessage, name: string): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -13,10 +13,7 @@ function repeatsHeader({ rawHeaders }: IncomingMessage, name: string): boolean {
 const repeatsHost = (request: IncomingMessage): boolean => repeatsHeader(request, 'host')
 const repeatsAuthorization = (request: IncomingMessage): boolean => repeatsHeader(request, 'authorization')
 
-/** Whether a header that says whom a request is for, or whom it is from, comes more than once. */
-export const isAmbiguous = (request: IncomingMessage): boolean => repeatsHost(request) || repeatsAuthorization(request)
-
-/** What Node takes for a request and could be read in two ways, in words; undefined where all is plain (RFC 9112 §2.3, §3.2, §6.1). */
+/** The problem with a request that Node accepts although it is ambiguous (RFC 9112 §2.3, §3.2, §6.1). */
 export function findProtocolFault(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0')

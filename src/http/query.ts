@@ -1,6 +1,7 @@
+import { parse } from 'node:querystring'
 import type { FastifySchemaCompiler } from 'fastify'
 import { isStorableText } from '../content/validate.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 
 /** The JSON schemas that a query string can be described by. */
 interface ParameterSchema {
@@ -19,8 +20,26 @@ export interface QuerySchema {
   required?: string[]
 }
 
-/** As Fastify parses it: flat names, and a list where a name was repeated. */
+/** Flat names, and a list where a name was repeated. */
 export type RawQuery = Readonly<Record<string, string | string[]>>
+
+/** What is not valid percent-encoding stays as it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export function queryOf(url: string): string {
+  const end = url.search(/[?#]/) // where Fastify ends the path
+  return end === -1 ? '' : url.slice(end + 1)
+}
+
+/** Splits a query string; Fastify uses it, too, so that all endpoints agree. */
+export const splitQuery = (text: string): RawQuery =>
+  parse(text, '&', '=', { maxKeys: 0, decodeURIComponent: decode }) as RawQuery
 
 function parseInteger(
   name: string,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 
-/** All of eight hex digits. */
+/** Every number from first to last has eight hex digits. */
 const [first, last] = [0x1000_0000, 0xffff_ffff]
 
 /**
- * Ids of requests: 24 hex digits. 64 random bits that no other process has, then a counter, because random bits for each
- * request would cost more than all else that is done for a short answer.
+ * Request ids: 24 hex digits. 64 random bits per process, then a counter, because random bits for each request would cost more
+ * than everything else a cached answer needs.
  */
 export function createRequestIds(): () => string {
   let prefix = ''

@@ -1,11 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import type { EncodedContent } from '../delivery/answer.ts'
+import type { AnswerCache, CachedAnswer, Question } from '../delivery/answer-cache.ts'
 import { anonymousCaller, type ManageAdmissionDeps } from './admission.ts'
-import type { EncodedContent } from './answer.ts'
-import type { AnswerCache, KeptAnswer, Question } from './answer-cache.ts'
-import { asHook } from './hook.ts'
 
-/** Carries the token of an administrator who wants to know where the time of a delivery request goes. */
-const timingHeader = 'x-sluice-timing'
+/** Carries the token of an administrator who asks where the time of a delivery request goes. */
+export const timingHeader = 'x-sluice-timing'
 
 const steps = ['auth', 'cache', 'read', 'sign', 'serialise'] as const
 type Step = (typeof steps)[number]
@@ -13,15 +13,15 @@ type Step = (typeof steps)[number]
 /** Where the time of one request goes: each moment belongs to the step that was begun last. */
 export interface Timing {
   begin(step: Step): void
-  /** Whether the answer was at hand; one that was not and was not read either was made for somebody else already. */
+  /** Whether the answer was cached; one that was neither cached nor read was being made for another request. */
   noteCache(isHit: boolean): void
-  /** What `Server-Timing` says at the end. */
+  /** The value of `Server-Timing` at the end. */
   describe(totalMs: number): string
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Only where an administrator asked for it. */
+    /** Only when an administrator asked for it. */
     timing?: Timing
   }
 }
@@ -41,27 +41,27 @@ export function createTiming(authMs: number): Timing {
 
   return {
     begin,
-    noteCache(wasAtHand) {
-      isHit = wasAtHand
+    noteCache(wasCached) {
+      isHit = wasCached
     },
     describe(totalMs) {
       begin(undefined)
       const outcome = isHit ? 'hit' : spentMs.has('read') ? 'miss' : 'joined'
-      const told = steps
+      const entries = steps
         .filter((step) => spentMs.has(step))
         .map((step) => `${step}${step === 'cache' ? `;desc=${outcome}` : ''};dur=${spentMs.get(step)?.toFixed(3)}`)
-      return [...told, `total;dur=${totalMs.toFixed(3)}`].join(', ')
+      return [...entries, `total;dur=${totalMs.toFixed(3)}`].join(', ')
     },
   }
 }
 
-/** Asks the cache for an answer, with an eye on the clock where somebody wants to know. */
+/** Looks an answer up in the cache and makes it if needed, and times the steps if asked to. */
 export async function findTimed(
   timing: Timing | undefined,
   answers: AnswerCache,
   question: Question,
   make: (nowMs: number) => Promise<EncodedContent>,
-): Promise<KeptAnswer> {
+): Promise<CachedAnswer> {
   if (!timing) return answers.find(question, make)
   const { hits } = answers.counts
   timing.begin('cache')
@@ -76,25 +76,29 @@ export async function findTimed(
 }
 
 /**
- * Times the requests of who is an administrator besides being admitted. Any other token is charged like a stranger's, and
- * ignored: a header that was left in a client must not take its site down.
+ * Starts a timing for an administrator's token. Any other token is charged to the address and otherwise ignored: a header that was
+ * left in a client must not take its site down.
  */
+export async function findTiming(
+  { authorizeManager, takeToken, config }: ManageAdmissionDeps,
+  headers: IncomingHttpHeaders,
+  address: string,
+  authMs: number,
+): Promise<Timing | undefined> {
+  const token = headers[timingHeader]
+  if (typeof token !== 'string') return undefined
+  try {
+    if ((await authorizeManager(token))?.administrator) return createTiming(authMs)
+    takeToken(anonymousCaller(address), config.rateLimits.anonymous)
+  } catch {} // a database that is away shows in whatever the answer needs it for
+  return undefined
+}
+
 export function timeForAdministrators(app: FastifyInstance, deps: ManageAdmissionDeps): void {
-  const { authorizeManager, takeToken, config } = deps
-  const permit = asHook((request, reply) => {
-    const token = request.headers[timingHeader]
-    if (typeof token !== 'string') return undefined
-    const authMs = reply.elapsedTime
-    const decide = (isAdministrator: boolean | undefined): void => {
-      if (isAdministrator) request.timing = createTiming(authMs)
-      else takeToken(anonymousCaller(request.ip), config.rateLimits.anonymous)
-    }
-    return authorizeManager(token).then(
-      (manager) => decide(manager?.administrator),
-      () => {}, // a database that is away is told by whoever needs it for the answer
-    )
+  app.addHook('onRequest', async (request, reply) => {
+    const timing = await findTiming(deps, request.headers, request.ip, reply.elapsedTime)
+    if (timing) request.timing = timing
   })
-  app.addHook('onRequest', permit)
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.timing) reply.header('server-timing', request.timing.describe(reply.elapsedTime))
     done(null, payload)

@@ -1,14 +1,23 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { AppError } from '../core/errors.ts'
+import { callerOf } from './admission.ts'
+import { isHealthCheck } from './limit-concurrency.ts'
 
-/** Beside its own bytes, an answer under way holds a file's buffers, its request, and what was asked behind it. */
+/** Besides its own bytes, an unsent answer holds a file's buffers, its request, and the requests pipelined behind it. */
 const bytesPerAnswer = 128 * 1024
-/** Of what all callers together may have unsent, one may have this share. */
+/** The share of all unsent bytes that one caller may have. */
 const callerShare = 1 / 4
-/** A client must take this much, on the average of the time limit. */
+/** A client must read this much on average within the time limit. */
 const minBytesPerSecond = 1024
-const looksPerTimeLimit = 4
+const checksPerTimeLimit = 4
+
+export const tooManyUnread = (): AppError =>
+  new AppError('RateLimited', 'Too many answers to you wait to be read. Read them, and try again in a moment.', {
+    retryAfterSeconds: 5,
+  })
 
 /** An answer that the network has not taken yet, because its client is slow to read. */
 interface UnsentAnswer {
@@ -16,12 +25,12 @@ interface UnsentAnswer {
   socket: Socket
   caller: Caller
   bytes: number
-  /** What the network had taken of this connection when the client was last seen to read fast enough. */
+  /** Bytes that had left this connection when the client was last seen to read fast enough. */
   takenBytes: number
   seenMs: number
 }
 
-/** The network takes most answers within the turn in which they are sent: those need not be counted at all. */
+/** Most answers leave within the turn in which they are sent, and are not counted at all. */
 interface Sent {
   response: ServerResponse
   name: string
@@ -30,30 +39,33 @@ interface Sent {
 interface Caller {
   name: string
   bytes: number
-  /** The one whose client has not read for longest comes first. */
+  /** The one whose client has not read for the longest time comes first. */
   answers: Set<UnsentAnswer>
 }
 
 /**
- * What was answered and has not been read. It is bounded for each caller and for the service: a caller with too much of it is
- * refused before more is made. What comes on top all the same costs the connection that has stood still for longest.
+ * Answers that clients have not read yet. They are bounded for each caller and for the service: a caller above its share is refused
+ * before another answer is made. If the bound is exceeded all the same, the connection without progress for longest is cut off.
  */
 export interface UnsentAnswers {
   readonly counts: { bytes: number; cut: number }
-  /** Counts an answer from the next turn on, with what then waits to be sent of it, until its response is closed. */
+  /** Counts an answer from the next turn on, with the bytes that are unsent by then, until its response is closed. */
   hold(response: ServerResponse, caller: string): void
-  /** Whether a caller has to read before it gets more. */
+  /** Whether a caller has to read before it gets another answer. */
   isFull(caller: string): boolean
   close(): void
 }
 
-/** How much of what was written to a connection the network has taken; `bytesWritten` also counts what waits. */
+/**
+ * Bytes that have left a connection. `bytesWritten` alone also counts what is buffered, so a client that reads one large answer
+ * slowly would look stalled; nothing public in Node tells the two apart.
+ */
 function takenOf(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { _handle: { bytesWritten: number; writeQueueSize: number } | null }
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0
 }
 
-/** A reset also frees what the system has buffered. A connection that is closing already cannot be reset. */
+/** A reset also frees the system's buffers. A connection that is closing already cannot be reset. */
 function cutOff(socket: Socket): void {
   if (socket.writableEnded) socket.destroy()
   else socket.resetAndDestroy()
@@ -128,7 +140,7 @@ export function createUnsentAnswers(options: {
     if (cutSinceLook > 0) logger.warn({ connections: cutSinceLook }, 'slow readers were cut off')
     cutSinceLook = 0
   }
-  const timer = setInterval(look, timeLimitMs / looksPerTimeLimit).unref()
+  const timer = setInterval(look, timeLimitMs / checksPerTimeLimit).unref()
 
   function holdNow({ response, name }: Sent): void {
     const { socket } = response
@@ -160,4 +172,21 @@ export function createUnsentAnswers(options: {
     isFull: (name) => counts.bytes >= maxCallerBytes && (callers.get(name)?.bytes ?? 0) >= maxCallerBytes,
     close: () => clearInterval(timer),
   }
+}
+
+const isStream = (payload: unknown): boolean => typeof (payload as { pipe?: unknown } | null)?.pipe === 'function'
+
+/** Refuses callers that do not read their answers, and counts what is sent. */
+export function limitUnsent(app: FastifyInstance, unsent: UnsentAnswers): void {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (!unsent.isFull(callerOf(request)) || isHealthCheck(request)) return done(null, payload)
+    done(tooManyUnread())
+  })
+  app.addHook('onSend', (request, { raw: response }, payload, done) => {
+    const hold = (): void => unsent.hold(response, callerOf(request))
+    // A file is in transit until its end; anything else has been written by then, and is either buffered or gone.
+    if (isStream(payload)) setImmediate(() => response.closed || hold())
+    else response.once('prefinish', () => void (response.writableLength > 0 && hold()))
+    done(null, payload)
+  })
 }

@@ -1,8 +1,9 @@
-import type { ContentWriter } from '../store/changes.ts'
-import type { Group, GroupStore } from '../store/groups.ts'
-import type { Job } from '../store/jobs.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import type { Group } from '../store/control/groups.ts'
+import type { Job } from '../store/jobs/jobs.ts'
+import type { GroupStore } from '../store/store.ts'
 
-/** What a handler works with. */
+/** What a handler gets. */
 export interface JobContext {
   /** The content of the group whose job it is. */
   group: GroupStore
@@ -11,14 +12,14 @@ export interface JobContext {
   /** Aborts when the job takes too long, is no longer ours, or the process is about to stop. */
   signal: AbortSignal
   /**
-   * Whether the job is ours for sure at this very moment. A process that was paused may act before it is told that the
-   * job is somebody else's by now: ask right before what cannot be taken back.
+   * Whether the lease is still valid. A process that was paused may act before it notices that
+   * another one has the job: check right before an effect that cannot be undone.
    */
   isOurs(): boolean
   nowMs: number
   /**
    * Writes the effect of the job and marks it as done, in one transaction: so it happens once. Throws, and writes
-   * nothing, when somebody else has taken the job over.
+   * nothing, when another process has taken the job over.
    */
   finish(work: (writer: ContentWriter) => Promise<void>): Promise<void>
 }
@@ -28,22 +29,22 @@ export interface JobHandler {
   kind: string
   /** A job whose handler returns is done, with or without `finish`; one that throws is tried again. */
   run(job: Job, context: JobContext): Promise<void>
-  /** How long to wait after the first, second, … failure. After the last of them a failure is final. */
+  /** From `retry-backoff.ts`: the delays after the first, second, … failure; one more failure is final. */
   retryAfterSeconds: readonly number[]
-  /** How long one attempt may take. */
+  /** Time limit of one attempt. */
   limitSeconds: number
-  /** How many run at once for each worker of the process; 1 where it is not said. For what mostly waits for others. */
+  /** Concurrent jobs for each worker of the process, 1 by default. More for work that mostly waits for others. */
   atOnce?: number
-  /** How many of them may be of one group, so that what it waits for does not hold up all others. */
-  mostPerGroup?: number
-  /** What is written together with a failure that is final. */
+  /** Concurrent jobs of one group, so that its slow peer does not hold up the other groups. */
+  maxPerGroup?: number
+  /** Writes the effects of a final failure, in the transaction that records it. */
   giveUp?(job: Job, problem: string, writer: ContentWriter): Promise<unknown>
 }
 
-/** Thrown by a handler where trying again cannot help. */
+/** Thrown by a handler when a retry cannot help. */
 export class PermanentFailure extends Error {
   override readonly name = 'PermanentFailure'
-  /** What is written besides. */
+  /** Written in the transaction that records the failure. */
   readonly effect: ((writer: ContentWriter) => Promise<unknown>) | undefined
 
   constructor(message: string, effect?: (writer: ContentWriter) => Promise<unknown>) {

@@ -1,11 +1,12 @@
-import { type Purge, purgeKind } from '../store/containers.ts'
-import { purgeContainer } from '../store/purge.ts'
+import { type Purge, purgeKind } from '../store/content/containers.ts'
+import { purgeContainer } from '../store/content/purge.ts'
 import type { JobHandler } from './handler.ts'
+import { retryDelaysSeconds } from './retry-backoff.ts'
 
-/** Deletes what was in a collection that was deleted. Each part is gone for good: an attempt goes on where one ended. */
+/** Deletes the content of a deleted collection. Each deleted part is final: an attempt continues where the last one ended. */
 export const purgeHandler: JobHandler = {
   kind: purgeKind,
-  retryAfterSeconds: [60, 600, 3600, 24 * 3600],
+  retryAfterSeconds: retryDelaysSeconds.purgeContainer,
   limitSeconds: 3600,
   run: ({ payload }, { group }) => purgeContainer(group, (payload as Purge).containerId),
 }

@@ -1,23 +1,24 @@
-import type { Clock } from '../clock.ts'
-import { AppError } from '../errors.ts'
-import type { ServiceLogger } from '../logging.ts'
-import { type ContentWriter, writeContent } from '../store/changes.ts'
+import type { Clock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import type { ServiceLogger } from '../core/logging.ts'
+import { type ContentWriter, writeContent } from '../store/content/changes.ts'
+import { findGroupById, type Group } from '../store/control/groups.ts'
 import {
   type ClaimedJob,
-  completeInside,
   completeJob,
-  failInside,
+  completeJobInTransaction,
+  deleteJob,
   failJob,
-  forgetJob,
-  giveBackJob,
+  failJobInTransaction,
   leaseMs,
+  releaseJob,
   renewLease,
-} from '../store/claim-jobs.ts'
-import { findGroupById, type Group, type GroupStore } from '../store/groups.ts'
-import type { Store } from '../store/open.ts'
+} from '../store/jobs/claim-jobs.ts'
+import type { GroupStore, Store } from '../store/store.ts'
 import { type JobHandler, PermanentFailure } from './handler.ts'
+import { maxAttempts, nextDelaySeconds } from './retry-backoff.ts'
 
-const mostProblemCharacters = 500
+const maxProblemCharacters = 500
 
 export interface RunDeps {
   store: Store
@@ -26,7 +27,7 @@ export interface RunDeps {
 }
 
 /** Why an attempt was ended from outside. */
-export class Stopped extends Error {}
+export class Stopping extends Error {}
 class LeaseLost extends Error {}
 
 /** What a person is shown of a failure, in a form that any database can hold. Paths of this machine are for its log. */
@@ -38,7 +39,7 @@ function problemOf(error: unknown): string {
     : error instanceof Error
       ? error.message
       : String(error)
-  return message.slice(0, mostProblemCharacters).toWellFormed().replaceAll('\0', '')
+  return message.slice(0, maxProblemCharacters).toWellFormed().replaceAll('\0', '')
 }
 
 /** Undefined when the group is gone, or about to be: then its jobs are, too. */
@@ -62,8 +63,8 @@ interface Lease {
  * Asks for more time while the job runs. It is lost when somebody else has it (because this process was blocked, or a
  * clock was set), and taken for lost when the database could not be asked for as long as a lease lasts.
  */
-function keepLease(
-  { job, askedMs: claimedMs }: ClaimedJob,
+function renewLeaseRegularly(
+  { job, claimedMs }: ClaimedJob,
   { clock, renew, onLost }: { clock: Clock; renew: (nowMs: number) => Promise<boolean>; onLost: () => void },
 ): Lease {
   let renewedMs = claimedMs
@@ -86,7 +87,7 @@ function keepLease(
 }
 
 /** Rejects as soon as the signal aborts, and never resolves. */
-function abortion(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const give = () => reject(signal.reason)
     if (signal.aborted) give()
@@ -104,7 +105,7 @@ async function attempt(
   const ending = new AbortController()
   const signal = AbortSignal.any([ending.signal, stopping])
   let finishing: Promise<void> | undefined
-  const lease = keepLease(claimed, {
+  const lease = renewLeaseRegularly(claimed, {
     clock,
     renew: (nowMs) => renewLease(group.database, claimed, nowMs),
     onLost: () => finishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
@@ -115,7 +116,7 @@ async function attempt(
   )
   async function finish(work: (writer: ContentWriter) => Promise<void>): Promise<void> {
     finishing = write(async (writer) => {
-      await completeInside(writer, claimed)
+      await completeJobInTransaction(writer, claimed)
       await work(writer)
     })
     try {
@@ -127,7 +128,7 @@ async function attempt(
   }
   try {
     const context = { group, owner, signal, isOurs: lease.isOurs, nowMs: clock(), finish }
-    await Promise.race([handler.run(claimed.job, context), abortion(signal)])
+    await Promise.race([handler.run(claimed.job, context), rejectOnAbort(signal)])
   } catch (error) {
     if (!signal.aborted) throw error
     // What was being written when we were ended is still written: nobody else is to begin it meanwhile.
@@ -176,17 +177,17 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
   }
 
   const owner = await findOwner(deps.store, groupId)
-  if (!owner) return forgetJob(database, claimed)
+  if (!owner) return deleteJob(database, claimed)
   const author = { id: null, name: 'jobs', address: '' }
   const write: Write = (work) =>
     writeContent(group, { author, verb: kind, nowMs: clock(), versionsKept: owner.versionsKept }, work)
   const failWith = (problem: string, effect: PermanentFailure['effect']) =>
     write(async (writer) => {
-      await failInside(writer, claimed, problem)
+      await failJobInTransaction(writer, claimed, problem)
       await giveUp?.(job, problem, writer)
       await effect?.(writer)
     })
-  if (attempts > retryAfterSeconds.length + 1) {
+  if (attempts > maxAttempts(retryAfterSeconds)) {
     const times = `It was begun ${attempts - 1} times, and the last time it did not come to an end: the process stopped.`
     return fail(new PermanentFailure(times), undefined)
   }
@@ -196,7 +197,8 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
     logger.noteSuccess(peer)
   } catch (error) {
     if (error instanceof LeaseLost) logger.warn({ kind, jobId, groupId }, 'a job was taken over by somebody else')
-    else if (error instanceof Stopped) await giveBackJob(database, claimed, clock())
-    else await fail(error, error instanceof PermanentFailure ? undefined : retryAfterSeconds[attempts - 1])
+    else if (error instanceof Stopping) await releaseJob(database, claimed, clock())
+    else
+      await fail(error, error instanceof PermanentFailure ? undefined : nextDelaySeconds(retryAfterSeconds, attempts))
   }
 }

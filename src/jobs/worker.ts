@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { databasePeer } from '../outages.ts'
-import { createSlots, type Slots } from '../slots.ts'
-import { claimJob, nextDueGroup, pruneJobs, recallStrayJobs } from '../store/claim-jobs.ts'
-import type { GroupStore } from '../store/groups.ts'
-import type { Job } from '../store/jobs.ts'
-import { controlName, namesInUse } from '../store/open.ts'
-import { isDatabaseAway } from '../store/unavailable.ts'
+import { createSemaphore, type Semaphore } from '../concurrency/semaphore.ts'
+import { databasePeer } from '../core/outage-log.ts'
+import { isDatabaseUnavailable } from '../store/engine/unavailable.ts'
+import { claimJob, nextDueGroup, pruneJobs, rescheduleMisdatedJobs } from '../store/jobs/claim-jobs.ts'
+import type { Job } from '../store/jobs/jobs.ts'
+import { controlName, databaseNamesInUse, type GroupStore } from '../store/store.ts'
 import type { JobHandler } from './handler.ts'
-import { type RunDeps, runJob, Stopped } from './run-job.ts'
+import { type RunDeps, runJob, Stopping } from './run-job.ts'
 
 const pollEveryMs = 1000
 const tidyEveryMs = 600_000
 /** How long a running job may go on when the process is to stop. */
 const stopGraceMs = 10_000
 /** So often in a row somebody else may be faster; after that we wait for the next second. */
-const mostMisses = 10
+const maxMisses = 10
 
 export interface WorkerOptions extends RunDeps {
   handlers: readonly JobHandler[]
@@ -35,7 +34,7 @@ export interface Worker {
 /** Each kind has places of its own: mail never waits behind pictures. */
 interface Lane {
   handler: JobHandler
-  slots: Slots
+  slots: Semaphore
   /** For each database the group that was served last. */
   lastServed: Map<string, string>
   /** What is under way, by the id of its job. */
@@ -43,10 +42,10 @@ interface Lane {
 }
 
 /** The groups that have as many jobs of the kind under way as they may. */
-function busyGroups({ handler: { mostPerGroup = Number.POSITIVE_INFINITY }, running }: Lane): string[] {
+function busyGroups({ handler: { maxPerGroup = Number.POSITIVE_INFINITY }, running }: Lane): string[] {
   const counts = new Map<string, number>()
   for (const { groupId } of running.values()) counts.set(groupId, (counts.get(groupId) ?? 0) + 1)
-  return [...counts].filter(([, count]) => count >= mostPerGroup).map(([groupId]) => groupId)
+  return [...counts].filter(([, count]) => count >= maxPerGroup).map(([groupId]) => groupId)
 }
 
 const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
@@ -55,7 +54,7 @@ const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
 export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Worker {
   const { store, clock, logger } = deps
   // `runDue` is asked for by name, and then works like one worker
-  const slotsFor = ({ atOnce = 1 }: JobHandler) => createSlots(Math.max(workers, 1) * atOnce)
+  const slotsFor = ({ atOnce = 1 }: JobHandler) => createSemaphore({ maxPerKey: Math.max(workers, 1) * atOnce })
   const lanes = handlers.map(
     (handler): Lane => ({
       handler,
@@ -76,7 +75,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   let timer: NodeJS.Timeout | undefined
 
   function complain(name: string, error: unknown): void {
-    logger.noteOutage(isDatabaseAway(error) ? databasePeer : 'working on jobs', error, { database: name })
+    logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : 'working on jobs', error, { database: name })
   }
 
   function track(run: Promise<void>, lane: Lane, { id, groupId }: Job): void {
@@ -110,7 +109,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   async function takeOne(name: string, group: GroupStore, lane: Lane): Promise<boolean> {
     const { handler, slots, lastServed } = lane
     const { groupId, database } = group
-    await slots.take()
+    const release = await slots.acquire(handler.kind)
     let run: Promise<void> | undefined
     try {
       const wanted = { kind: handler.kind, groupId, except: [...lane.running.keys()], nowMs: clock() }
@@ -120,17 +119,17 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
       attempts += 1
       run = runJob(deps, { handler, claimed, group, stopping: stopping.signal })
         .catch((error) => complain(name, error)) // the database is away; when the lease ends, the job is begun again
-        .finally(slots.release)
+        .finally(release)
       track(run, lane, claimed.job)
       return true
     } finally {
-      if (!run) slots.release()
+      if (!run) release()
     }
   }
 
   async function takeAllDue(name: string, lane: Lane): Promise<void> {
     const database = await store.content(name)
-    for (let misses = 0; !isStopping && misses < mostMisses; ) {
+    for (let misses = 0; !isStopping && misses < maxMisses; ) {
       const last = lane.lastServed.get(name) ?? ''
       const busy = busyGroups(lane)
       const groupId = await nextDueGroup(database, lane.handler.kind, {
@@ -152,14 +151,14 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     const database = await store.content(name)
     for (const { handler } of lanes) {
       const longestWaitMs = Math.max(0, ...handler.retryAfterSeconds) * 1000
-      await recallStrayJobs(database, { kind: handler.kind, longestWaitMs, nowMs: clock() })
+      await rescheduleMisdatedJobs(database, { kind: handler.kind, longestWaitMs, nowMs: clock() })
     }
     await pruneJobs(database, clock())
     tidiedMs.set(name, performance.now())
   }
 
   async function look(): Promise<void> {
-    const names = await namesInUse(store.control)
+    const names = await databaseNamesInUse(store.control)
     logger.noteSuccess(databasePeer)
     for (const name of names) {
       if (isLongAgo(tidiedMs.get(name), tidyEveryMs)) void once('tidy', name, () => tidy(name))
@@ -192,7 +191,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     async stop() {
       isStopping = true
       clearInterval(timer)
-      const grace = setTimeout(() => stopping.abort(new Stopped('The process is about to stop.')), stopGraceMs)
+      const grace = setTimeout(() => stopping.abort(new Stopping('The process is about to stop.')), stopGraceMs)
       await allEnded()
       clearTimeout(grace)
     },

@@ -1,17 +1,17 @@
 import { checkRecipient, headMail, type MailWish } from '../content/mail-requests.ts'
-import { invalid } from '../errors.ts'
-import { authoringOf, writeContent } from '../store/changes.ts'
-import type { GroupStore, Tenant } from '../store/groups.ts'
-import { answerOnce } from '../store/idempotency.ts'
-import { insertMessage } from '../store/messages.ts'
-import { isCustomer } from '../store/orders.ts'
-import { listSites } from '../store/sites.ts'
-import { takeFromMailQuota, takeFromStrangersQuota } from '../store/tallies.ts'
-import type { Mail } from './mail.ts'
+import { invalid } from '../core/errors.ts'
+import { isCustomer } from '../store/commerce/orders.ts'
+import { endpointAuthoring, writeContent } from '../store/content/changes.ts'
+import { runOnce } from '../store/content/idempotency.ts'
+import { listSites } from '../store/content/sites.ts'
+import { insertMessage } from '../store/mail/messages.ts'
+import { consumeMailQuota, consumeUnknownRecipientQuota } from '../store/mail/quotas.ts'
+import type { GroupStore, Tenant } from '../store/store.ts'
 import { maxTags } from './tags.ts'
+import type { Mail } from './types.ts'
 
 /** Who asks for an e-mail, and how. */
-interface Circumstances {
+interface RequestContext {
   tenant: Pick<Tenant, 'tier'>
   group: GroupStore
   idempotencyKey: string | undefined
@@ -54,19 +54,20 @@ function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxTex
 /** Puts an e-mail into the outbox. When this answers, the message is on disk, and will be delivered. */
 export async function acceptMail(
   { dailyLimits, databaseQuotas, senderOf }: Pick<Mail, 'dailyLimits' | 'databaseQuotas' | 'senderOf'>,
-  { tenant, group, idempotencyKey: key, origin, nowMs }: Circumstances,
+  { tenant, group, idempotencyKey: key, origin, nowMs }: RequestContext,
   wish: MailWish,
 ): Promise<true> {
   const { kind, to: recipient, customerEmail, visitor, texts } = wish
   const endpoint = endpointOf[kind]
   const sanitiser = await import('./sanitise.ts') // a service that sends no mail goes without
-  return writeContent(group, authoringOf(endpoint, nowMs, databaseQuotas[tenant.tier]), (writer) =>
-    answerOnce<true>(writer, { endpoint, key, body: wish }, async () => {
+  return writeContent(group, endpointAuthoring(endpoint, nowMs, databaseQuotas[tenant.tier]), (writer) =>
+    runOnce<true>(writer, { endpoint, key, body: wish }, async () => {
       const sites = await listSites(writer.group)
       checkRecipient(wish, sites)
       const dailyLimit = dailyLimits[tenant.tier]
-      await takeFromMailQuota(writer, dailyLimit)
-      if (kind === 'order' && !(await isCustomer(writer, recipient))) await takeFromStrangersQuota(writer, dailyLimit)
+      await consumeMailQuota(writer, dailyLimit)
+      if (kind === 'order' && !(await isCustomer(writer, recipient)))
+        await consumeUnknownRecipientQuota(writer, dailyLimit)
       const safe = makeSafe(sanitiser, wish) // only now: whoever may send no more costs nothing
       const { siteId, siteName, subject, replyTo } = headMail(wish, sites, origin)
       const { title, subtitle, signature } = texts

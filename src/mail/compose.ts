@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { asHeaderText } from '../content/texts.ts'
 import { readDkimKey } from './dkim-key.ts'
 import type { SiteLook } from './site-look.ts'
 
 /** All that an e-mail is made of. Nothing else reaches the library that writes it. */
-export interface Letter {
+export interface MailParts {
   from: { name: string; address: string }
   to: string
   replyTo: string | null
@@ -18,10 +18,10 @@ export interface Letter {
   /** Whether nobody wrote it by hand: then no machine is to answer it. */
   isAutomatic: boolean
   /** Whether the service vouches for it: not for what leaves by a server that is not its own. */
-  isVouchedFor: boolean
+  canDkimSign: boolean
 }
 
-type Compose = (letter: Letter) => Promise<Buffer>
+type Compose = (letter: MailParts) => Promise<Buffer>
 
 const automaticHeaders = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
@@ -34,13 +34,13 @@ const writesOnly = {
 } as const
 
 /** The same in each attempt, and nothing that whoever wrote the words could have foreseen and put into them. */
-const boundaryOf = ({ messageId, html, text }: Letter): string =>
+const boundaryOf = ({ messageId, html, text }: MailParts): string =>
   createHash('sha256')
     .update(JSON.stringify([messageId, html, text]))
     .digest('hex')
     .slice(0, 32)
 
-function logoPart({ content, contentType }: NonNullable<Letter['logo']>) {
+function logoPart({ content, contentType }: NonNullable<MailParts['logo']>) {
   const filename = `logo.${contentType.replace(/^image\//, '')}`
   return { filename, content, contentType, cid: 'logo', contentDisposition: 'inline' as const }
 }
@@ -54,7 +54,7 @@ export function createComposer(
   return async (letter) => {
     const { createTransport } = await import('nodemailer')
     const transport = createTransport(writesOnly)
-    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic, isVouchedFor } = letter
+    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic, canDkimSign } = letter
     // Callers refuse texts of several lines; a header must not depend on that.
     const { message } = await transport.sendMail({
       from: { name: asHeaderText(from.name), address: from.address },
@@ -69,7 +69,7 @@ export function createComposer(
       encoding: 'quoted-printable',
       attachments: logo && html.includes('cid:logo') ? [logoPart(logo)] : [],
       baseBoundary: boundaryOf(letter),
-      ...(isVouchedFor && dkim?.signs(from.address) && { dkim: dkim.options }),
+      ...(canDkimSign && dkim?.signs(from.address) && { dkim: dkim.options }),
     })
     if (!Buffer.isBuffer(message)) throw new Error('The library that writes e-mails gave no bytes.')
     return message

@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { createBoundedMap } from '../bounded-map.ts'
+import { createLruMap } from '../cache/lru-map.ts'
 import { type JobContext, type JobHandler, PermanentFailure } from '../jobs/handler.ts'
-import type { ContentWriter } from '../store/changes.ts'
-import type { Job } from '../store/jobs.ts'
-import { type DeliverWork, deliverKind, endMessage, findMessage, type Message } from '../store/messages.ts'
-import { addSuppression, findSuppression } from '../store/suppressions.ts'
-import { DeliveryFailure } from './courier.ts'
-import type { Mail } from './mail.ts'
+import { retryDelaysSeconds } from '../jobs/retry-backoff.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import type { Job } from '../store/jobs/jobs.ts'
+import { type DeliverWork, deliverKind, endMessage, findMessage, type Message } from '../store/mail/messages.ts'
+import { addSuppression, findSuppression } from '../store/mail/suppressions.ts'
+import { DeliveryFailure } from './transport.ts'
+import type { Mail } from './types.ts'
 
-type DeliverDeps = Pick<Mail, 'wayOf' | 'render'>
+type DeliverDeps = Pick<Mail, 'resolveTransport' | 'render'>
 
-/** After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h more. */
-const retryAfterSeconds = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
 /** Of so many messages it is known that they were delivered, until that is written down. */
 const mostRemembered = 10_000
 /** How long to wait for a database that is away, at first and at most. */
@@ -33,7 +32,7 @@ async function refuseSuppressed(group: JobContext['group'], { recipient }: Messa
   )
 }
 
-/** What a courier could not deliver is tried again, unless that is of no use. */
+/** What a transport could not deliver is tried again, unless that is of no use. */
 function toJobFailure(error: unknown, { recipient }: Message): unknown {
   if (!(error instanceof DeliveryFailure) || !error.isPermanent) return error
   const { message: problem, refusesRecipient } = error
@@ -47,17 +46,17 @@ function toJobFailure(error: unknown, { recipient }: Message): unknown {
  * lost, or this process dies, after the server got the whole message and before we know that it has taken it, the
  * message goes out again, under the same Message-ID. In all other cases once.
  */
-export function deliverHandler({ wayOf, render }: DeliverDeps): JobHandler {
+export function deliverHandler({ resolveTransport, render }: DeliverDeps): JobHandler {
   /** The jobs whose message was taken, while that could not be written down: they are not to send it again. */
-  const delivered = createBoundedMap<string, true>(mostRemembered)
+  const delivered = createLruMap<string, true>(mostRemembered)
 
   async function send(message: Message, { group, owner, signal, isOurs }: JobContext): Promise<void> {
     await refuseSuppressed(group, message)
-    const way = await wayOf(group)
+    const way = await resolveTransport(group)
     const { raw } = await render(owner, group, message, way)
     const { id, groupId, recipient } = message
     try {
-      await way.courier.deliver({ id, groupId, sender: way.sender, recipient, raw }, { signal, isOurs })
+      await way.transport.deliver({ id, groupId, sender: way.sender, recipient, raw }, { signal, isOurs })
     } catch (error) {
       throw toJobFailure(error, message)
     }
@@ -78,10 +77,10 @@ export function deliverHandler({ wayOf, render }: DeliverDeps): JobHandler {
 
   return {
     kind: deliverKind,
-    retryAfterSeconds,
-    limitSeconds: 900, // the courier's own limits are 390 in all; the rest is for the wait for a connection
+    retryAfterSeconds: retryDelaysSeconds.deliverMail,
+    limitSeconds: 900, // the transport's own limits are 390 in all; the rest is for the wait for a connection
     atOnce: 20,
-    mostPerGroup: 5,
+    maxPerGroup: 5,
     async run(job, context) {
       const message = await findMessage(context.group, messageIdOf(job))
       if (message?.state !== 'waiting' || message.jobId !== job.id) return

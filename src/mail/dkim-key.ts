@@ -1,8 +1,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { isHostName } from '../content/addresses.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../core/errors.ts'
 import { isOfDomain } from './domains.ts'
 
 /** By which the domain's owner says: this e-mail comes from us. */

@@ -1,9 +1,9 @@
 import { addAbortSignal, type Readable } from 'node:stream'
-import { createBoundedMap } from '../bounded-map.ts'
+import { createLruMap } from '../cache/lru-map.ts'
 import type { MediaStorage } from '../media/storage.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { findMediaByKeys } from '../store/media.ts'
-import type { MediaFile } from '../store/media-files.ts'
+import type { MediaFile } from '../store/media/files.ts'
+import { findMediaByKeys } from '../store/media/items.ts'
+import type { GroupStore } from '../store/store.ts'
 
 /** A picture that goes along with an e-mail, and how large it is shown. */
 export interface Logo {
@@ -69,7 +69,7 @@ export type ReadLogo = (bucketName: string, group: GroupStore, mediaKey: string)
 
 /** Thousands of e-mails have one logo, so the last few are kept. A file never changes: a new one has a new id. */
 export function createLogoReader(storage: MediaStorage): ReadLogo {
-  const kept = createBoundedMap<string, Logo>(mostKept)
+  const kept = createLruMap<string, Logo>(mostKept)
   return async (bucketName, group, mediaKey) => {
     const [item] = await findMediaByKeys(group, [mediaKey])
     if (!item) return undefined

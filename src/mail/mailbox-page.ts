@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
-import { notFound } from '../errors.ts'
+import type { Config } from '../config/config.ts'
+import { notFound } from '../core/errors.ts'
+import { idPattern } from '../core/ids.ts'
 import { noSuchEndpoint } from '../http/failures.ts'
-import { createAnswerTurns } from '../http/fair-maker.ts'
-import { idPattern } from '../ids.ts'
-import { deriveKey, loadMasterKey } from '../master-key.ts'
-import { isLoopback } from '../public-address.ts'
-import { isSameSecret } from '../secrets.ts'
-import { findGroupById, listGroups, openContentOf } from '../store/groups.ts'
-import { findMessage, listLatestMessages } from '../store/messages.ts'
-import type { Store } from '../store/open.ts'
-import type { Mail } from './mail.ts'
-import { framePolicy, pagePolicy, renderFrame, renderLetter, renderList } from './mailbox-view.ts'
+import { createAnswerSemaphore } from '../http/limit-concurrency.ts'
+import { deriveKey, loadMasterKey } from '../security/master-key.ts'
+import { isLoopback } from '../security/public-address.ts'
+import { isSameSecret } from '../security/tokens.ts'
+import { findGroupById, listGroups, openContentOf } from '../store/control/groups.ts'
+import { findMessage, listLatestMessages } from '../store/mail/messages.ts'
+import type { Store } from '../store/store.ts'
+import { framePolicy, pagePolicy, renderFrame, renderList, renderMessagePage } from './mailbox-view.ts'
+import type { Mail } from './types.ts'
 
 interface PageDeps {
   store: Store
@@ -76,41 +76,43 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
     return { owner, group, message }
   }
 
-  const inTurn = createAnswerTurns(maxPagesAtOnce)
+  const pages = createAnswerSemaphore(maxPagesAtOnce)
   app.register(async (scope) => {
     scope.addHook<{ Params: Place }>('onRequest', async (request, reply) => {
       limit(request, reply)
       const isMeant = request.method === 'GET' && isFromHere(request) && isSameSecret(request.params.key, key)
       if (!isMeant) throw noSuchEndpoint(app)
     })
-    const options = { schema: { hide: true } }
     // All methods: that another one is "not allowed" would tell that there is something.
     const one = `${mailboxPath(':key')}:groupId/:mailId/`
 
-    scope.all(mailboxPath(':key'), options, (_request, reply) =>
-      inTurn('pages', async () => {
+    scope.all(mailboxPath(':key'), (_request, reply) =>
+      pages.run('pages', async () => {
         const groups = new Map((await listGroups(store)).map(({ id, name }) => [id, name]))
         return sendPage(reply, renderList(await listLatestMessages(store, mostShown), groups))
       }),
     )
 
-    scope.all<{ Params: Place }>(one, options, ({ params }, reply) =>
-      inTurn('pages', async () => {
+    scope.all<{ Params: Place }>(one, ({ params }, reply) =>
+      pages.run('pages', async () => {
         const { owner, group, message } = await open(params)
         const isHere = (await mailbox.read(owner.id, message.id)) !== undefined
-        return sendPage(reply, renderLetter({ message, rendered: await render(owner, group, message), owner, isHere }))
+        return sendPage(
+          reply,
+          renderMessagePage({ message, rendered: await render(owner, group, message), owner, isHere }),
+        )
       }),
     )
 
-    scope.all<{ Params: Place }>(`${one}html`, options, ({ params }, reply) =>
-      inTurn('pages', async () => {
+    scope.all<{ Params: Place }>(`${one}html`, ({ params }, reply) =>
+      pages.run('pages', async () => {
         const { owner, group, message } = await open(params)
         const content = renderFrame(await render(owner, group, message))
         return reply.type('text/html; charset=utf-8').header('Content-Security-Policy', framePolicy).send(content)
       }),
     )
 
-    scope.all<{ Params: Place }>(`${one}message.eml`, options, async ({ params }, reply) => {
+    scope.all<{ Params: Place }>(`${one}message.eml`, async ({ params }, reply) => {
       const { owner, message } = await open(params)
       const raw = await mailbox.read(owner.id, message.id)
       if (!raw) throw notFound('This e-mail is not in the mailbox.')

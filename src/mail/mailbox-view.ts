@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { escapeHtml } from '../content/escape-html.ts'
 import { toIso } from '../content/moments.ts'
 import { pageIcon } from '../http/page-icon.ts'
-import type { Group } from '../store/groups.ts'
-import type { Message, MessageHead } from '../store/messages.ts'
-import type { RenderedMessage } from './mail.ts'
+import type { Group } from '../store/control/groups.ts'
+import type { Message, MessageHead } from '../store/mail/messages.ts'
+import type { RenderedMessage } from './types.ts'
 
 const style = `:root { color-scheme: light dark; --ink: #1b2530; --soft: #566473; --line: #dbe1e7; --paper: #fff; --ground: #eef1f4;
   --accent: #14608f; --hover: #f6f8fa; --good: #0d6b3f; --good-ground: #dcf3e6; --wait: #7a4b00; --wait-ground: #ffefcf;
@@ -92,7 +92,7 @@ ${rows.length === 0 ? empty : `<ul class="paper">${rows.join('\n')}</ul>`}`,
   )
 }
 
-interface ShownLetter {
+interface MessageView {
   message: Message
   rendered: RenderedMessage
   owner: Pick<Group, 'name'>
@@ -103,7 +103,7 @@ interface ShownLetter {
 const entry = (name: string, html: string): string => `<dt>${name}</dt><dd>${html}</dd>`
 
 /** One e-mail, with all that is known of it. */
-export function renderLetter({ message, rendered, owner, isHere }: ShownLetter): string {
+export function renderMessagePage({ message, rendered, owner, isHere }: MessageView): string {
   const { state, subject, recipient, replyTo, messageId, attempts, problem, createdMs, kind } = message
   const { from, text } = rendered
   const entries = [

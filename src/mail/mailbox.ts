@@ -1,11 +1,11 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { idPattern } from '../ids.ts'
-import { flushFolder, writeWhole } from '../write-whole.ts'
-import type { Courier } from './courier.ts'
+import { idPattern } from '../core/ids.ts'
+import { flushFolder, writeWhole } from '../core/write-file-atomically.ts'
+import type { MailTransport } from './transport.ts'
 
 /** A folder in which e-mails lie as `.eml` files, for who has no mail server (yet). */
-export interface Mailbox extends Courier {
+export interface Mailbox extends MailTransport {
   folder: string
   /** The message as it was sent; undefined where it is not there. */
   read(groupId: string, messageId: string): Promise<Buffer | undefined>

@@ -3,14 +3,22 @@ import type { MessageContent } from '../content/mail.ts'
 import type { Container, StoredObject, StoredSite } from '../content/model.ts'
 import { mostListed, nextNoticeMs, noticeSubject, noticeTitle, sitesToTell, summaryOf } from '../content/notices.ts'
 import type { JobHandler } from '../jobs/handler.ts'
-import { type AwaitedSubmissions, awaitNotice, endAwaited, findAwaited } from '../store/awaited-notices.ts'
-import type { ContentWriter } from '../store/changes.ts'
-import { listContainers } from '../store/containers.ts'
-import { insertJob } from '../store/jobs.ts'
-import { insertMessage } from '../store/messages.ts'
-import { findSite, listSites } from '../store/sites.ts'
-import { countMailOrWait, findRestMs, noteNotice } from '../store/tallies.ts'
-import type { Mail } from './mail.ts'
+import { retryDelaysSeconds } from '../jobs/retry-backoff.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import { listContainers } from '../store/content/containers.ts'
+import { findSite, listSites } from '../store/content/sites.ts'
+import { insertJob } from '../store/jobs/jobs.ts'
+import { insertMessage } from '../store/mail/messages.ts'
+import {
+  deletePendingNotices,
+  findNoticePauseMs,
+  findPendingNotices,
+  insertPendingNotice,
+  type PendingNotices,
+  recordNoticeSent,
+} from '../store/mail/notices.ts'
+import { tryConsumeMailQuota } from '../store/mail/quotas.ts'
+import type { Mail } from './types.ts'
 
 const noticeKind = 'mail.notice'
 
@@ -35,7 +43,7 @@ export async function announceSubmission(
   object: StoredObject,
 ): Promise<void> {
   for (const site of sitesToTell(await listSites(writer.group), collection.id)) {
-    await awaitNotice(writer, site.id, object.id)
+    await insertPendingNotice(writer, site.id, object.id)
     const rhythm = site.privateSettings.submissionNotices?.rhythm ?? 'each'
     await insertNoticeJob(writer, site, nextNoticeMs(rhythm, writer.nowMs))
   }
@@ -44,7 +52,7 @@ export async function announceSubmission(
 function contentOf(
   site: StoredSite,
   collections: readonly Container[],
-  { count, first }: AwaitedSubmissions,
+  { count, first }: PendingNotices,
 ): MessageContent {
   const found = first.flatMap(({ containerId, object }) => {
     const collection = collections.find(({ id }) => id === containerId)
@@ -68,28 +76,28 @@ interface Sending {
 
 /** Gathered under the lock of the group: what is sent in meanwhile comes before it, and is in it, or after it. */
 async function tellOwner(writer: ContentWriter, siteId: string, { sender, dailyLimit }: Sending): Promise<void> {
-  const awaited = await findAwaited(writer.group, siteId, mostListed)
+  const awaited = await findPendingNotices(writer.group, siteId, mostListed)
   if (awaited.count === 0) return
   const site = await findSite(writer.group, siteId)
   const to = deliverableAddress(site?.privateSettings.submissionNotices?.to ?? '')
   if (site && to !== undefined) {
-    const restMs = await findRestMs(writer, siteId)
+    const restMs = await findNoticePauseMs(writer, siteId)
     if (restMs > writer.nowMs) return insertNoticeJob(writer, site, restMs)
-    const tomorrowMs = await countMailOrWait(writer, dailyLimit)
+    const tomorrowMs = await tryConsumeMailQuota(writer, dailyLimit)
     if (tomorrowMs !== undefined) return insertNoticeJob(writer, site, tomorrowMs)
     const content = contentOf(site, await listContainers(writer.group), awaited)
     const subject = noticeSubject(content.title ?? '', site.name)
     await insertMessage(writer, { kind: 'notice', recipient: to, replyTo: null, subject, content, sender })
-    await noteNotice(writer, siteId)
+    await recordNoticeSent(writer, siteId)
   }
-  await endAwaited(writer, siteId)
+  await deletePendingNotices(writer, siteId)
 }
 
 /** Tells owners of sites what visitors have sent in. */
 export function noticeHandler({ senderOf, dailyLimits }: Pick<Mail, 'senderOf' | 'dailyLimits'>): JobHandler {
   return {
     kind: noticeKind,
-    retryAfterSeconds: [10, 60, 600, 3600, 3600, 3600],
+    retryAfterSeconds: retryDelaysSeconds.sendNotice,
     limitSeconds: 60,
     async run({ payload }, { group, owner, finish }) {
       const { siteId } = payload as NoticeWork

@@ -1,6 +1,6 @@
 import type { MessageContent } from '../content/mail.ts'
 import { findText } from '../content/texts.ts'
-import type { Message } from '../store/messages.ts'
+import type { Message } from '../store/mail/messages.ts'
 import { lightPalette } from './colors.ts'
 import { toPlainText, wordsOf, wrapText } from './plain-text.ts'
 import type { SiteLook } from './site-look.ts'

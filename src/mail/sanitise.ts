@@ -1,7 +1,7 @@
 import sanitizeHtml from 'sanitize-html'
 import { isWebLink } from '../content/addresses.ts'
 import { textToMarkup } from '../content/escape-html.ts'
-import { harmlessStyles } from './harmless-styles.ts'
+import { allowedStyles } from './allowed-styles.ts'
 import { countTags, maxTags } from './tags.ts'
 
 /** Markup that strangers send is made harmless here once, when it comes in; what is kept is only what this let through. */
@@ -88,7 +88,7 @@ const customOptions: sanitizeHtml.IOptions = {
     ol: ['start', 'type'],
     font: ['color', 'face', 'size'],
   },
-  allowedStyles: { '*': harmlessStyles },
+  allowedStyles: { '*': allowedStyles },
 }
 
 /** What begins no tag is meant as it is written: "<3", "a < b", "Ann <ann@example.com>". */

@@ -1,4 +1,4 @@
-import { isLoopback } from '../public-address.ts'
+import { isLoopback } from '../security/public-address.ts'
 
 type TlsMode = 'implicit' | 'required' | 'optional' | 'off'
 

@@ -1,5 +1,5 @@
 import type { SMTPError } from 'nodemailer/lib/smtp-connection'
-import { DeliveryFailure } from './courier.ts'
+import { DeliveryFailure } from './transport.ts'
 
 const mostCharacters = 300
 /** The commands whose answers are about the message, and not about us or the state of the server. */
@@ -18,7 +18,7 @@ const otherReasons =
   /spam|polic|block|black|deny|denied|list|relay|reputation|sender|client|authenti|spf|dkim|dmarc|quota|full|content/i
 
 /** What the server answered: one line, of limited length, without anything that could act on a terminal. */
-export function wordsOf(response: string): string {
+export function singleLine(response: string): string {
   const line = response.replace(/\r?\n\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?/g, ' ').replace(/[\p{C}\s]+/gu, ' ')
   return line.trim().slice(0, mostCharacters).toWellFormed()
 }
@@ -40,7 +40,7 @@ function silenceOf({ code = '', originalCode = code, timeoutType, message }: SMT
   if (/CERT|SIGNATURE|ISSUER/.test(originalCode)) return `shows a certificate that cannot be trusted (${originalCode})`
   if (timeoutType !== undefined) return 'was silent for too long'
   if (isOpen) return 'broke off the connection'
-  if (code === 'EAUTH' || code === 'ETLS') return `could not be used: ${wordsOf(message)}`
+  if (code === 'EAUTH' || code === 'ETLS') return `could not be used: ${singleLine(message)}`
   return `could not be reached${/^E[A-Z_]+$/.test(originalCode) ? ` (${originalCode})` : ''}`
 }
 
@@ -48,7 +48,7 @@ function answerOf({ command = '', response = '' }: SMTPError, { secrets, isOpen 
   if (command.startsWith('AUTH')) return `did not accept our login: ${codesOf(response)}`
   const deed = aboutMessage[command] ?? (isOpen ? 'ended the connection' : refusalToOpen(command))
   const discreet = secrets.reduce((text, secret) => text.replaceAll(secret, '…'), response)
-  return `${deed}: ${wordsOf(discreet)}`
+  return `${deed}: ${singleLine(discreet)}`
 }
 
 const refusalToOpen = (command: string): string =>
@@ -76,6 +76,6 @@ export function failureOf(error: SMTPError, by: RefusedBy): DeliveryFailure {
   return new DeliveryFailure(`${by.name} ${problem}`, {
     isPermanent: isTooLarge || (isRefused && command in aboutMessage),
     refusesRecipient: refusesRecipient(error),
-    isSilence: response === undefined && error.timeoutType !== undefined,
+    isTimeout: response === undefined && error.timeoutType !== undefined,
   })
 }

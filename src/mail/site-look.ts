@@ -1,8 +1,9 @@
 import { businessOf } from '../content/mail-requests.ts'
 import type { StoredSite } from '../content/model.ts'
 import { isRecord } from '../content/schema.ts'
-import type { Group, GroupStore } from '../store/groups.ts'
-import { findSite, listSites } from '../store/sites.ts'
+import { findSite, listSites } from '../store/content/sites.ts'
+import type { Group } from '../store/control/groups.ts'
+import type { GroupStore } from '../store/store.ts'
 import type { Logo, ReadLogo } from './logo.ts'
 
 /** What an e-mail shows of the site in whose name it is sent. */

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 import { Readable } from 'node:stream'
 import SMTPConnection, { type SentMessageInfo, type SMTPError } from 'nodemailer/lib/smtp-connection'
-import { isLoopback } from '../public-address.ts'
-import { DeliveryFailure, type Errand, type Parcel } from './courier.ts'
-import { OutOfReach, type ReachOptions, reachServer } from './reach-server.ts'
+import { isLoopback } from '../security/public-address.ts'
+import { type ConnectOptions, connectToServer, ServerUnreachable } from './connect.ts'
 import type { MailServerAddress } from './server-address.ts'
-import { failureOf, wordsOf } from './server-refusals.ts'
+import { failureOf, singleLine } from './server-refusals.ts'
+import { type DeliveryContext, DeliveryFailure, type OutgoingMail } from './transport.ts'
 
 /** More than any server has to say. */
 const mostReplyBytes = 64 * 1024
@@ -13,7 +13,7 @@ const quitMs = 2000
 /** So much of a message is handed over at once. */
 const pieceBytes = 16 * 1024
 
-export interface SessionOptions extends ReachOptions {
+export interface SessionOptions extends ConnectOptions {
   /** How people are told of the server. */
   name: string
   /** Whose certificates are trusted, instead of those that everybody trusts. */
@@ -25,7 +25,7 @@ export interface SessionOptions extends ReachOptions {
   }
 }
 
-export interface Sending extends Errand {
+export interface Sending extends DeliveryContext {
   /** Called when the message itself begins to go out. From then on it is up to the caller how long to wait. */
   onBody(): void
 }
@@ -33,7 +33,7 @@ export interface Sending extends Errand {
 /** One connection to a mail server, which takes one message after the other. */
 export interface SmtpSession {
   /** The server's words. */
-  send(parcel: Parcel, sending: Sending): Promise<string>
+  send(mail: OutgoingMail, sending: Sending): Promise<string>
   /** Whether it can take another message. */
   isOpen(): boolean
   /** Whether it came to handing over the latest message: if so, the server may have taken it. */
@@ -89,13 +89,13 @@ export async function openSession(
   /** Why it was ended, where we have ended it; else what the server, or its absence, says. */
   function explain(error: unknown, signal: AbortSignal, recipient = ''): unknown {
     if (signal.aborted) return signal.reason
-    if (error instanceof OutOfReach) return new DeliveryFailure(`${name} ${error.message}.`)
+    if (error instanceof ServerUnreachable) return new DeliveryFailure(`${name} ${error.message}.`)
     // Who it was for stands with the message. Its failure goes into the log.
     const discreet = recipient === '' ? secrets : [...secrets, recipient]
     return failureOf(error as SMTPError, { name, secrets: discreet, isOpen: isLetIn })
   }
 
-  const socket = await reachServer(server, options, opening).catch((error) => {
+  const socket = await connectToServer(server, options, opening).catch((error) => {
     throw explain(error, opening)
   })
   const connection = new SMTPConnection({
@@ -165,7 +165,7 @@ export async function openSession(
   try {
     await ask<void>(opening, (done) => connection.connect(done))
     if (login) {
-      if (!connection.allowsAuth) throw new OutOfReach('offers no login')
+      if (!connection.allowsAuth) throw new ServerUnreachable('offers no login')
       await ask<boolean>(opening, (done) => connection.login({ user: login.user, pass: login.password }, done))
     }
     isLetIn = true
@@ -196,7 +196,7 @@ export async function openSession(
         const envelope = { from, to: [recipient], size: raw.length }
         const message = streamOf(raw, mayGoOn)
         const { response } = await ask<SentMessageInfo>(signal, (done) => connection.send(envelope, message, done))
-        return wordsOf(response)
+        return singleLine(response)
       } catch (error) {
         await recover(error as SMTPError, signal)
         throw explain(error, signal, recipient)

@@ -1,8 +1,8 @@
-import { createSlots } from '../slots.ts'
-import { unlessEnded } from '../unless-ended.ts'
-import { type Courier, DeliveryFailure, type Parcel } from './courier.ts'
+import { raceWithAbort } from '../concurrency/race-with-abort.ts'
+import { createSemaphore, type Release } from '../concurrency/semaphore.ts'
 import type { MailServerAddress } from './server-address.ts'
 import type { Sending, SmtpSession } from './smtp-session.ts'
+import { DeliveryFailure, type MailTransport, type OutgoingMail } from './transport.ts'
 
 const usualConnections = 5
 const mostMessagesPerConnection = 100
@@ -34,7 +34,7 @@ export interface SmtpOptions {
   ca?: string
 }
 
-export interface SmtpCourier extends Courier {
+export interface SmtpTransport extends MailTransport {
   /** Connects and logs in, and sends nothing. */
   verify(signal: AbortSignal): Promise<void>
 }
@@ -48,11 +48,11 @@ function checkAddress(address: string): void {
 const placeOf = ({ host, port }: MailServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Takes messages to one mail server, by a few connections that are kept for a while. */
-export function createSmtpCourier(address: MailServerAddress, options: SmtpOptions): SmtpCourier {
+export function createSmtpTransport(address: MailServerAddress, options: SmtpOptions): SmtpTransport {
   const timeouts = { ...usualTimeouts, ...options.timeouts }
   const { hosts, resolve, ca, name = placeOf(address), connections = usualConnections } = options
   const sessionOptions = { name, hosts, resolve, ca, connectMs: timeouts.connectMs, timeouts }
-  const slots = createSlots(connections)
+  const slots = createSemaphore({ maxPerKey: connections })
   /** Those that wait for a message, and when each is given up. */
   const idle = new Map<SmtpSession, NodeJS.Timeout>()
   let isClosed = false
@@ -101,27 +101,27 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
     idle.clear()
   }
 
-  async function sendBy(session: SmtpSession, parcel: Parcel, sending: Sending): Promise<string> {
+  async function sendBy(session: SmtpSession, mail: OutgoingMail, sending: Sending): Promise<string> {
     try {
-      return await session.send(parcel, sending)
+      return await session.send(mail, sending)
     } finally {
       putBack(session)
     }
   }
 
-  async function deliver(parcel: Parcel, sending: Sending): Promise<string> {
+  async function deliver(mail: OutgoingMail, sending: Sending): Promise<string> {
     const { signal } = sending
     const kept = takeIdle()
     if (kept) {
       try {
-        return await sendBy(kept, parcel, sending)
+        return await sendBy(kept, mail, sending)
       } catch (error) {
         // The server may have closed a connection that was not used for a while. That says nothing of the message.
         if (kept.isOpen() || kept.hasBegun() || signal.aborted) throw error
       }
     }
     if (trouble && performance.now() < trouble.untilMs) throw trouble.failure
-    return sendBy(await open(signal, parcel.sender), parcel, sending)
+    return sendBy(await open(signal, mail.sender), mail, sending)
   }
 
   /** Ends the work when it takes too long, and leaves the server alone for a while when that, or its silence, ended it. */
@@ -132,7 +132,7 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
     const limit = new AbortController()
     let timer: NodeJS.Timeout | undefined
     function limitTo(ms: number): void {
-      const tooLong = new DeliveryFailure(`${name} took longer than ${ms / 1000} seconds.`, { isSilence: true })
+      const tooLong = new DeliveryFailure(`${name} took longer than ${ms / 1000} seconds.`, { isTimeout: true })
       clearTimeout(timer)
       timer = setTimeout(() => limit.abort(tooLong), ms)
     }
@@ -141,7 +141,7 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
       return await work(AbortSignal.any([outer, limit.signal]), limitTo)
     } catch (error) {
       const isNews = error !== trouble?.failure // a pause is not made longer by who is told of it
-      if (isNews && error instanceof DeliveryFailure && error.isSilence) {
+      if (isNews && error instanceof DeliveryFailure && error.isTimeout) {
         pause(error)
         leaveIdle()
       }
@@ -151,25 +151,25 @@ export function createSmtpCourier(address: MailServerAddress, options: SmtpOptio
     }
   }
 
-  async function takeSlot(signal: AbortSignal): Promise<void> {
-    const taking = slots.take()
-    await unlessEnded(taking, signal).catch((error) => {
-      void taking.then(slots.release)
+  async function acquireSlot(signal: AbortSignal): Promise<Release> {
+    const acquiring = slots.acquire(name)
+    return raceWithAbort(acquiring, signal).catch((error) => {
+      void acquiring.then((release) => release())
       throw error
     })
   }
 
   return {
     name,
-    async deliver(parcel, { signal: outer, isOurs }) {
-      for (const each of [parcel.sender, parcel.recipient]) checkAddress(each)
-      await takeSlot(outer)
+    async deliver(mail, { signal: outer, isOurs }) {
+      for (const each of [mail.sender, mail.recipient]) checkAddress(each)
+      const release = await acquireSlot(outer)
       try {
         return await withLimit(outer, (signal, limitTo) =>
-          deliver(parcel, { signal, isOurs, onBody: () => limitTo(timeouts.bodyMs) }),
+          deliver(mail, { signal, isOurs, onBody: () => limitTo(timeouts.bodyMs) }),
         )
       } finally {
-        slots.release()
+        release()
       }
     },
     verify: (outer) => withLimit(outer, async (signal) => (await open(signal)).quit()),

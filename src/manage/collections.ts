@@ -1,24 +1,61 @@
+import type { Static } from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
 import { booleanRules, limitRules, mediaTypes, parseSchema, scalarTypes } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
-import { conflict, invalid, notFound } from '../errors.ts'
-import { changeSchema, reviewSchemaChange } from '../store/change-schema.ts'
+import { conflict, invalid, notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
+import { providerTypes } from '../payments/payments.ts'
+import { changeSchema, reviewSchemaChange } from '../store/content/change-schema.ts'
 import {
   countObjects,
   deleteContainer,
   findCollection,
+  findContainerById,
   insertContainer,
   listContainers,
   updateContainer,
-} from '../store/containers.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { readRevision } from '../store/revisions.ts'
-import { listSites } from '../store/sites.ts'
-import { Type } from '../type.ts'
-import { collectionShape, showCollection } from './content-shapes.ts'
-import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
-import { refuseStale } from './stale.ts'
+} from '../store/content/containers.ts'
+import { readRevision } from '../store/content/revisions.ts'
+import { listSites } from '../store/content/sites.ts'
+import type { GroupStore } from '../store/store.ts'
+import { completeList, done, doneShape, id, listOf, openObject, ownId, refuseStale } from './shapes.ts'
 import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
+
+/** Whether its objects mirror a payment provider, so that people do not write them. */
+export const isMirrored = ({ kind, name }: Pick<Container, 'kind' | 'name'>): boolean =>
+  kind === 'integration' && (providerTypes as readonly string[]).includes(name)
+
+/** A collection, or an integration type that people write; undefined otherwise. */
+export async function findEditable(group: GroupStore, containerId: string): Promise<Container | undefined> {
+  const found = await findContainerById(group, containerId)
+  return found && !isMirrored(found) ? found : undefined
+}
+
+export async function requireEditable(group: GroupStore, containerId: string): Promise<Container> {
+  const found = await findEditable(group, containerId)
+  if (!found) throw notFound('There is no such collection in this group.')
+  return found
+}
+
+export const collectionShape = Type.Object({
+  _id: ownId,
+  name: Type.String(),
+  schema: openObject('Field name → field.'),
+  accepts: Type.Array(Type.String()),
+  moderation: Type.Boolean(),
+  hourlyLimit: Type.Integer({ description: '0 where it has no limit of its own.' }),
+  version: Type.Integer(),
+})
+
+export const showCollection = (container: Container): Static<typeof collectionShape> => ({
+  _id: container.id,
+  name: container.name,
+  schema: Object.fromEntries(container.schema),
+  accepts: container.settings.accepts ?? [],
+  moderation: container.settings.moderation ?? false,
+  hourlyLimit: container.settings.hourlyLimit ?? 0,
+  version: container.version,
+})
 
 export const collectionId = id('The collection.')
 const name = Type.String({ minLength: 1, maxLength: 200, description: 'Unique in the group.' })
@@ -34,22 +71,22 @@ const settings = {
   accepts: Type.Optional(
     Type.Array(Type.Enum([...submissionTypes]), {
       maxItems: 2,
-      description: `What visitors may send in through POST /tenant/definedCollectionObject: ${submissionTypes.join(', ')}. Default: nothing.`,
+      description: `What visitors may submit through POST /tenant/definedCollectionObject: ${submissionTypes.join(', ')}. Default: nothing.`,
     }),
   ),
   moderation: Type.Optional(
-    Type.Boolean({ description: 'Whether submissions wait for approval before they are visible. Default: false.' }),
+    Type.Boolean({ description: 'Whether submissions are hidden until they are approved. Default: false.' }),
   ),
   hourlyLimit: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 1_000_000,
-      description: 'How many submissions it takes in an hour. Default: 0, as many as its group may have.',
+      description: 'Maximum submissions per hour. Default: 0, as many as its group may have.',
     }),
   ),
 }
 const countedShape = Type.Object({ ...collectionShape.properties, objectCount: Type.Integer() })
-/** What a change of a schema takes. */
+/** Input of a schema change. */
 export const schemaChangeInput = {
   version: Type.Integer({ description: 'The version you started from.' }),
   schema,
@@ -57,19 +94,19 @@ export const schemaChangeInput = {
     Type.Record(Type.String(), Type.String(), { description: 'Old field name → new field name.' }),
   ),
   defaults: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'Field → value, for objects that have none there.' }),
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Field → value, for objects that have none.' }),
   ),
   allowLoss: Type.Optional(
     Type.Boolean({ description: 'Whether values of removed fields may be lost. Default: false.' }),
   ),
-  dryRun: Type.Optional(Type.Boolean({ description: 'Only say what would happen. Default: false.' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Only report what would happen. Default: false.' })),
 }
 export const schemaReportShape = Type.Record(Type.String(), Type.Unknown(), {
   description:
-    'What a change of the schema does: fields added, removed, renamed, retyped; values lost; objects failing.',
+    'The effects of the schema change: fields added, removed, renamed, retyped; values lost; objects failing.',
 })
 
-export async function takeCollection(group: GroupStore, wantedId: string): Promise<Container> {
+export async function requireCollection(group: GroupStore, wantedId: string): Promise<Container> {
   const found = await findCollection(group, wantedId)
   if (!found) throw notFound('There is no such collection in this group.')
   return found
@@ -77,7 +114,7 @@ export async function takeCollection(group: GroupStore, wantedId: string): Promi
 
 type GivenSettings = { [Name in keyof ContainerSettings]: ContainerSettings[Name] | undefined }
 
-/** What is as it would be anyway is not written down, so that to say it changes nothing. */
+/** Defaults are not stored, so that setting them changes nothing. */
 function settingsOf({ accepts, moderation, hourlyLimit }: GivenSettings): ContainerSettings {
   return {
     ...(accepts?.length && { accepts: [...new Set(accepts)] }),
@@ -86,27 +123,30 @@ function settingsOf({ accepts, moderation, hourlyLimit }: GivenSettings): Contai
   }
 }
 
-/** Without a place for the address nobody could ever subscribe. */
+/** A subscription needs a field for its address. */
 function checkSubscribing({ schema, settings: { accepts } }: Pick<Container, 'schema' | 'settings'>): void {
   if (accepts?.includes('subscribeUser') && schema.get('email')?.type !== 'text')
     throw invalid('A collection that accepts subscribeUser needs a field "email" of type text in its schema.')
 }
 
-/** A page that shows nothing any more, or a heap of content gone by one call: only for who says so. */
+/** Breaking pages or deleting much content by one call must be asked for explicitly. */
 async function refuseInUse(group: GroupStore, collection: Container): Promise<void> {
   const objects = (await countObjects(group)).get(collection.id) ?? 0
-  const bound = (await listSites(group)).filter(({ settings: of }) => collectionIdsIn(of).includes(collection.id))
+  const boundSites = (await listSites(group)).filter(({ settings: of }) => collectionIdsIn(of).includes(collection.id))
   const reasons = [
     ...(objects > 0 ? [`it holds ${objects} ${objects === 1 ? 'object' : 'objects'}`] : []),
-    ...bound.map((site) => `pages of the site "${site.name}" show it`),
+    ...boundSites.map((site) => `pages of the site "${site.name}" show it`),
   ]
   if (reasons.length > 0)
-    throw conflict(`The collection is in use: ${reasons.join('; ')}. To delete it all the same, ask with force=true.`)
+    throw conflict(`The collection is in use: ${reasons.join('; ')}. To delete it anyway, set force=true.`)
 }
 
-async function takeForUpdate(group: GroupStore, input: { collectionId: string; version: number }): Promise<Container> {
+async function requireForUpdate(
+  group: GroupStore,
+  input: { collectionId: string; version: number },
+): Promise<Container> {
   const { collectionId: wantedId, version, ...yours } = input
-  const before = await takeCollection(group, wantedId)
+  const before = await requireCollection(group, wantedId)
   refuseStale('collection', before.version, version, () => ({ current: showCollection(before), yours }))
   return before
 }
@@ -116,9 +156,7 @@ export const collectionVerbs = [
     name: 'collection create',
     args: ['name'],
     isCreation: true,
-    summary: 'Make a collection',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/collections',
+    summary: 'Create a collection',
     maxBodyBytes: settingsBodyBytes,
     input: { name, schema, ...settings },
     answer: collectionShape,
@@ -138,32 +176,26 @@ export const collectionVerbs = [
   defineGroupVerb({
     name: 'collection list',
     summary: 'Show the collections of a group',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/collections',
     input: {},
     answer: listOf(countedShape),
     columns: ['_id', 'name', 'objectCount', 'version'],
     async run({ ctx }) {
       const counts = await countObjects(ctx.content)
       const collections = await listContainers(ctx.content, 'collection')
-      return wholeList(collections.map((one) => ({ ...showCollection(one), objectCount: counts.get(one.id) ?? 0 })))
+      return completeList(collections.map((one) => ({ ...showCollection(one), objectCount: counts.get(one.id) ?? 0 })))
     },
   }),
   defineGroupVerb({
     name: 'collection show',
     summary: 'Show a collection with its schema',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/collections/:collectionId',
     input: { collectionId },
     answer: collectionShape,
-    run: async ({ ctx, input }) => showCollection(await takeCollection(ctx.content, input.collectionId)),
+    run: async ({ ctx, input }) => showCollection(await requireCollection(ctx.content, input.collectionId)),
   }),
   defineGroupVerb({
     name: 'collection update',
-    summary: 'Change a collection’s name, or what it takes from visitors',
-    description: 'What is left out stays. The schema is changed by "collection change-schema".',
-    needs: 'owner',
-    route: 'PATCH /manage/groups/:groupId/collections/:collectionId',
+    summary: 'Change a collection’s name, or what visitors may submit to it',
+    description: 'Values that are left out stay. "collection change-schema" changes the schema.',
     input: {
       collectionId,
       version: Type.Integer({ description: 'The version you started from.' }),
@@ -173,7 +205,7 @@ export const collectionVerbs = [
     answer: collectionShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
-        const before = await takeForUpdate(writer.group, input)
+        const before = await requireForUpdate(writer.group, input)
         const { name: wantedName = before.name, ...given } = input
         const { accepts, moderation, hourlyLimit } = { ...before.settings, ...given }
         const wanted = { name: wantedName, settings: settingsOf({ accepts, moderation, hourlyLimit }) }
@@ -185,9 +217,7 @@ export const collectionVerbs = [
     name: 'collection change-schema',
     summary: 'Add, rename, retype or remove fields',
     description:
-      'Values are carried over and converted where that loses nothing. With dryRun nothing is changed, and the report says what would be lost or fail, object by object. The change, all values and their index are one transaction.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/collections/:collectionId/schema',
+      'Values are kept, and converted where that loses nothing. With dryRun nothing is changed, and the report shows what would be lost or fail, object by object. The change, all values and their index are one transaction.',
     maxBodyBytes: settingsBodyBytes,
     input: {
       collectionId,
@@ -198,11 +228,11 @@ export const collectionVerbs = [
       const { renames = {}, defaults = {}, allowLoss = false, dryRun = false } = input
       const change = { schema: parseSchema(input.schema), renames, defaults }
       const revision = await readRevision(ctx.content)
-      const current = await takeForUpdate(ctx.content, input)
+      const current = await requireForUpdate(ctx.content, input)
       const review = await reviewSchemaChange(ctx.content, current, change)
       if (dryRun) return { collection: showCollection(current), report: review }
       return ctx.write(async (writer) => {
-        const before = await takeForUpdate(writer.group, input)
+        const before = await requireForUpdate(writer.group, input)
         const reviewed = { revision, report: review }
         const { container, report } = await changeSchema(writer, before, change, { allowLoss, reviewed })
         return { collection: showCollection(container), report }
@@ -212,14 +242,13 @@ export const collectionVerbs = [
   defineGroupVerb({
     name: 'collection delete',
     summary: 'Delete a collection',
-    description: 'With every object in it, for good. Refused while it holds objects or a page shows it, unless forced.',
-    needs: 'owner',
-    route: 'DELETE /manage/groups/:groupId/collections/:collectionId',
-    input: { collectionId, force: Type.Optional(Type.Boolean({ description: 'Delete it although it is in use.' })) },
+    description:
+      'Permanently, with every object in it. Refused while it holds objects or a page shows it, unless forced.',
+    input: { collectionId, force: Type.Optional(Type.Boolean({ description: 'Delete it even if it is in use.' })) },
     answer: doneShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
-        const collection = await takeCollection(writer.group, input.collectionId)
+        const collection = await requireCollection(writer.group, input.collectionId)
         if (!input.force) await refuseInUse(writer.group, collection)
         await deleteContainer(writer, collection)
         return done

@@ -1,16 +1,53 @@
-import { invalid } from '../errors.ts'
+import type { Static } from 'typebox'
+import { toIso } from '../content/moments.ts'
+import { invalid } from '../core/errors.ts'
+import { tiers } from '../core/tiers.ts'
+import { Type } from '../core/type.ts'
 import { removeWebhooks } from '../payments/connect.ts'
-import { writeContent } from '../store/changes.ts'
-import { createGroup, deleteContent, deleteGroupRow, listGroups, updateGroup } from '../store/groups.ts'
-import { readUsage } from '../store/usage.ts'
-import { tiers } from '../tiers.ts'
-import { Type } from '../type.ts'
-import { groupShape, groupWithUsageShape, showGroup } from './access-shapes.ts'
-import { done, doneShape, listOf, wholeList } from './shapes.ts'
+import { writeContent } from '../store/content/changes.ts'
+import { deleteGroupContent } from '../store/content/purge.ts'
+import { readUsage } from '../store/content/usage.ts'
+import type { Group } from '../store/control/groups.ts'
+import { createGroup, deleteGroupRow, listGroups, updateGroup } from '../store/control/groups.ts'
+import { completeList, done, doneShape, listOf, moment, orNull, ownId } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 
-const name = Type.String({ minLength: 1, maxLength: 200, description: 'What people call it.' })
-const tier = Type.Enum([...tiers], { description: 'Sets the rate limit, the largest file and the storage.' })
+export const groupShape = Type.Object({
+  _id: ownId,
+  name: Type.String(),
+  tier: Type.Enum([...tiers]),
+  frozen: Type.Boolean(),
+  database: Type.String(),
+  bucketName: Type.String(),
+  versionsKept: Type.Integer(),
+  createdAt: moment,
+})
+
+const bytes = (description: string) => Type.Integer({ description })
+
+export const groupWithUsageShape = Type.Object({
+  ...groupShape.properties,
+  usage: Type.Object({
+    databaseBytes: bytes('Objects with their versions and index, submissions, e-mails and the audit record.'),
+    databaseQuotaBytes: orNull(bytes('The quota; null: no limit.')),
+    mediaBytes: bytes('Files, and the smaller pictures that were derived from them.'),
+    mediaQuotaBytes: orNull(bytes('The quota; null: no limit.')),
+  }),
+})
+
+export const showGroup = (group: Group): Static<typeof groupShape> => ({
+  _id: group.id,
+  name: group.name,
+  tier: group.tier,
+  frozen: group.frozen,
+  database: group.database,
+  bucketName: group.bucketName,
+  versionsKept: group.versionsKept,
+  createdAt: toIso(group.createdMs),
+})
+
+const name = Type.String({ minLength: 1, maxLength: 200, description: 'A name for people.' })
+const tier = Type.Enum([...tiers], { description: 'Determines the rate limit, the largest file and the quotas.' })
 
 export const groupVerbs = [
   defineServiceVerb({
@@ -18,9 +55,7 @@ export const groupVerbs = [
     next: ({ _id }) => `npx sluice key create ${_id}`,
     args: ['name'],
     isCreation: true,
-    summary: 'Make a group (tenant)',
-    needs: 'administrator',
-    route: 'POST /manage/groups',
+    summary: 'Create a group (tenant)',
     input: {
       name,
       tier: Type.Optional(tier),
@@ -35,21 +70,17 @@ export const groupVerbs = [
   defineServiceVerb({
     name: 'group list',
     summary: 'Show the groups that you can manage',
-    needs: 'anyone',
-    route: 'GET /manage/groups',
     input: {},
     answer: listOf(groupShape),
     columns: ['_id', 'name', 'tier', 'frozen', 'database', 'createdAt'],
     async run({ ctx: { store, actor } }) {
       const groups = await listGroups(store)
-      return wholeList(groups.filter(({ id }) => actor.administrator || actor.roleIn(id)).map(showGroup))
+      return completeList(groups.filter(({ id }) => actor.administrator || actor.roleIn(id)).map(showGroup))
     },
   }),
   defineGroupVerb({
     name: 'group show',
     summary: 'Show a group',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId',
     input: {},
     answer: groupWithUsageShape,
     async run({ ctx: { group, content, store } }) {
@@ -67,9 +98,7 @@ export const groupVerbs = [
   defineGroupVerb({
     name: 'group rename',
     args: ['name'],
-    summary: 'Give a group another name',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/rename',
+    summary: 'Rename a group',
     input: { name },
     answer: groupShape,
     run: async ({ ctx, input }) => showGroup(await updateGroup(ctx.store, ctx.group, input, ctx.authoring)),
@@ -78,14 +107,12 @@ export const groupVerbs = [
     name: 'group set-tier',
     args: ['tier'],
     summary: 'Move a group to another tier',
-    needs: 'administrator',
-    route: 'POST /manage/groups/:groupId/tier',
     input: { tier },
     answer: groupShape,
     async run({ ctx, input }) {
       const group = await updateGroup(ctx.store, ctx.group, input, ctx.authoring)
       // The tier is part of GET /tenant/siteDetails.
-      if (group !== ctx.group) await writeContent(ctx.content, ctx.authoring, async (writer) => writer.touch())
+      if (group !== ctx.group) await writeContent(ctx.content, ctx.authoring, async (writer) => writer.bumpRevision())
       return showGroup(group)
     },
   }),
@@ -93,9 +120,7 @@ export const groupVerbs = [
     name: 'group set-versions',
     args: ['versionsKept'],
     summary: 'Set how many former versions of each object are kept',
-    description: 'Older ones are let go of at the next change of their object.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/versionsKept',
+    description: 'Older ones are removed at the next change of their object.',
     input: { versionsKept: Type.Integer({ minimum: 0, maximum: 10_000, description: 'Default: 50.' }) },
     answer: groupShape,
     run: async ({ ctx, input }) => showGroup(await updateGroup(ctx.store, ctx.group, input, ctx.authoring)),
@@ -104,8 +129,6 @@ export const groupVerbs = [
     name: 'group freeze',
     summary: 'Refuse all delivery requests of a group',
     description: 'Takes effect within 1 second, on every server. The group can still be managed.',
-    needs: 'administrator',
-    route: 'POST /manage/groups/:groupId/freeze',
     input: {},
     answer: groupShape,
     run: async ({ ctx }) => showGroup(await updateGroup(ctx.store, ctx.group, { frozen: true }, ctx.authoring)),
@@ -113,8 +136,6 @@ export const groupVerbs = [
   defineGroupVerb({
     name: 'group unfreeze',
     summary: 'Serve a group again',
-    needs: 'administrator',
-    route: 'POST /manage/groups/:groupId/unfreeze',
     input: {},
     answer: groupShape,
     run: async ({ ctx }) => showGroup(await updateGroup(ctx.store, ctx.group, { frozen: false }, ctx.authoring)),
@@ -123,10 +144,10 @@ export const groupVerbs = [
     name: 'group delete',
     summary: 'Delete a group with everything in it',
     description:
-      'Sites, content, versions, files, e-mails, keys and memberships, for good. From its beginning on nothing of the group is served; when it is interrupted, ask for it again.',
-    needs: 'administrator',
-    route: 'POST /manage/groups/:groupId/delete',
-    input: { confirm: Type.String({ description: 'The name of the group, so that nobody deletes the wrong one.' }) },
+      'Permanently, with sites, content, versions, files, e-mails, keys and memberships. Nothing of the group is served from the moment it begins; if it is interrupted, repeat it.',
+    input: {
+      confirm: Type.String({ description: 'The name of the group, as a safeguard against deleting the wrong one.' }),
+    },
     answer: doneShape,
     async run({ ctx, input }) {
       const { store, media, payments, mail, group, content, authoring } = ctx
@@ -134,15 +155,14 @@ export const groupVerbs = [
         await media.storage.removeFolder(group.bucketName, group.id)
         await mail.forgetGroup(group.id)
       }
-      if (input.confirm !== group.name)
-        throw invalid('confirm must be the name of the group, exactly as it is written.')
+      if (input.confirm !== group.name) throw invalid('confirm must be the exact name of the group.')
       const deletingMs = group.deletingMs ?? authoring.nowMs
       const closed = await updateGroup(store, group, { frozen: true, deletingMs }, authoring)
       await removeWebhooks(payments, content)
-      await deleteContent(content, authoring.nowMs, () => {})
+      await deleteGroupContent(content, authoring.nowMs, () => {})
       await removeFiles()
       await deleteGroupRow(store, closed, authoring)
-      await removeFiles() // and what was on its way there
+      await removeFiles() // again, for files that were being uploaded
       return done
     },
   }),

@@ -15,7 +15,6 @@ import { previewVerbs } from './previews.ts'
 import { productVerbs } from './products.ts'
 import { recordVerbs } from './records.ts'
 import { sandboxProductVerbs } from './sandbox-products.ts'
-import { sitePageVerbs } from './site-pages.ts'
 import { siteVerbs } from './sites.ts'
 import { submissionVerbs } from './submissions.ts'
 import { suppressionVerbs } from './suppressions.ts'
@@ -23,7 +22,7 @@ import { userVerbs } from './users.ts'
 import type { Verb } from './verb.ts'
 import { versionVerbs } from './versions.ts'
 
-/** Everything that a person can do, in the order in which a newcomer needs it. */
+/** All verbs, in the order of their table. */
 export const verbs: readonly Verb[] = [
   ...groupVerbs,
   ...userVerbs,
@@ -31,7 +30,6 @@ export const verbs: readonly Verb[] = [
   ...invitationVerbs,
   ...keyVerbs,
   ...siteVerbs,
-  ...sitePageVerbs,
   ...mediaVerbs,
   ...collectionVerbs,
   ...objectVerbs,

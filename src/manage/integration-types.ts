@@ -3,33 +3,36 @@ import type { Container } from '../content/model.ts'
 import { declareMetadata } from '../content/product-metadata.ts'
 import { productSchema } from '../content/product-schema.ts'
 import { parseSchema, type Schema } from '../content/schema.ts'
-import { conflict, invalid, notFound } from '../errors.ts'
-import { syncNow } from '../payments/connect.ts'
-import { changeSchema, reviewSchemaChange } from '../store/change-schema.ts'
-import type { ContentWriter } from '../store/changes.ts'
-import { countObjects, deleteContainer, findIntegration, insertContainer, listContainers } from '../store/containers.ts'
-import { declareFields, reviewDeclaration } from '../store/declare-fields.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { listIntegrations } from '../store/integrations.ts'
-import { Type } from '../type.ts'
-import { schemaChangeInput, schemaReportShape } from './collections.ts'
-import { isMirrored } from './containers.ts'
-import { done, doneShape, listOf, ownId, wholeList } from './shapes.ts'
-import { refuseStale } from './stale.ts'
+import { conflict, invalid, notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
+import { requestSync } from '../payments/connect.ts'
+import { listIntegrations } from '../store/commerce/integrations.ts'
+import { changeSchema, declareFields, reviewDeclaration, reviewSchemaChange } from '../store/content/change-schema.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import {
+  countObjects,
+  deleteContainer,
+  findIntegration,
+  insertContainer,
+  listContainers,
+} from '../store/content/containers.ts'
+import type { GroupStore } from '../store/store.ts'
+import { isMirrored, schemaChangeInput, schemaReportShape } from './collections.ts'
+import { completeList, done, doneShape, listOf, ownId, refuseStale } from './shapes.ts'
 import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 
 const type = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
-  description: 'What GET /tenant/integrationObjects?type=… asks for: letters, digits, . _ -.',
+  description: 'The type in GET /tenant/integrationObjects?type=…: letters, digits, . _ -.',
   examples: ['instagram'],
 })
 
 const typeShape = Type.Object({
   _id: ownId,
   type: Type.String(),
-  mirrored: Type.Boolean({ description: 'Whether its objects are the products of a payment provider, and follow it.' }),
+  mirrored: Type.Boolean({ description: 'Whether its objects mirror the products of a payment provider.' }),
   schema: Type.Record(Type.String(), Type.Unknown(), { description: 'Field name → field.' }),
   version: Type.Integer(),
 })
@@ -43,30 +46,38 @@ const showType = (container: Container): Static<typeof typeShape> => ({
   version: container.version,
 })
 
-async function takeType(group: GroupStore, wanted: string): Promise<Container> {
+async function requireType(group: GroupStore, wanted: string): Promise<Container> {
   const found = await findIntegration(group, wanted)
   if (!found) throw notFound('There is no such integration type in this group. "integration-type list" names them.')
   return found
 }
 
-async function takeForUpdate(group: GroupStore, input: { type: string; version: number }): Promise<Container> {
+async function requireForUpdate(group: GroupStore, input: { type: string; version: number }): Promise<Container> {
   const { type: wanted, version, ...yours } = input
-  const before = await takeType(group, wanted)
+  const before = await requireType(group, wanted)
   refuseStale('integration type', before.version, version, () => ({ current: showType(before), yours }))
   return before
 }
 
-/** What was read of the provider by the old types is read anew by the next comparison, which also says what does not fit. */
+/** Values that were read by the old types are read again by the next sync, which also reports those that do not fit. */
 async function declare(writer: ContentWriter, before: Container, schema: Schema): Promise<Container> {
   const container = await declareFields(writer, before, schema)
   const accounts = container === before ? [] : await listIntegrations(writer.group, before.name)
-  for (const { id, status } of accounts) if (status === 'active') await syncNow(writer, id)
+  for (const { id, status } of accounts) if (status === 'active') await requestSync(writer, id)
   return container
 }
 
-function refuseParts({ renames, defaults }: { renames?: object | undefined; defaults?: object | undefined }): void {
+function refuseRenamesAndDefaults({
+  renames,
+  defaults,
+}: {
+  renames?: object | undefined
+  defaults?: object | undefined
+}): void {
   if (renames !== undefined || defaults !== undefined)
-    throw invalid('renames and defaults are not for the products of a payment provider: names and values are its own.')
+    throw invalid(
+      'renames and defaults do not apply to the products of a payment provider, which owns their names and values.',
+    )
 }
 
 export const integrationTypeVerbs = [
@@ -74,11 +85,9 @@ export const integrationTypeVerbs = [
     name: 'integration-type create',
     args: ['type'],
     isCreation: true,
-    summary: 'Make an integration type, such as the posts of a social network',
+    summary: 'Create an integration type, such as the posts of a social network',
     description:
-      'Its objects are made and changed by the "object" verbs, with its _id (at the terminal its type) in the place of the collection’s, and delivered by GET /tenant/integrationObjects?type=…. For a payment provider’s type, the schema names the metadata that is not to be text.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/integrationTypes',
+      'Its objects are created and changed by the "object" verbs, with its _id (at the terminal its type) in place of a collection’s, and delivered by GET /tenant/integrationObjects?type=…. For a payment provider’s type, the schema names the metadata that is not text.',
     maxBodyBytes: settingsBodyBytes,
     input: { type, schema: schemaChangeInput.schema },
     answer: typeShape,
@@ -93,55 +102,49 @@ export const integrationTypeVerbs = [
   defineGroupVerb({
     name: 'integration-type list',
     summary: 'Show the integration types of a group',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/integrationTypes',
     input: {},
     answer: listOf(countedShape),
     columns: ['_id', 'type', 'mirrored', 'objectCount', 'version'],
     async run({ ctx }) {
       const counts = await countObjects(ctx.content)
       const types = await listContainers(ctx.content, 'integration')
-      return wholeList(types.map((one) => ({ ...showType(one), objectCount: counts.get(one.id) ?? 0 })))
+      return completeList(types.map((one) => ({ ...showType(one), objectCount: counts.get(one.id) ?? 0 })))
     },
   }),
   defineGroupVerb({
     name: 'integration-type show',
     summary: 'Show an integration type with its schema',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/integrationTypes/:type',
     input: { type },
     answer: typeShape,
-    run: async ({ ctx, input }) => showType(await takeType(ctx.content, input.type)),
+    run: async ({ ctx, input }) => showType(await requireType(ctx.content, input.type)),
   }),
   defineGroupVerb({
     name: 'integration-type change-schema',
     summary: 'Change the fields of an integration type',
     description:
-      'As "collection change-schema". For a payment provider’s type, name the metadata that is not to be text, such as {"quantityOptions": {"type": "list", "of": {"type": "integer"}}} for "1,6,12": what is not named is text. Values that do not fit are left out and reported, here and in lastSync.problems of the account; they stay with the provider.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/integrationTypes/:type/schema',
+      'Like "collection change-schema". For a payment provider’s type, name the metadata that is not text, such as {"quantityOptions": {"type": "list", "of": {"type": "integer"}}} for "1,6,12"; all other metadata is text. Values that do not fit are left out and reported, here and in lastSync.problems of the account; the provider still has them.',
     maxBodyBytes: settingsBodyBytes,
     input: { type, ...schemaChangeInput },
     answer: Type.Object({ integrationType: typeShape, report: schemaReportShape }),
     async run({ ctx, input }) {
       const { renames = {}, defaults = {}, allowLoss = false, dryRun = false } = input
       const written = parseSchema(input.schema)
-      const look = async (group: GroupStore) => {
-        const before = await takeForUpdate(group, input)
+      const prepare = async (group: GroupStore) => {
+        const before = await requireForUpdate(group, input)
         if (!isMirrored(before)) return { before, schema: undefined }
-        refuseParts(input)
+        refuseRenamesAndDefaults(input)
         return { before, schema: declareMetadata(before.schema, written) }
       }
       const change = { schema: written, renames, defaults }
       if (dryRun) {
-        const { before, schema } = await look(ctx.content)
+        const { before, schema } = await prepare(ctx.content)
         const report = schema
           ? await reviewDeclaration(ctx.content, before, schema)
           : await reviewSchemaChange(ctx.content, before, change)
         return { integrationType: showType(before), report }
       }
       return ctx.write(async (writer) => {
-        const { before, schema } = await look(writer.group)
+        const { before, schema } = await prepare(writer.group)
         if (schema) {
           const report = await reviewDeclaration(writer.group, before, schema)
           return { integrationType: showType(await declare(writer, before, schema)), report }
@@ -155,20 +158,18 @@ export const integrationTypeVerbs = [
     name: 'integration-type delete',
     summary: 'Delete an integration type',
     description:
-      'With every object in it, for good. Refused while it holds objects, unless forced, and while an account of a payment provider fills it.',
-    needs: 'owner',
-    route: 'DELETE /manage/groups/:groupId/integrationTypes/:type',
-    input: { type, force: Type.Optional(Type.Boolean({ description: 'Delete it although it holds objects.' })) },
+      'Permanently, with every object in it. Refused while it holds objects, unless forced, and while a payment account fills it.',
+    input: { type, force: Type.Optional(Type.Boolean({ description: 'Delete it even if it holds objects.' })) },
     answer: doneShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
-        const found = await takeType(writer.group, input.type)
+        const found = await requireType(writer.group, input.type)
         if ((await listIntegrations(writer.group, found.name)).length > 0)
           throw conflict('An account fills this integration type. Disconnect it first.')
         const objects = (await countObjects(writer.group)).get(found.id) ?? 0
         if (objects > 0 && !input.force)
           throw conflict(
-            `The integration type holds ${objects} ${objects === 1 ? 'object' : 'objects'}. To delete it all the same, ask with force=true.`,
+            `The integration type holds ${objects} ${objects === 1 ? 'object' : 'objects'}. To delete it anyway, set force=true.`,
           )
         await deleteContainer(writer, found)
         return done

@@ -1,29 +1,49 @@
-import { AppError, invalid } from '../errors.ts'
-import { groupRoles } from '../roles.ts'
-import { acceptInvitation, endInvitation, listInvitations, type WhichInvitation } from '../store/invitations.ts'
-import { findUser, type User } from '../store/users.ts'
-import { Type } from '../type.ts'
-import { invitationShape, showInvitation } from './access-shapes.ts'
-import { done, doneShape, id, listOf, orNull, ownId, secret, wholeList } from './shapes.ts'
+import type { Static } from 'typebox'
+import { toIso } from '../content/moments.ts'
+import { AppError, invalid } from '../core/errors.ts'
+import { groupRoles } from '../core/roles.ts'
+import { Type } from '../core/type.ts'
+import type { Invitation } from '../store/control/invitations.ts'
+import { acceptInvitation, endInvitation, listInvitations, type WhichInvitation } from '../store/control/invitations.ts'
+import { findUser, type User } from '../store/control/users.ts'
+import { completeList, done, doneShape, id, listOf, moment, orNull, ownId, secret } from './shapes.ts'
 import { defineServiceVerb, type ServiceContext } from './verb.ts'
 
-/** What the invited person does. What the group does is in `members.ts`. */
+export const invitationShape = Type.Object({
+  _id: ownId,
+  email: Type.String(),
+  name: Type.String(),
+  role: Type.Enum([...groupRoles]),
+  createdAt: moment,
+  expiresAt: moment,
+})
 
-const which = {
-  invitationId: Type.Optional(id('One that `invitation list` shows. Needs your token.')),
+export const showInvitation = (invitation: Invitation): Static<typeof invitationShape> => ({
+  _id: invitation.id,
+  email: invitation.email,
+  name: invitation.name,
+  role: invitation.role,
+  createdAt: toIso(invitation.createdMs),
+  expiresAt: toIso(invitation.expiresMs),
+})
+
+/** The verbs of the invited person; those of the group are in `members.ts`. */
+
+const invitationInput = {
+  invitationId: Type.Optional(id('As `invitation list` shows it. Needs your token.')),
   secret: Type.Optional(secret('The secret that came with the invitation.', 'SLUICE_INVITATION')),
 }
 
-/** The person who asks. A token that may do less than they may, and that another could have made, does not speak for them. */
-async function personOf({ actor, store }: ServiceContext): Promise<User> {
+/** The person behind the token. A narrowed token may have been created by somebody else, so it cannot accept in their name. */
+async function requirePerson({ actor, store }: ServiceContext): Promise<User> {
   if (actor.id === null) throw new AppError('Unauthorized', 'Send your admin token, or the secret of the invitation.')
   if (actor.narrowed)
-    throw new AppError('Forbidden', 'This needs a token that is not limited to one group or to a smaller role.')
+    throw new AppError('Forbidden', 'This needs a token that is not limited to one group or to a lower role.')
   return findUser(store, actor.id)
 }
 
-/** An address that nobody vouched for is nobody's: its invitations are accepted with their secret. */
-const addressOf = ({ email, emailVerified }: User): string => (emailVerified ? (email ?? '') : '')
+/** Empty for an unverified address: its invitations can only be accepted with their secret. */
+const verifiedEmailOf = ({ email, emailVerified }: User): string => (emailVerified ? (email ?? '') : '')
 
 async function find(
   ctx: ServiceContext,
@@ -31,46 +51,44 @@ async function find(
 ): Promise<WhichInvitation> {
   if ((invitationId === undefined) === (given === undefined)) throw invalid('Give either invitationId or secret.')
   if (given !== undefined) return { secret: given }
-  return { id: invitationId ?? '', email: addressOf(await personOf(ctx)) }
+  return { id: invitationId ?? '', email: verifiedEmailOf(await requirePerson(ctx)) }
 }
 
 export const invitationVerbs = [
   defineServiceVerb({
     name: 'invitation list',
-    summary: 'Show the groups that invite you',
-    description: 'Those that invite the e-mail address which an administrator has recorded for you.',
-    needs: 'anyone',
-    route: 'GET /manage/invitations',
+    summary: 'Show your invitations',
+    description: 'Those to the e-mail address that an administrator has recorded for you.',
     input: {},
     answer: listOf(Type.Object({ ...invitationShape.properties, groupId: ownId, groupName: Type.String() })),
     columns: ['_id', 'groupName', 'role', 'expiresAt'],
     async run({ ctx }) {
-      if (ctx.actor.id === null || ctx.actor.narrowed) return wholeList([])
-      const found = await listInvitations(ctx.store, { email: addressOf(await personOf(ctx)) }, ctx.nowMs)
-      return wholeList(found.map((one) => ({ ...showInvitation(one), groupId: one.groupId, groupName: one.groupName })))
+      if (ctx.actor.id === null || ctx.actor.narrowed) return completeList([])
+      const found = await listInvitations(ctx.store, { email: verifiedEmailOf(await requirePerson(ctx)) }, ctx.nowMs)
+      return completeList(
+        found.map((one) => ({ ...showInvitation(one), groupId: one.groupId, groupName: one.groupName })),
+      )
     },
   }),
   defineServiceVerb({
     name: 'invitation accept',
     isCreation: true,
-    summary: 'Join a group that invites you',
+    summary: 'Accept an invitation and join its group',
     description:
-      'With your token you join as who you are. With the secret alone a new user is made, and the answer has a token of theirs.',
-    needs: 'anonymous',
-    route: 'POST /manage/invitations/accept',
+      'With your token you join as yourself. With the secret alone a new user is created, and the answer has their token.',
     input: {
-      ...which,
-      name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of a new user.' })),
+      ...invitationInput,
+      name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The name of a new user.' })),
     },
     answer: Type.Object({
-      token: orNull(Type.String({ description: 'Of a new user: their token. It is shown only now.' })),
+      token: orNull(Type.String({ description: 'The token of a new user, shown only this once.' })),
       userId: ownId,
       groupId: ownId,
       role: Type.Enum([...groupRoles]),
     }),
     async run({ ctx, input }) {
       const found = await find(ctx, input)
-      const who = ctx.actor.id === null ? { newName: input.name } : await personOf(ctx)
+      const who = ctx.actor.id === null ? { newName: input.name } : await requirePerson(ctx)
       const { token, user, groupId, role } = await acceptInvitation(ctx.store, found, who, ctx.authoring)
       return { token, userId: user.id, groupId, role }
     },
@@ -78,9 +96,7 @@ export const invitationVerbs = [
   defineServiceVerb({
     name: 'invitation decline',
     summary: 'Decline an invitation',
-    needs: 'anonymous',
-    route: 'POST /manage/invitations/decline',
-    input: which,
+    input: invitationInput,
     answer: doneShape,
     async run({ ctx, input }) {
       await endInvitation(ctx.store, await find(ctx, input), 'declined', ctx.authoring)

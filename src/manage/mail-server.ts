@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import { deliverableAddress, maxAddressLength } from '../content/email.ts'
 import { toIso } from '../content/moments.ts'
-import { invalid, notFound } from '../errors.ts'
+import { invalid, notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { type MailServerAddress, parseMailServer } from '../mail/server-address.ts'
 import {
   findMailServer,
@@ -9,13 +10,21 @@ import {
   mailServerSubject,
   putMailServer,
   removeMailServer,
-} from '../store/mail-servers.ts'
-import { Type } from '../type.ts'
-import { mailServerShape } from './mail-shapes.ts'
-import { done, doneShape, secret } from './shapes.ts'
+} from '../store/mail/mail-servers.ts'
+import { done, doneShape, moment, orNull, secret } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
 
-const route = '/manage/groups/:groupId/mailServer'
+export const mailServerShape = Type.Object({
+  owner: Type.Enum(['group', 'service', 'mailbox'], {
+    description:
+      'Whose server sends the group’s e-mails; `mailbox`: nobody’s, they are stored in a folder of the service.',
+  }),
+  from: Type.String({ description: 'The sender address of the e-mails.' }),
+  host: orNull(Type.String({ description: 'The host of the service’s own server is shown to administrators only.' })),
+  port: orNull(Type.Integer()),
+  tls: orNull(Type.String({ description: 'Implicit, `required` or `optional` by STARTTLS, or `off`.' })),
+  updatedAt: orNull(moment),
+})
 
 function readAddress(smtpUrl: string): MailServerAddress {
   try {
@@ -40,9 +49,7 @@ async function show({ content, mail, actor }: GroupContext): Promise<Static<type
 export const mailServerVerbs = [
   defineGroupVerb({
     name: 'mail-server show',
-    summary: 'Show which mail server takes a group’s e-mails',
-    needs: 'viewer',
-    route: `GET ${route}`,
+    summary: 'Show which mail server sends a group’s e-mails',
     input: {},
     answer: mailServerShape,
     run: ({ ctx }) => show(ctx),
@@ -50,20 +57,18 @@ export const mailServerVerbs = [
   defineGroupVerb({
     name: 'mail-server set',
     args: ['from'],
-    summary: 'Send a group’s e-mails through a mail server of its own',
+    summary: 'Send a group’s e-mails through its own mail server',
     description:
-      'The server is connected to and logged in at before it is kept. Its address is kept sealed, with user and password, and these are never shown again.',
-    needs: 'owner',
-    route: `PUT ${route}`,
+      'Tries to connect and log in before the setting is stored. The URL is stored sealed, with user and password, and never shown again.',
     input: {
       from: Type.String({
         minLength: 3,
         maxLength: maxAddressLength,
-        description: 'The address that e-mails come from, and to which what cannot be delivered comes back.',
+        description: 'The sender address, to which undeliverable e-mails bounce.',
         examples: ['hello@shop.example'],
       }),
       smtpUrl: secret(
-        'The address of the server: smtp://user:password@smtp.example.com:587 (with STARTTLS) or smtps://….',
+        'The URL of the server: smtp://user:password@smtp.example.com:587 (with STARTTLS) or smtps://….',
         'GROUP_SMTP_URL',
       ),
     },
@@ -72,11 +77,9 @@ export const mailServerVerbs = [
       const fromAddress = deliverableAddress(input.from)
       if (fromAddress === undefined) throw invalid('from must be one e-mail address such as hello@shop.example.')
       if (ctx.mail.isOfService(fromAddress))
-        throw invalid(
-          'from must be of a domain of your own: this service itself sends e-mails in the name of that one.',
-        )
+        throw invalid('from must be in a domain of your own: that one belongs to this service.')
       const address = readAddress(input.smtpUrl)
-      const problem = await ctx.mail.tryServer(address)
+      const problem = await ctx.mail.probeServer(address)
       if (problem !== undefined) throw invalid(`The mail server cannot be used: ${problem}`)
       await ctx.confirm()
       const { host, port, tls } = address
@@ -89,9 +92,7 @@ export const mailServerVerbs = [
   }),
   defineGroupVerb({
     name: 'mail-server remove',
-    summary: 'Forget a group’s own mail server; its e-mails go the way of all others',
-    needs: 'owner',
-    route: `DELETE ${route}`,
+    summary: 'Remove a group’s own mail server; the server of the service sends its e-mails again',
     input: {},
     answer: doneShape,
     async run({ ctx }) {

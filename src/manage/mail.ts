@@ -1,10 +1,14 @@
+import type { Static } from 'typebox'
 import { deliverableAddress, maxAddressLength } from '../content/email.ts'
 import { messageKinds, messageStates } from '../content/mail.ts'
-import { conflict, invalid, notFound } from '../errors.ts'
+import { toIso } from '../content/moments.ts'
+import { conflict, invalid, notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
-import type { ContentWriter } from '../store/changes.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { cancelJob } from '../store/jobs.ts'
+import type { Mail } from '../mail/types.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import { cancelJob } from '../store/jobs/jobs.ts'
+import type { MessageHead } from '../store/mail/messages.ts'
 import {
   endMessage,
   findMessage,
@@ -12,52 +16,99 @@ import {
   listMessages,
   type Message,
   restartMessage,
-} from '../store/messages.ts'
-import { takeFromMailQuota } from '../store/tallies.ts'
-import { Type } from '../type.ts'
-import { messageShape, showMessage, shownSender, wholeMessageShape } from './mail-shapes.ts'
-import { id, listOf } from './shapes.ts'
+} from '../store/mail/messages.ts'
+import { consumeMailQuota } from '../store/mail/quotas.ts'
+import type { GroupStore } from '../store/store.ts'
+import { id, isoOrNull, listOf, moment, orNull, ownId } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
+
+export const messageShape = Type.Object({
+  _id: ownId,
+  state: Type.Enum([...messageStates], {
+    description: '`waiting` to be delivered, `sent`: accepted by the mail server, `failed` for good, or `cancelled`.',
+  }),
+  kind: Type.Enum([...messageKinds]),
+  recipient: Type.String(),
+  replyTo: orNull(Type.String()),
+  subject: Type.String(),
+  attempts: Type.Integer({ description: 'How many deliveries were attempted.' }),
+  delivering: Type.Boolean({ description: 'Whether it is being delivered right now.' }),
+  nextAttemptAt: orNull(moment),
+  problem: orNull(Type.String({ description: 'Why the latest attempt failed.' })),
+  messageId: Type.String({ description: 'Its Message-ID, the same in each attempt.' }),
+  createdAt: moment,
+  endedAt: orNull(moment),
+})
+
+export function showMessage(message: MessageHead): Static<typeof messageShape> {
+  const { id: _id, state, kind, recipient, replyTo, subject, attempts, isUnderWay, dueMs, problem } = message
+  return {
+    _id,
+    state,
+    kind,
+    recipient,
+    replyTo,
+    subject,
+    attempts,
+    delivering: isUnderWay,
+    nextAttemptAt: isUnderWay ? null : isoOrNull(dueMs),
+    problem,
+    messageId: `<${message.messageId}>`,
+    createdAt: toIso(message.createdMs),
+    endedAt: isoOrNull(message.endedMs),
+  }
+}
+
+export const wholeMessageShape = Type.Object({
+  ...messageShape.properties,
+  from: Type.String(),
+  text: Type.String({ description: 'Its plain text as it would be sent now.' }),
+  html: Type.Optional(Type.String({ description: 'Its HTML, if requested.' })),
+})
+
+/** The From header. */
+export const shownSender = ({ name, address }: Awaited<ReturnType<Mail['render']>>['from']): string =>
+  name === '' ? address : `${name} <${address}>`
 
 const mailId = id('The e-mail’s _id.')
 
-async function takeMessage(group: GroupStore, wantedId: string): Promise<Message> {
+async function requireMessage(group: GroupStore, wantedId: string): Promise<Message> {
   const message = await findMessage(group, wantedId)
   if (!message)
-    throw notFound('There is no such e-mail in this group. What was sent is kept for 30 days, what failed for 90.')
+    throw notFound('There is no such e-mail in this group. Sent e-mails are kept for 30 days, failed ones for 90.')
   return message
 }
 
-/** From here on nobody begins to deliver it. Refuses where somebody has begun. */
+/** Cancels the delivery job; refuses if the delivery has begun. */
 async function stopDelivery(writer: ContentWriter, { id: messageId, jobId }: Message): Promise<void> {
   if (await cancelJob(writer, jobId)) return
-  const { isUnderWay } = await takeMessage(writer.group, messageId)
+  const { isUnderWay } = await requireMessage(writer.group, messageId)
   if (isUnderWay) throw conflict('This e-mail is being delivered right now. Try again in a moment.')
 }
 
 async function retry(writer: ContentWriter, wantedId: string) {
-  const message = await takeMessage(writer.group, wantedId)
-  if (message.state === 'sent') throw conflict('This e-mail was sent. To send it twice, send another.')
+  const message = await requireMessage(writer.group, wantedId)
+  if (message.state === 'sent') throw conflict('This e-mail was sent already. To send it again, send a new one.')
   await stopDelivery(writer, message)
   await restartMessage(writer, message.id)
   writer.record({ type: 'mail.retried', subjectId: message.id, note: message.kind })
-  return showMessage(await takeMessage(writer.group, message.id))
+  return showMessage(await requireMessage(writer.group, message.id))
 }
 
 async function cancel(writer: ContentWriter, wantedId: string) {
-  const message = await takeMessage(writer.group, wantedId)
+  const message = await requireMessage(writer.group, wantedId)
   if (message.state === 'sent' || message.state === 'cancelled')
     throw conflict(`This e-mail is ${message.state}; only one that is waiting or failed can be cancelled.`)
   await stopDelivery(writer, message)
   await endMessage(writer, message.id, 'cancelled', message.problem)
   writer.record({ type: 'mail.cancelled', subjectId: message.id, note: message.kind })
-  return showMessage(await takeMessage(writer.group, message.id))
+  return showMessage(await requireMessage(writer.group, message.id))
 }
 
-/** A message of nobody, to see that messages arrive. It counts like any other: a button must not be a way to send at will. */
+/** A test message counts into the quota like any other, so that it is no way around the quota. */
 async function sendTest({ group, mail, write }: GroupContext, recipient: string) {
   return write(async (writer) => {
-    await takeFromMailQuota(writer, mail.dailyLimits[group.tier])
+    await consumeMailQuota(writer, mail.dailyLimits[group.tier])
     const sentId = await insertMessage(writer, {
       kind: 'contact',
       recipient,
@@ -66,12 +117,12 @@ async function sendTest({ group, mail, write }: GroupContext, recipient: string)
       content: {
         siteName: group.name,
         title: 'It works',
-        subtitle: 'This e-mail was sent to see whether e-mails arrive.',
+        subtitle: 'This e-mail was sent to test whether e-mails arrive.',
       },
       sender: await mail.senderOf(writer.group),
     })
     writer.record({ type: 'mail.tested', subjectId: sentId })
-    return showMessage(await takeMessage(writer.group, sentId))
+    return showMessage(await requireMessage(writer.group, sentId))
   })
 }
 
@@ -79,8 +130,6 @@ export const mailVerbs = [
   defineGroupVerb({
     name: 'mail list',
     summary: 'Show the e-mails of a group, newest first',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/mail',
     input: {
       state: Type.Optional(Type.Enum([...messageStates], { description: 'Only those in this state.' })),
       kind: Type.Optional(Type.Enum([...messageKinds], { description: 'Only those of this kind.' })),
@@ -100,34 +149,28 @@ export const mailVerbs = [
   }),
   defineGroupVerb({
     name: 'mail show',
-    summary: 'Show one e-mail with its words, and why it was not delivered',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/mail/:mailId',
+    summary: 'Show one e-mail with its text, and why it was not delivered',
     input: {
       mailId,
-      html: Type.Optional(Type.Boolean({ description: 'Show its markup as well.' })),
+      html: Type.Optional(Type.Boolean({ description: 'Show its HTML as well.' })),
     },
     answer: wholeMessageShape,
     async run({ ctx, input }) {
-      const message = await takeMessage(ctx.content, input.mailId)
+      const message = await requireMessage(ctx.content, input.mailId)
       const { from, text, html } = await ctx.mail.render(ctx.group, ctx.content, message)
       return { ...showMessage(message), from: shownSender(from), text, ...(input.html && { html }) }
     },
   }),
   defineGroupVerb({
     name: 'mail retry',
-    summary: 'Deliver at once what waits, has failed or was cancelled',
-    needs: 'editor',
-    route: 'POST /manage/groups/:groupId/mail/:mailId/retry',
+    summary: 'Deliver a waiting, failed or cancelled e-mail at once',
     input: { mailId },
     answer: messageShape,
     run: ({ ctx, input }) => ctx.write((writer) => retry(writer, input.mailId)),
   }),
   defineGroupVerb({
     name: 'mail cancel',
-    summary: 'Give up an e-mail that waits or has failed',
-    needs: 'editor',
-    route: 'POST /manage/groups/:groupId/mail/:mailId/cancel',
+    summary: 'Cancel a waiting or failed e-mail',
     input: { mailId },
     answer: messageShape,
     run: ({ ctx, input }) => ctx.write((writer) => cancel(writer, input.mailId)),
@@ -136,10 +179,8 @@ export const mailVerbs = [
     name: 'mail test',
     args: ['to'],
     isCreation: true,
-    summary: 'Send an e-mail to see whether e-mails arrive',
-    description: 'It waits in the outbox like any other, and counts into what the group may send in a day.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/mail/test',
+    summary: 'Send a test e-mail',
+    description: 'It waits in the outbox like any other, and counts towards the daily quota of the group.',
     input: {
       to: Type.String({
         minLength: 3,

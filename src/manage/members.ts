@@ -1,8 +1,12 @@
+import type { Static } from 'typebox'
 import { maxAddressLength } from '../content/email.ts'
-import { AppError, invalid } from '../errors.ts'
-import { groupRoles } from '../roles.ts'
-import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/admin-tokens.ts'
-import { createInvitation, endInvitation, listInvitations, type NewInvitation } from '../store/invitations.ts'
+import { toIso } from '../content/moments.ts'
+import { AppError, invalid } from '../core/errors.ts'
+import { groupRoles } from '../core/roles.ts'
+import { Type } from '../core/type.ts'
+import { createAdminToken, listAdminTokens, revokeAdminToken } from '../store/control/admin-tokens.ts'
+import { createInvitation, endInvitation, listInvitations, type NewInvitation } from '../store/control/invitations.ts'
+import type { Member } from '../store/control/users.ts'
 import {
   addMember,
   createServiceAccount,
@@ -12,25 +16,40 @@ import {
   listMembers,
   removeMember,
   setRole,
-} from '../store/users.ts'
-import { Type } from '../type.ts'
-import {
-  invitationShape,
-  memberShape,
-  newInvitationShape,
-  newTokenShape,
-  showInvitation,
-  showMember,
-  showToken,
-  tokenShape,
-} from './access-shapes.ts'
-import { done, doneShape, id, listOf, wholeList } from './shapes.ts'
-import { expiryOf, mostRole, tokenLabel, tokenLife } from './users.ts'
+} from '../store/control/users.ts'
+import { invitationShape, showInvitation } from './invitations.ts'
+import { completeList, done, doneShape, id, isoOrNull, listOf, moment, orNull, ownId } from './shapes.ts'
+import { expiryOf, maxRole, newTokenShape, showToken, tokenLabel, tokenLife, tokenShape } from './users.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
+
+export const memberShape = Type.Object({
+  userId: ownId,
+  name: Type.String(),
+  email: orNull(Type.String()),
+  role: Type.Enum([...groupRoles]),
+  service: Type.Boolean({ description: 'Whether it is a service account: a program that belongs to this group only.' }),
+  disabledAt: orNull(moment),
+  since: moment,
+})
+
+export const showMember = ({ user, role, sinceMs }: Member): Static<typeof memberShape> => ({
+  userId: user.id,
+  name: user.name,
+  email: user.email,
+  role,
+  service: user.serviceOf !== null,
+  disabledAt: isoOrNull(user.disabledMs),
+  since: toIso(sinceMs),
+})
+
+export const newInvitationShape = Type.Object({
+  token: Type.String({ description: 'The secret of the invitation, for the invited person, shown only this once.' }),
+  ...invitationShape.properties,
+})
 
 const userId = id('The member’s user id.')
 const role = Type.Enum([...groupRoles], {
-  description: 'viewer reads; editor also writes content; owner also manages keys, schemas and members.',
+  description: 'A viewer reads; an editor also writes content; an owner also manages keys, schemas and members.',
 })
 
 async function showRole({ store, group }: GroupContext, memberId: string) {
@@ -44,7 +63,7 @@ function refuseSelf({ actor }: GroupContext, memberId: string): void {
 async function invite(ctx: GroupContext, input: Omit<NewInvitation, 'invitedBy' | 'tokenExpiresMs'>) {
   const { store, group, authoring, actor } = ctx
   const invitedBy = actor.id
-  if (invitedBy === null) throw new Error('Nobody invites.')
+  if (invitedBy === null) throw new Error('An invitation needs a user who invites.')
   const wanted = { ...input, invitedBy, tokenExpiresMs: actor.tokenExpiresMs }
   const created = await createInvitation(store, group.id, wanted, authoring)
   return { token: created.token, ...showInvitation(created) }
@@ -53,23 +72,19 @@ async function invite(ctx: GroupContext, input: Omit<NewInvitation, 'invitedBy' 
 export const memberVerbs = [
   defineGroupVerb({
     name: 'member list',
-    summary: 'Show who may manage a group',
-    needs: 'owner',
-    route: 'GET /manage/groups/:groupId/members',
+    summary: 'Show the members of a group',
     input: {},
     answer: listOf(memberShape),
     columns: ['userId', 'name', 'email', 'role', 'since', 'disabledAt'],
-    run: async ({ ctx }) => wholeList((await listMembers(ctx.store, ctx.group.id)).map(showMember)),
+    run: async ({ ctx }) => completeList((await listMembers(ctx.store, ctx.group.id)).map(showMember)),
   }),
   defineGroupVerb({
     name: 'member add',
     args: ['email'],
     isCreation: true,
-    summary: 'Let somebody manage a group',
+    summary: 'Add a member to a group, or invite one',
     description:
-      'An owner invites: the answer has the secret of an invitation, `token`, to be given to the person, who joins with `invitation accept` within 7 days. The answer is the same whether or not somebody is known by the address. Whoever is a member already gets the role at once. An administrator adds without asking: who is known by the address becomes a member, anybody else is made as a new user.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/members',
+      'An owner invites: the answer has the secret of an invitation, `token`, to be given to the person, who joins with `invitation accept` within 7 days. The answer is the same whether or not the address belongs to a user. An existing member gets the role at once. An administrator adds without an invitation: the user with this address becomes a member, and is created if there is none.',
     input: {
       email: Type.String({
         minLength: 3,
@@ -94,7 +109,7 @@ export const memberVerbs = [
       const user =
         (await findUserByEmail(store, input.email)) ??
         (await createUser(store, wanted, authoring).catch(async (error: unknown) => {
-          const other = await findUserByEmail(store, input.email) // made by somebody at the same moment
+          const other = await findUserByEmail(store, input.email) // created by a concurrent request
           if (!other) throw error
           return other
         }))
@@ -108,11 +123,9 @@ export const memberVerbs = [
     args: ['name'],
     isCreation: true,
     next: (data) => `npx sluice member token <group> ${(data as unknown as { userId: string }).userId}`,
-    summary: 'Make a service account: a program that manages this group',
-    description: 'It is a member of this group and never of another. Owners make its tokens with `member token`.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/service-accounts',
-    input: { name: Type.String({ minLength: 1, maxLength: 200, description: 'What the program is called.' }), role },
+    summary: 'Create a service account: a program that manages this group',
+    description: 'It is a member of this group only. Owners create its tokens with `member token`.',
+    input: { name: Type.String({ minLength: 1, maxLength: 200, description: 'The name of the program.' }), role },
     answer: memberShape,
     async run({ ctx, input }) {
       return showRole(ctx, (await createServiceAccount(ctx.store, ctx.group.id, input, ctx.authoring)).id)
@@ -120,20 +133,16 @@ export const memberVerbs = [
   }),
   defineGroupVerb({
     name: 'member invitations',
-    summary: 'Show who was invited to a group and has not answered',
-    needs: 'owner',
-    route: 'GET /manage/groups/:groupId/invitations',
+    summary: 'Show the open invitations to a group',
     input: {},
     answer: listOf(invitationShape),
     columns: ['_id', 'email', 'name', 'role', 'createdAt', 'expiresAt'],
     run: async ({ ctx: { store, group, nowMs } }) =>
-      wholeList((await listInvitations(store, { groupId: group.id }, nowMs)).map(showInvitation)),
+      completeList((await listInvitations(store, { groupId: group.id }, nowMs)).map(showInvitation)),
   }),
   defineGroupVerb({
     name: 'member withdraw',
     summary: 'Withdraw an invitation',
-    needs: 'owner',
-    route: 'DELETE /manage/groups/:groupId/invitations/:invitationId',
     input: { invitationId: id('The invitation’s id, not its secret.') },
     answer: doneShape,
     async run({ ctx: { store, group, authoring }, input }) {
@@ -144,9 +153,7 @@ export const memberVerbs = [
   defineGroupVerb({
     name: 'member set-role',
     args: ['role'],
-    summary: 'Give a member another role',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/members/:userId/role',
+    summary: 'Change the role of a member',
     input: { userId, role },
     answer: memberShape,
     async run({ ctx, input }) {
@@ -158,10 +165,8 @@ export const memberVerbs = [
   }),
   defineGroupVerb({
     name: 'member remove',
-    summary: 'Let somebody no longer manage a group',
-    description: 'Takes effect within 1 second. Their tokens for other groups go on to work.',
-    needs: 'owner',
-    route: 'DELETE /manage/groups/:groupId/members/:userId',
+    summary: 'Remove a member from a group',
+    description: 'Takes effect within 1 second. Their tokens for other groups stay valid.',
     input: { userId },
     answer: doneShape,
     async run({ ctx, input }) {
@@ -174,12 +179,10 @@ export const memberVerbs = [
   defineGroupVerb({
     name: 'member token',
     isCreation: true,
-    summary: 'Make a token which opens this group only, for yourself or a service account',
+    summary: 'Create a token limited to this group, for yourself or a service account',
     description:
-      'Nobody makes tokens that act as another person: a person gets theirs by accepting an invitation, or from an administrator, who can make one for any member.',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/members/:userId/tokens',
-    input: { userId, label: tokenLabel, role: Type.Optional(mostRole), lifeSeconds: tokenLife },
+      'Owners cannot create tokens for other people: a person gets theirs by accepting an invitation, or from an administrator, who can create one for any member.',
+    input: { userId, label: tokenLabel, role: Type.Optional(maxRole), lifeSeconds: tokenLife },
     answer: newTokenShape,
     async run({ ctx, input }) {
       const { store, group, authoring } = ctx
@@ -188,29 +191,25 @@ export const memberVerbs = [
       if (user.id !== ctx.actor.id && user.serviceOf !== group.id && !ctx.actor.administrator)
         throw new AppError(
           'Forbidden',
-          'Tokens that act as another person are made by administrators. For a program, make a service account with "member add-service".',
+          'Only administrators create tokens for other people. For a program, create a service account with "member add-service".',
         )
-      const { label, role: most } = input
-      const wanted = { label, groupId: group.id, role: most, expiresMs: expiryOf(ctx, input.lifeSeconds) }
+      const { label, role: highestRole } = input
+      const wanted = { label, groupId: group.id, role: highestRole, expiresMs: expiryOf(ctx, input.lifeSeconds) }
       const created = await createAdminToken(store, user, wanted, authoring)
       return { token: created.token, ...showToken(created) }
     },
   }),
   defineGroupVerb({
     name: 'member tokens',
-    summary: 'Show the tokens that open this group only',
-    needs: 'owner',
-    route: 'GET /manage/groups/:groupId/tokens',
+    summary: 'Show the tokens limited to this group',
     input: {},
     answer: listOf(tokenShape),
     columns: ['_id', 'prefix', 'label', 'userId', 'role', 'lastUsedAt', 'expiresAt', 'revokedAt'],
-    run: async ({ ctx }) => wholeList((await listAdminTokens(ctx.store, { groupId: ctx.group.id })).map(showToken)),
+    run: async ({ ctx }) => completeList((await listAdminTokens(ctx.store, { groupId: ctx.group.id })).map(showToken)),
   }),
   defineGroupVerb({
     name: 'member revoke-token',
-    summary: 'End a token that opens this group only',
-    needs: 'owner',
-    route: 'POST /manage/groups/:groupId/tokens/:tokenId/revoke',
+    summary: 'Revoke a token limited to this group',
     input: { tokenId: id('The token’s id, not the token.') },
     answer: tokenShape,
     run: async ({ ctx, input }) =>

@@ -2,17 +2,16 @@ import { mergeParts } from '../content/merge.ts'
 import { type Container, draftPublishMs, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { parseDateTime } from '../content/moments.ts'
 import { checkObjectValue } from '../content/validate.ts'
-import { invalid, notFound } from '../errors.ts'
-import { changeObjects, deleteObjects, type ObjectChange } from '../store/change-objects.ts'
-import type { ContentWriter } from '../store/changes.ts'
-import { findContainerById } from '../store/containers.ts'
-import { findObject, findObjects, insertObjects, measureObjects } from '../store/objects.ts'
-import { createWriteBudget, requestLimits } from '../store/write-limits.ts'
-import { isMirrored } from './containers.ts'
-import { showObject } from './content-shapes.ts'
-import { refuseStale } from './stale.ts'
+import { invalid, notFound } from '../core/errors.ts'
+import { changeObjects, deleteObjects, type ObjectChange } from '../store/content/change-objects.ts'
+import { type ContentWriter, createWriteBudget, requestLimits } from '../store/content/changes.ts'
+import { findContainerById } from '../store/content/containers.ts'
+import { findObject, findObjects, insertObjects, measureObjects } from '../store/content/objects.ts'
+import { isMirrored } from './collections.ts'
+import { showObject } from './object-shapes.ts'
+import { refuseStale } from './shapes.ts'
 
-/** What can be done to an object that exists, one way for a single call and for many at once. */
+/** What can be done to an existing object, by the same code for one object and for many. */
 export const objectActions = [
   'update', 'patch', 'delete', 'duplicate', 'publish', 'schedule', 'unpublish', 'archive', 'restore',
 ] as const // biome-ignore format: one line reads better
@@ -29,14 +28,14 @@ export interface ObjectItem {
 
 type GivenState = Pick<ObjectItem, 'publishDate' | 'draft' | 'archived'>
 
-/** A publish date as it is written: a moment, or null for "always". A draft has none that comes. */
+/** Reads a publish date: a moment, or null for "always". A draft is never published by itself. */
 function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?: StoredObject): number | undefined {
   if (draft && publishDate !== undefined) throw invalid('Give publishDate or draft, not both.')
   if (draft) return draftPublishMs
   if (publishDate === null) return unsetPublishMs
   if (publishDate === undefined) {
-    const isNoDraftAnyMore = draft === false && before?.publishMs === draftPublishMs
-    return isNoDraftAnyMore ? nowMs : undefined
+    const leavesDraft = draft === false && before?.publishMs === draftPublishMs
+    return leavesDraft ? nowMs : undefined
   }
   const ms = parseDateTime(publishDate)
   if (ms === undefined || ms === draftPublishMs)
@@ -44,7 +43,7 @@ function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?:
   return ms
 }
 
-/** What an input says of an object's state. */
+/** The changes to an object's state that an input asks for. */
 export function stateOf(
   given: GivenState,
   nowMs: number,
@@ -69,12 +68,12 @@ function scheduledMs(item: ObjectItem, nowMs: number): number {
   return publishMs
 }
 
-/** A date that has come stays. Without one, what was just published would be the last of the newest. */
+/** A date in the past stays. Without a date, the object would be sorted behind all others, though it was just published. */
 function publishedMs({ publishMs }: StoredObject, nowMs: number): number {
   return publishMs === unsetPublishMs || publishMs > nowMs ? nowMs : publishMs
 }
 
-/** One item and what it is about, as the transaction sees it. */
+/** One item with its object, as the transaction sees it. */
 interface Target {
   item: ObjectItem
   container: Container
@@ -83,7 +82,7 @@ interface Target {
 
 type Change = Exclude<ObjectAction, 'delete' | 'duplicate'>
 
-/** What an action makes of an object. */
+/** The change that each action makes. */
 const changes: Record<Change, (target: Target, nowMs: number) => ObjectChange> = {
   update: ({ item, object }, nowMs) => ({
     ...stateOf(item, nowMs, object),
@@ -100,8 +99,8 @@ const changes: Record<Change, (target: Target, nowMs: number) => ObjectChange> =
   restore: () => ({ archived: false }),
 }
 
-/** As versions and the record say it. */
-const words: Record<Change, string> = {
+/** The action in versions and in the audit record. */
+const pastTense: Record<Change, string> = {
   update: 'updated',
   patch: 'updated',
   publish: 'published',
@@ -113,8 +112,8 @@ const words: Record<Change, string> = {
 
 const noSuchObject = (): Error => notFound('There is no such object in this group.')
 
-/** An object that people write, with its collection or integration type, as the transaction sees them. */
-export async function takeObject(group: ContentWriter['group'], objectId: string) {
+/** An editable object with its container, as the transaction sees them. */
+export async function requireObject(group: ContentWriter['group'], objectId: string) {
   const found = await findObject(group, objectId)
   const container = found && (await findContainerById(group, found.containerId))
   if (!found || !container || isMirrored(container)) throw noSuchObject()
@@ -130,36 +129,36 @@ export function checkObjectVersion(
   refuseStale('object', object.version, version, () => ({ current: showObject(containerId, object, nowMs), yours }))
 }
 
-/** Looks at one of many items; what it throws is told with the item's place. */
-export type LookAtItem = (position: number, look: () => void) => void
+/** Runs work for one of many items; an error that it throws names the item. */
+export type ForItem = (position: number, work: () => void) => void
 
-/** So many are in memory at once, and as few statements are needed as for one. */
-const itemsPerStep = 100
-const bytesPerStep = 2 * 1024 ** 2
+/** Limits of a batch: what is in memory at once, and what one set of statements handles. */
+const itemsPerBatch = 100
+const bytesPerBatch = 2 * 1024 ** 2
 
-function* inSteps<Item>(items: readonly Item[], bytesOf: (item: Item) => number) {
+function* inBatches<Item>(items: readonly Item[], bytesOf: (item: Item) => number) {
   for (let first = 0, next = 0; first < items.length; first = next) {
-    for (let bytes = 0; next < items.length && next - first < itemsPerStep && bytes < bytesPerStep; next += 1)
+    for (let bytes = 0; next < items.length && next - first < itemsPerBatch && bytes < bytesPerBatch; next += 1)
       bytes += bytesOf(items[next] as Item)
-    yield { first, step: items.slice(first, next) }
+    yield { first, batch: items.slice(first, next) }
   }
 }
 
 const sumOf = (sizes: ReadonlyMap<string, number>): number => sizes.values().reduce((sum, bytes) => sum + bytes, 0)
 
-/** Reads objects, few at a time, and no more in all than one request may work on. */
-export async function* readInSteps(group: ContentWriter['group'], ids: readonly string[]) {
+/** Reads objects in batches; together they may not exceed what one request may work on. */
+export async function* readInBatches(group: ContentWriter['group'], ids: readonly string[]) {
   const sizes = await measureObjects(group, ids)
   if (ids.length > 1) createWriteBudget(requestLimits)({ bytes: sumOf(sizes) })
-  for (const { step } of inSteps(ids, (id) => sizes.get(id) ?? 0)) yield await findObjects(group, step)
+  for (const { batch } of inBatches(ids, (id) => sizes.get(id) ?? 0)) yield await findObjects(group, batch)
 }
 
-/** The objects of some items, from the position of the first on. */
-async function takeTargets(
+/** The objects of a batch of items, the first of which has the position `first`. */
+async function findTargets(
   { group, nowMs }: ContentWriter,
   items: readonly ObjectItem[],
   first: number,
-  lookAt: LookAtItem,
+  forItem: ForItem,
 ): Promise<Target[]> {
   const ids = items.map(({ objectId }) => objectId)
   const found = new Map((await findObjects(group, ids)).map((one) => [one.object.id, one]))
@@ -168,7 +167,7 @@ async function takeTargets(
     if (!containers.has(containerId)) containers.set(containerId, await findContainerById(group, containerId))
   const targets: Target[] = []
   for (const [position, item] of items.entries()) {
-    lookAt(first + position, () => {
+    forItem(first + position, () => {
       const one = found.get(item.objectId)
       const container = one && containers.get(one.containerId)
       if (!one || !container || isMirrored(container)) throw noSuchObject()
@@ -179,7 +178,7 @@ async function takeTargets(
   return targets
 }
 
-/** What becomes of objects of one container, in their order. */
+/** Applies an action to objects of one container; answers them in their order. */
 async function actInContainer(
   writer: ContentWriter,
   action: Exclude<ObjectAction, 'delete'>,
@@ -188,9 +187,9 @@ async function actInContainer(
 ): Promise<StoredObject[]> {
   if (action !== 'duplicate') {
     const planned = targets.map(({ object, change }) => ({ before: object, wanted: change }))
-    return changeObjects(writer, container, planned, words[action])
+    return changeObjects(writer, container, planned, pastTense[action])
   }
-  // A copy is looked at before it is shown; it shows what the original shows.
+  // The copy is a draft, and may show the same missing media as the original.
   const copies = targets.map(({ object: { value, accountHandle } }) => ({
     value,
     accountHandle,
@@ -199,14 +198,14 @@ async function actInContainer(
   return insertObjects({ ...writer, allowsMissingMedia: true }, container, copies)
 }
 
-async function actOnSome(
+async function actOnBatch(
   writer: ContentWriter,
   action: ObjectAction,
   items: readonly ObjectItem[],
   first: number,
-  lookAt: LookAtItem,
+  forItem: ForItem,
 ): Promise<ActedOn[]> {
-  const targets = await takeTargets(writer, items, first, lookAt)
+  const targets = await findTargets(writer, items, first, forItem)
   if (action === 'delete') {
     await deleteObjects(
       writer,
@@ -216,7 +215,7 @@ async function actOnSome(
   }
   const planned = targets.map((target, position) => {
     let change: ObjectChange = {}
-    lookAt(first + position, () => {
+    forItem(first + position, () => {
       if (action === 'duplicate') return
       change = changes[action](target, writer.nowMs)
       if (change.value) checkObjectValue(target.container.schema, writer.group.groupId, change.value)
@@ -237,33 +236,33 @@ export interface ActedOn {
   object: StoredObject
 }
 
-function refuseTwice(items: readonly ObjectItem[], lookAt: LookAtItem): void {
+function refuseDuplicates(items: readonly ObjectItem[], forItem: ForItem): void {
   const named = new Set<string>()
   for (const [position, { objectId }] of items.entries()) {
-    lookAt(position, () => {
-      if (named.has(objectId)) throw invalid('The object was named before.')
+    forItem(position, () => {
+      if (named.has(objectId)) throw invalid('The object is in the list twice.')
       named.add(objectId)
     })
   }
 }
 
-/** Does the same to many objects. Shows what they are afterwards, and nothing of deleted ones. */
+/** Applies one action to many objects and shows them afterwards; of deleted ones nothing is shown. */
 export async function actOnObjects<Shown>(
   writer: ContentWriter,
   action: ObjectAction,
   items: readonly ObjectItem[],
   show: (acted: ActedOn) => Shown,
-  lookAt: LookAtItem = (_position, look) => look(),
+  forItem: ForItem = (_position, work) => work(),
 ): Promise<Shown[]> {
-  refuseTwice(items, lookAt)
+  refuseDuplicates(items, forItem)
   const sizes = await measureObjects(
     writer.group,
     items.map(({ objectId }) => objectId),
   )
   if (items.length > 1) writer.spend({ bytes: sumOf(sizes) })
   const shown: Shown[] = []
-  for (const { first, step } of inSteps(items, ({ objectId }) => sizes.get(objectId) ?? 0)) {
-    const acted = await actOnSome(writer, action, step, first, lookAt)
+  for (const { first, batch } of inBatches(items, ({ objectId }) => sizes.get(objectId) ?? 0)) {
+    const acted = await actOnBatch(writer, action, batch, first, forItem)
     shown.push(...acted.map(show))
   }
   return shown

@@ -1,39 +1,31 @@
 import type { FastifyInstance } from 'fastify'
-import type { TSchema } from 'typebox'
-import packageFile from '../../package.json' with { type: 'json' }
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { failureAnswers } from '../http/answer-schemas.ts'
-import { serveDocs } from '../http/openapi.ts'
-import { Type } from '../type.ts'
+import { describeApi, type Operation, serveDocs } from '../http/openapi.ts'
 import { verbs } from './index.ts'
 import { defaultBodyBytes, type Verb } from './verb.ts'
 
-const about = `Makes and changes what the delivery API serves: groups, keys, people, sites, collections, objects, files, previews, payment accounts, mail servers; and shows what was bought, sent in and e-mailed.
+const about = `Creates and changes what the delivery API serves: groups, keys, users, sites, collections, objects, files, previews, payment accounts, mail servers; and shows orders, submissions and e-mails.
 
-Send an admin token as \`Authorization: Bearer <token>\`. The first one comes from the command line: \`npx sluice user create "Ada" --administrator\`, then \`npx sluice token create <user id>\`.
+Send an admin token as \`Authorization: Bearer <token>\`. Create the first one on the command line: \`npx sluice user create "Ada" --administrator\`, then \`npx sluice token create <user id>\`.
 
-The examples take \`$BASE_URL\` for the address of the service and \`$TOKEN\` for the token.
+The examples use \`$BASE_URL\` for the address of the service and \`$TOKEN\` for the token.
 
 Roles in a group: a \`viewer\` reads, an \`editor\` also writes content, an \`owner\` also manages keys, schemas, sites, members, payment accounts and mail servers. An \`administrator\` of the service may do everything in every group. A group in which you have no role looks like one that does not exist.
 
-Updates carry the \`version\` they started from. When somebody was faster the answer is 409, with \`details.current\` and \`details.yours\`.
+Updates carry the \`version\` they started from. If the object was changed in the meantime, the answer is 409, with \`details.current\` and \`details.yours\`.
 
-A body may have up to 256 KB where nothing else is said, lists and objects of up to 10,000 entries each, and 40 of them nested. Of bodies that are larger than 256 KB a group may be sent 4 at once; one more is 429.`
+A body may have up to 256 KB unless stated otherwise, with lists and objects of up to 10,000 entries each, nested up to 40 deep. Of bodies that are larger than 256 KB a group may be sent 4 at once; one more is 429.`
 
-function parametersOf(verb: Verb): object[] {
-  const { inPath: pathNames, hasBody } = verb
-  return Object.entries(
-    verb.input.properties as Record<string, TSchema & { description?: string; examples?: unknown[]; type?: string }>,
-  )
-    .filter(([name]) => pathNames.includes(name) || !hasBody)
+function parametersOf({ inPath, hasBody, input }: Verb): Operation['parameters'] {
+  return Object.entries(input.properties)
+    .filter(([name]) => inPath.includes(name) || !hasBody)
     .map(([name, schema]) => ({
       name,
-      in: pathNames.includes(name) ? 'path' : 'query',
-      required: pathNames.includes(name) || (verb.input.required ?? []).includes(name),
-      description: schema.description,
+      in: inPath.includes(name) ? 'path' : 'query',
+      required: inPath.includes(name) || (input.required ?? []).includes(name),
       schema,
-      ...(schema.examples?.[0] !== undefined && { example: schema.examples[0] }),
-      ...(schema.type === 'object' && { style: 'deepObject', explode: true }),
     }))
 }
 
@@ -72,10 +64,10 @@ function bodyOf(verb: Verb): object | undefined {
   }
 }
 
-const managingFailures: ErrorCode[] = ['Forbidden', 'NotFound', 'Conflict', 'QuotaExceeded']
-const uploadFailures: ErrorCode[] = [...managingFailures, 'PayloadTooLarge', 'UnsupportedMediaType']
+const manageFailures: ErrorCode[] = ['Forbidden', 'NotFound', 'Conflict', 'QuotaExceeded']
+const uploadFailures: ErrorCode[] = [...manageFailures, 'PayloadTooLarge', 'UnsupportedMediaType']
 
-function responsesOf(verb: Verb): object {
+function responsesOf(verb: Verb): Operation['responses'] {
   const schema = verb.contentType
     ? verb.answer
     : Type.Object({ success: Type.Literal(true), data: verb.answer, error: Type.Null() })
@@ -83,7 +75,7 @@ function responsesOf(verb: Verb): object {
     description: 'Success',
     content: { [verb.contentType?.split(';')[0] ?? 'application/json']: { schema } },
   }
-  const failures = verb.takesFile ? uploadFailures : managingFailures
+  const failures = verb.takesFile ? uploadFailures : manageFailures
   const bad = Object.entries(failureAnswers(failures, { isDelivery: false })).map(([status, answer]) => {
     const { description = '' } = answer as { description?: string }
     return [status, { description, content: { 'application/json': { schema: answer } } }]
@@ -93,18 +85,20 @@ function responsesOf(verb: Verb): object {
 
 function roleSentence({ needs }: Verb): string {
   if (needs === 'anonymous') return 'Needs no token.'
-  return needs === 'anyone' ? 'Anybody with a token may ask.' : `Needs the role \`${needs}\`.`
+  return needs === 'anyone' ? 'Needs any token.' : `Needs the role \`${needs}\`.`
 }
 
 const bodySentence = ({ maxBodyBytes }: Verb): string =>
   maxBodyBytes > defaultBodyBytes ? `The body may have up to ${maxBodyBytes / 1024 / 1024} MB.` : ''
 
-function operationOf(verb: Verb): object {
+function operationOf(verb: Verb): Operation {
   return {
+    method: verb.method,
+    path: verb.path,
     summary: verb.summary,
     description: [verb.description, roleSentence(verb), bodySentence(verb)].filter(Boolean).join('\n\n'),
     operationId: verb.name.replace(/[ -](\w)/g, (_, letter: string) => letter.toUpperCase()),
-    tags: [verb.name.split(' ')[0]],
+    tags: verb.name.split(' ').slice(0, 1),
     ...(verb.needs === 'anonymous' && { security: [{}, { adminToken: [] }] }),
     parameters: parametersOf(verb),
     requestBody: bodyOf(verb),
@@ -112,34 +106,18 @@ function operationOf(verb: Verb): object {
   }
 }
 
-/** The management API's own document, made from the verbs. */
-export function describeManageApi(): object {
-  const paths: Record<string, Record<string, object>> = {}
-  for (const verb of verbs) {
-    const path = verb.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [verb.method.toLowerCase()]: operationOf(verb) }
-  }
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Sluice management API',
-      version: packageFile.version,
-      description: about,
-      license: { name: 'MIT' },
-    },
-    servers: [{ url: '/' }],
-    security: [{ adminToken: [] }],
-    components: { securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } } },
-    paths,
-  }
-}
-
 export function registerManageDocs(app: FastifyInstance): void {
-  app.get('/manage', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/manage/docs'))
+  app.get('/manage', async (_request, reply) => reply.redirect('/manage/docs'))
   serveDocs(app, {
     documentPath: '/manage/openapi.json',
     pagePath: '/manage/docs',
     authorization: 'Bearer $TOKEN',
-    describe: describeManageApi,
+    describe: () =>
+      describeApi({
+        title: 'Sluice management API',
+        description: about,
+        securitySchemes: { adminToken: { type: 'http', scheme: 'bearer' } },
+        operations: verbs.map(operationOf),
+      }),
   })
 }

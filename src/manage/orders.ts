@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
 import { toIso } from '../content/moments.ts'
 import { orderStatuses } from '../content/orders.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
-import { findOrder, listOrders, type Order } from '../store/orders.ts'
-import { Type } from '../type.ts'
+import { findOrder, listOrders, type Order } from '../store/commerce/orders.ts'
 import { id, listOf, moment, orNull, ownId } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 
@@ -14,7 +14,7 @@ const amount = Type.String({ description: 'In the currency’s main unit.', exam
 const orderShape = Type.Object({
   _id: ownId,
   status: Type.Enum([...orderStatuses], {
-    description: 'Whether the money has come: `pending` while a bank takes its time, then `paid` or `failed`.',
+    description: 'Whether it was paid: `pending` while the bank processes the payment, then `paid` or `failed`.',
   }),
   live: Type.Boolean({ description: 'Whether real money moved.' }),
   total: amount,
@@ -42,7 +42,7 @@ const orderShape = Type.Object({
   siteId: text,
   type: Type.String(),
   accountHandle: Type.String(),
-  sessionId: Type.String({ description: 'The provider’s, which the site sees as session_id.' }),
+  sessionId: Type.String({ description: 'The provider’s id of the session, which the site gets as session_id.' }),
   paymentId: text,
   createdAt: moment,
   updatedAt: moment,
@@ -55,16 +55,14 @@ function showOrder({ id: _id, createdMs, updatedMs, ...order }: Order): Static<t
 export const orderVerbs = [
   defineGroupVerb({
     name: 'order list',
-    summary: 'Show what was bought, newest first',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/orders',
+    summary: 'Show the orders, newest first',
     input: {
       status: Type.Optional(Type.Enum([...orderStatuses], { description: 'Only orders in this state.' })),
       sessionId: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 255,
-          description: 'Only the order of this checkout: the session_id that the customer comes back with.',
+          description: 'Only the order of this checkout: the session_id in the URL that the customer returns to.',
         }),
       ),
       limit: limitParameter,
@@ -81,8 +79,6 @@ export const orderVerbs = [
   defineGroupVerb({
     name: 'order show',
     summary: 'Show one order',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/orders/:orderId',
     input: { orderId: id('The order’s _id.') },
     answer: orderShape,
     async run({ ctx, input }) {

@@ -1,13 +1,37 @@
+import type { Static } from 'typebox'
+import { toIso } from '../content/moments.ts'
+import { Type } from '../core/type.ts'
+import type { PreviewToken } from '../store/content/preview-tokens.ts'
 import {
   createPreviewToken,
   listPreviewTokens,
   previewLifeSeconds,
   revokePreviewToken,
-} from '../store/preview-tokens.ts'
-import { Type } from '../type.ts'
-import { newPreviewShape, previewShape, showPreview } from './content-shapes.ts'
-import { durationInput, id, listOf, wholeList } from './shapes.ts'
+} from '../store/content/preview-tokens.ts'
+import { completeList, durationInput, id, isoOrNull, listOf, moment, oneTimeSecret, orNull, ownId } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
+
+export const previewShape = Type.Object({
+  _id: ownId,
+  objectId: ownId,
+  createdAt: moment,
+  expiresAt: moment,
+  maxUses: orNull(Type.Integer()),
+  uses: Type.Integer({ description: 'Counted only where uses are limited.' }),
+  revokedAt: orNull(moment),
+})
+
+export const showPreview = (token: PreviewToken): Static<typeof previewShape> => ({
+  _id: token.id,
+  objectId: token.objectId,
+  createdAt: toIso(token.createdMs),
+  expiresAt: toIso(token.expiresMs),
+  maxUses: token.maxUses,
+  uses: token.uses,
+  revokedAt: isoOrNull(token.revokedMs),
+})
+
+export const newPreviewShape = Type.Object({ token: oneTimeSecret('token'), ...previewShape.properties })
 
 const { least, most } = previewLifeSeconds
 
@@ -17,17 +41,15 @@ export const previewVerbs = [
     args: ['objectId'],
     isCreation: true,
     summary: 'Share one object before it is published',
-    description: 'The token opens this one object through GET /tenant/preview, whatever its state.',
-    needs: 'editor',
-    route: 'POST /manage/groups/:groupId/previews',
+    description: 'The token gives access to this one object through GET /tenant/preview, whatever its state.',
     input: {
       objectId: id('The object or product.'),
-      lifeSeconds: durationInput('How long the link lives, 1 minute to 30 days. Default: 24 hours.', least, most),
+      lifeSeconds: durationInput('How long the link is valid, 1 minute to 30 days. Default: 24 hours.', least, most),
       maxUses: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'How often it can be opened. Default: without limit.',
+          description: 'How often it can be opened. Default: unlimited.',
         }),
       ),
     },
@@ -41,19 +63,15 @@ export const previewVerbs = [
   defineGroupVerb({
     name: 'preview list',
     summary: 'Show the preview links of a group',
-    needs: 'editor',
-    route: 'GET /manage/groups/:groupId/previews',
     input: { objectId: Type.Optional(id('Only links to this object.')) },
     answer: listOf(previewShape),
     columns: ['_id', 'objectId', 'expiresAt', 'uses', 'maxUses', 'revokedAt'],
-    run: async ({ ctx, input }) => wholeList((await listPreviewTokens(ctx.content, input)).map(showPreview)),
+    run: async ({ ctx, input }) => completeList((await listPreviewTokens(ctx.content, input)).map(showPreview)),
   }),
   defineGroupVerb({
     name: 'preview revoke',
-    summary: 'End a preview link',
+    summary: 'Revoke a preview link',
     description: 'Takes effect at once.',
-    needs: 'editor',
-    route: 'POST /manage/groups/:groupId/previews/:previewId/revoke',
     input: { previewId: id('The id of the link, not its token.') },
     answer: previewShape,
     run: ({ ctx, input }) =>

@@ -1,24 +1,23 @@
 import { parseListQuery } from '../content/list-query.ts'
 import { mergeParts } from '../content/merge.ts'
 import { objectStatuses } from '../content/model.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
-import { changeObject } from '../store/change-objects.ts'
-import { findContainerById, findIntegration, readByContainer } from '../store/containers.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { listObjectsInState } from '../store/list-objects.ts'
-import { accountFilter, findObject } from '../store/objects.ts'
-import { Type } from '../type.ts'
-import { productShape, showProduct } from './content-shapes.ts'
+import { changeObject } from '../store/content/change-objects.ts'
+import { findContainerById, findIntegration, readByContainer } from '../store/content/containers.ts'
+import { accountFilter, findObject } from '../store/content/objects.ts'
+import { listObjectsInState } from '../store/lists/list-objects.ts'
+import type { GroupStore } from '../store/store.ts'
 import { stateOf } from './object-actions.ts'
+import { productShape, showProduct } from './object-shapes.ts'
 import { state } from './objects.ts'
-import { id, listOf } from './shapes.ts'
-import { refuseStale } from './stale.ts'
+import { id, listOf, refuseStale } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 
 const type = Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] })
 
-async function takeProduct(group: GroupStore, productId: string) {
+async function requireProduct(group: GroupStore, productId: string) {
   const found = await findObject(group, productId)
   const integration = found && (await findContainerById(group, found.containerId))
   if (!found || integration?.kind !== 'integration') throw notFound('There is no such product in this group.')
@@ -29,12 +28,10 @@ export const productVerbs = [
   defineGroupVerb({
     name: 'product list',
     summary: 'Show the products of an integration, in every state',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/integrations/:type/products',
     input: {
       type,
       accountHandle: Type.Optional(
-        Type.String({ maxLength: 200, description: 'One account, where several are connected.' }),
+        Type.String({ maxLength: 200, description: 'Only products of this account, where several are connected.' }),
       ),
       status: Type.Optional(Type.Enum([...objectStatuses], { description: 'Only products in this state.' })),
       limit: limitParameter,
@@ -73,29 +70,27 @@ export const productVerbs = [
   defineGroupVerb({
     name: 'product show',
     summary: 'Show one product',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/products/:productId',
     input: { productId: id('The product’s id here, not the provider’s.') },
     answer: productShape,
     async run({ ctx, input }) {
-      const { integration, product } = await takeProduct(ctx.content, input.productId)
+      const { integration, product } = await requireProduct(ctx.content, input.productId)
       return showProduct(integration, product, ctx.nowMs)
     },
   }),
   defineGroupVerb({
     name: 'product update',
-    summary: 'Change what is ours about a product',
+    summary: 'Change the fields of a product that are edited here',
     description:
-      'Name, description and prices are the provider’s. What is left out stays; null takes productType or productImage away.',
-    needs: 'editor',
-    route: 'PATCH /manage/groups/:groupId/products/:productId',
+      'Name, description and prices come from the provider. Fields that are left out stay; null removes productType or productImage.',
     input: {
       productId: id('The product’s id here, not the provider’s.'),
       version: Type.Integer({ description: 'The version you started from.' }),
       publishDate: state.publishDate,
       archived: state.archived,
       productType: Type.Optional(
-        Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { description: 'What filters[productType] finds.' }),
+        Type.Union([Type.String({ maxLength: 200 }), Type.Null()], {
+          description: 'The value for filters[productType].',
+        }),
       ),
       productImage: Type.Optional(Type.Unknown({ description: 'A media value, or null.' })),
     },
@@ -103,7 +98,7 @@ export const productVerbs = [
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
         const { productId, version, publishDate, archived, ...fields } = input
-        const { integration, product } = await takeProduct(writer.group, productId)
+        const { integration, product } = await requireProduct(writer.group, productId)
         refuseStale('product', product.version, version, () => ({
           current: showProduct(integration, product, ctx.nowMs),
           yours: { publishDate, archived, ...fields },

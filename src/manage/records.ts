@@ -1,22 +1,21 @@
 import { maxLimit } from '../content/list-query.ts'
 import { toIso } from '../content/moments.ts'
+import { Type } from '../core/type.ts'
 import { limitParameter } from '../http/parameters.ts'
-import { type AuditEntry, listControlAudit, listGroupAudit } from '../store/audit.ts'
-import { contentChangeTypes } from '../store/changes.ts'
-import { listEvents } from '../store/events.ts'
-import { Type } from '../type.ts'
+import { contentChangeTypes, listEvents } from '../store/content/changes.ts'
+import { type AuditEntry, listControlAudit, listGroupAudit } from '../store/control/audit.ts'
 import { id, listOf, orNull } from './shapes.ts'
 import { defineGroupVerb, defineServiceVerb } from './verb.ts'
 
 const entryShape = Type.Object({
   at: Type.String(),
   what: Type.String({ description: 'The verb, such as object.publish.' }),
-  type: Type.String({ description: 'What became of it, such as content.updated.' }),
+  type: Type.String({ description: 'The kind of change, such as content.updated.' }),
   subjectId: Type.String(),
   version: orNull(Type.Integer()),
   actorId: orNull(Type.String()),
   actor: Type.String(),
-  from: Type.String({ description: 'The address the request came from.' }),
+  from: Type.String({ description: 'The address of the client.' }),
   note: Type.String(),
 })
 
@@ -33,32 +32,30 @@ const showEntry = (entry: AuditEntry) => ({
 })
 
 const query = {
-  subjectId: Type.Optional(id('Only what was done to this object, site, collection, account, order, key or user.')),
-  actorId: Type.Optional(id('Only what this user did.')),
+  subjectId: Type.Optional(id('Only changes of this object, site, collection, account, order, key or user.')),
+  actorId: Type.Optional(id('Only changes by this user.')),
   limit: limitParameter,
-  skip: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 10_000, default: 0, description: 'How many to leave out first.' }),
-  ),
+  skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, default: 0, description: 'How many to skip.' })),
 }
 const columns = ['at', 'actor', 'what', 'type', 'subjectId', 'note', 'from']
 
 const eventShape = Type.Object({
-  seq: Type.Integer({ description: 'Numbers of a group’s events grow by one; send the last as `since`.' }),
+  seq: Type.Integer({
+    description: 'The number of the event, which grows by one within a group; send the last one as `since`.',
+  }),
   type: Type.Enum([...contentChangeTypes]),
   at: Type.String(),
   subjectId: Type.String({ description: 'The object, collection, site, file, account, order, job or preview link.' }),
   containerId: orNull(Type.String()),
   version: orNull(Type.Integer()),
-  actor: Type.String({ description: '`schedule` where only time has passed.' }),
+  actor: Type.String({ description: '`schedule` for a scheduled publication.' }),
   note: Type.String(),
 })
 
 export const recordVerbs = [
   defineGroupVerb({
     name: 'audit list',
-    summary: 'Show who did what in a group, when and from where, newest first',
-    needs: 'owner',
-    route: 'GET /manage/groups/:groupId/audit',
+    summary: 'Show the audit record of a group, newest first',
     input: query,
     answer: listOf(entryShape),
     columns,
@@ -73,9 +70,7 @@ export const recordVerbs = [
   }),
   defineServiceVerb({
     name: 'audit list-all',
-    summary: 'Show what was done to groups, keys and people, newest first',
-    needs: 'administrator',
-    route: 'GET /manage/audit',
+    summary: 'Show the audit record of groups, keys and users, newest first',
     input: query,
     answer: listOf(entryShape),
     columns,
@@ -88,9 +83,7 @@ export const recordVerbs = [
     name: 'event list',
     summary: 'Read the feed of changes, oldest first',
     description:
-      'Every change appends to it in its own transaction, and a scheduled object at its moment. Read on from the last `seq` that you have.',
-    needs: 'viewer',
-    route: 'GET /manage/groups/:groupId/events',
+      'Every change appends an event in its own transaction; a scheduled object appends one when it becomes visible. Continue from the last `seq` that you have.',
     input: {
       since: Type.Optional(
         Type.Integer({
@@ -104,7 +97,7 @@ export const recordVerbs = [
     },
     answer: Type.Object({
       items: Type.Array(eventShape),
-      lastSeq: Type.Integer({ description: 'The newest number there is.' }),
+      lastSeq: Type.Integer({ description: 'The number of the newest event.' }),
     }),
     columns: ['seq', 'at', 'type', 'subjectId', 'actor', 'note'],
     async run({ ctx, input }) {

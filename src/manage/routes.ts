@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type ConcurrencyLimit, createConcurrencyLimit } from '../concurrency-limit.ts'
-import { invalid } from '../errors.ts'
-import { takePiece } from '../heavy-work.ts'
+import { createSemaphore, type Semaphore } from '../concurrency/semaphore.ts'
+import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
+import { invalid } from '../core/errors.ts'
 import { admitAnybody, admitManagers, callerOf, identifyManager, type ManageAdmissionDeps } from '../http/admission.ts'
 import { asHook } from '../http/hook.ts'
 import { answerJson } from '../http/list-json.ts'
 import { parseQuery, type QuerySchema, type RawQuery } from '../http/query.ts'
-import type { TokenHolder } from '../store/admin-tokens.ts'
-import { createTurns, type Turns } from '../store/turns.ts'
+import type { TokenHolder } from '../store/control/admin-tokens.ts'
 import { verbs } from './index.ts'
-import { leaveBodiesUnread, letGoOfBody, openUpload, uploadTimeoutMs } from './multipart.ts'
+import { discardBody, openUpload, skipBodyParsing, uploadTimeoutMs } from './multipart.ts'
 import { registerManageDocs } from './openapi.ts'
 import { type Actor, defaultBodyBytes, type ManageDeps, runVerb, type Verb } from './verb.ts'
 
@@ -24,49 +23,53 @@ const readTimeoutMs = 25_000
 /** A change of many objects may take long; it ends before the connection is given up for silence. */
 const writeTimeoutMs = 85_000
 
-/** An upload may last an hour: who holds many places must leave some to others. By user. */
-const uploadRule = {
-  perHolder: 8,
-  inAll: 64,
-  holderMessage: 'You are sending 8 files already. Try again when one of them has arrived.',
-  busyMessage: 'Many files are coming in from others. Try again in a moment.',
+/** By user: an upload may take an hour, and one user must not occupy all slots. */
+const uploadLimit = {
+  maxPerKey: 8,
+  max: 64,
+  keyMessage: 'You are uploading 8 files already. Try again when one of them has finished.',
+  busyMessage: 'Others are uploading many files. Try again in a moment.',
   retryAfterSeconds: 5,
 }
-/** A large body is in memory several times over until it is stored. By group. */
-const largeBodyRule = {
-  perHolder: 4,
-  inAll: 16,
-  holderMessage: 'This group is being sent 4 large bodies already. Try again when one of them is stored.',
+/** By group: a large body is in memory several times over until it is stored. */
+const largeBodyLimit = {
+  maxPerKey: 4,
+  max: 16,
+  keyMessage: 'This group is being sent 4 large bodies already. Try again when one of them is stored.',
   busyMessage: 'Many large bodies are coming in from others. Try again in a moment.',
   retryAfterSeconds: 1,
 }
-/** What goes over everything that a group has. By verb and group. */
-const exclusiveRule = {
-  perHolder: 1,
-  inAll: 4,
-  holderMessage: 'This is being done for the group already. Try again when it has ended.',
-  busyMessage: 'The same is being done for several other groups. Try again in a moment.',
+/** By verb and group: verbs that work on everything a group has. */
+const exclusiveLimit = {
+  maxPerKey: 1,
+  max: 4,
+  keyMessage: 'This is already running for the group. Try again when it has finished.',
+  busyMessage: 'This is running for several other groups. Try again in a moment.',
   retryAfterSeconds: 5,
 }
-/** From this cost on a body is heavy: what is done with it takes many times as long as to parse it. */
+/** From this cost on a body is heavy: processing it takes many times as long as parsing it. */
 const heavyBodyCost = 100_000
-/** Writes of a group take turns in the database in any case. By group. */
-const heavyWriteTurns = {
-  maxWaiting: 50,
-  refusal: 'Too much is being written to this group. Try again in a moment.',
+const maxWaitMs = 15_000
+/** Writes of a group run one after the other in the database in any case. By group. */
+const heavyWriteLimit = {
+  maxPerKey: 1,
+  maxWaitingPerKey: 50,
+  maxWaitMs,
+  busyMessage: 'Too much is being written to this group. Try again in a moment.',
 }
 /** A list or an object is in memory several times over until it is sent. By group. */
-const readTurns = {
-  atOnce: 2,
-  maxWaiting: 200,
-  refusal: 'Too many requests to this group are being answered. Try again in a moment.',
+const readLimit = {
+  maxPerKey: 2,
+  maxWaitingPerKey: 200,
+  maxWaitMs,
+  busyMessage: 'Too many requests to this group are being answered. Try again in a moment.',
 }
 interface Limits {
-  reads: Turns
-  heavyWrites: Turns
-  uploads: ConcurrencyLimit
-  exclusive: ConcurrencyLimit
-  largeBodies: ConcurrencyLimit
+  reads: Semaphore
+  heavyWrites: Semaphore
+  uploads: Semaphore
+  exclusive: Semaphore
+  largeBodies: Semaphore
 }
 
 function timeoutOf({ takesFile, method }: Verb): number {
@@ -74,14 +77,12 @@ function timeoutOf({ takesFile, method }: Verb): number {
   return method === 'GET' ? readTimeoutMs : writeTimeoutMs
 }
 
-/** Who asks, for a verb. */
 function actorOf(holder: TokenHolder, address: string): Actor {
   const { userId, name, administrator, narrowed, roleIn, expiresMs } = holder
   return { id: userId, name, address, administrator, narrowed, roleIn, tokenExpiresMs: expiresMs }
 }
 
-/** Who came without a token, where none is needed. */
-const guest = (address: string): Actor => ({
+const anonymousActor = (address: string): Actor => ({
   id: null,
   name: 'somebody without a token',
   address,
@@ -91,14 +92,14 @@ const guest = (address: string): Actor => ({
   tokenExpiresMs: null,
 })
 
-/** Of an object the parts are named in brackets, of nothing else. */
+/** Only parameters of type object have names in brackets, as `filters[field]`. */
 function isParameter(properties: Verb['input']['properties'], name: string): boolean {
   const [plain = ''] = name.split('[', 1)
   if (!Object.hasOwn(properties, plain)) return false
   return name === plain || (properties[plain] as { type?: string }).type === 'object'
 }
 
-/** What stands in the query string; a name that the verb does not know there is an error, and not ignored. */
+/** Reads the query string; an unknown parameter is an error. */
 function queryInput(properties: Verb['input']['properties'], required: string[], raw: RawQuery) {
   const unknown = Object.keys(raw).find((name) => !isParameter(properties, name))
   if (unknown !== undefined) {
@@ -113,11 +114,11 @@ function bodyInput(body: unknown, inPath: readonly string[]): Record<string, unk
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('The body must be a JSON object.')
   const doubled = inPath.find((name) => Object.hasOwn(body, name))
-  if (doubled) throw invalid(`${doubled} stands in the path and cannot be given in the body.`)
+  if (doubled) throw invalid(`${doubled} is part of the path and cannot be given in the body.`)
   return body as Record<string, unknown>
 }
 
-/** The path, and the query string or the body, are the one input of a verb. Numbers in a path are read as such. */
+/** Merges the path with the query string or the body into the input of a verb. Numbers in a path are parsed. */
 export function inputOf(
   verb: Verb,
   request: Pick<FastifyRequest, 'params' | 'query' | 'body'>,
@@ -130,7 +131,7 @@ export function inputOf(
     return { ...bodyInput(request.body, inPath), ...path }
   }
   if (request.body !== undefined && !verb.takesFile)
-    throw invalid('This takes no body; its parameters stand in the query string.')
+    throw invalid('This takes no body; its parameters are in the query string.')
   const { properties, required = [] } = verb.input
   const inQuery = Object.fromEntries(Object.entries(properties).filter(([name]) => !inPath.includes(name)))
   return { ...queryInput(inQuery, required, request.query as RawQuery), ...path }
@@ -138,20 +139,20 @@ export function inputOf(
 
 type RouteDeps = ManageDeps & ManageAdmissionDeps
 
-/** Whether it may be large: also where nobody says how long it is. */
+/** Whether the body may be large; one of unknown length counts as large. */
 function announcesLargeBody({ headers }: FastifyRequest): boolean {
   const { 'content-length': declared, 'transfer-encoding': encoding } = headers
   return encoding !== undefined || Number(declared ?? 0) > defaultBodyBytes
 }
 
-/** Who may not do it is refused before anything of the body is read, and so are more large bodies than memory is for. */
+/** Checks the role and the limit of large bodies before any byte of the body is read. */
 function admit(verb: Verb, { largeBodies }: Limits) {
   return asHook((request, reply) => {
     const { groupId = '' } = request.params as { groupId?: string }
-    // What needs no token has a small body, and says itself who may.
+    // A verb without a token has a small body, and checks its caller itself.
     if (verb.needs !== 'anonymous') verb.checkRole(actorOf(managerOf(request), request.ip), groupId)
     if (verb.maxBodyBytes <= defaultBodyBytes || !announcesLargeBody(request)) return
-    reply.raw.once('close', largeBodies.take(groupId))
+    reply.raw.once('close', largeBodies.acquireOrThrow(groupId))
   })
 }
 
@@ -165,28 +166,28 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
 
   async function run(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     if (!request.manager && verb.needs === 'anonymous')
-      return runVerb(deps, guest(request.ip), verb, inputOf(verb, request))
+      return runVerb(deps, anonymousActor(request.ip), verb, inputOf(verb, request))
     const manager = managerOf(request)
     const again = async () => actorOf(await identifyManager(deps, request, reply), request.ip)
     const actor = { ...actorOf(manager, request.ip), again }
     const input = inputOf(verb, request)
     if (!verb.takesFile && !verb.isExclusive) return runVerb(deps, actor, verb, input)
     const release = verb.takesFile
-      ? limits.uploads.take(manager.userId)
-      : limits.exclusive.take(`${verb.name} ${input.groupId}`)
+      ? limits.uploads.acquireOrThrow(manager.userId)
+      : limits.exclusive.acquireOrThrow(`${verb.name} ${input.groupId}`)
     try {
       return await runVerb(deps, actor, verb, input, () => openUpload(request))
     } finally {
-      letGoOfBody(request)
+      discardBody(request)
       release()
     }
   }
 
-  /** What is sent: made within the group's turn, and sent outside of it, however slowly it is read. */
+  /** The bytes of the answer: built inside the group's semaphore, sent outside of it, however slowly they are read. */
   async function make(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const data = await run(request, reply)
     if (verb.contentType) return data
-    // What was changed is not refused afterwards, however long it is.
+    // A change that was made is not refused afterwards, however long its answer is.
     const maxBytes = (isRead ? deps.maxAnswerBytes : undefined) ?? Number.POSITIVE_INFINITY
     return answerJson(data, maxBytes)
   }
@@ -194,7 +195,6 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
   return {
     method: verb.method,
     url: verb.path,
-    schema: { hide: true },
     bodyLimit: verb.maxBodyBytes,
     handlerTimeout: timeoutOf(verb),
     config: { takesFile: verb.takesFile, verb: verb.name },
@@ -204,9 +204,9 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
       const { groupId } = request.params as { groupId?: string }
       const { bodyCost } = request
       const isHeavy = bodyCost >= heavyBodyCost
-      const inTurn = isRead ? limits.reads : limits.heavyWrites
-      const answer = await inTurn(isRead || isHeavy ? (groupId ?? callerOf(request)) : undefined, async () => {
-        await takePiece(bodyCost)
+      const semaphore = isRead ? limits.reads : limits.heavyWrites
+      const answer = await semaphore.run(isRead || isHeavy ? (groupId ?? callerOf(request)) : undefined, async () => {
+        await yieldForHeavyWork(bodyCost)
         return make(request, reply)
       })
       if (verb.contentType) reply.type(verb.contentType).header('Content-Disposition', 'attachment')
@@ -216,20 +216,20 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
   }
 }
 
-/** Each verb is a route: the table of verbs is the table of routes. */
+/** Registers a route for each verb; `verb-table.ts` lists them. */
 export function registerManageRoutes(app: FastifyInstance, deps: RouteDeps): void {
   registerManageDocs(app)
   const limits = {
-    uploads: createConcurrencyLimit(uploadRule),
-    exclusive: createConcurrencyLimit(exclusiveRule),
-    reads: createTurns(readTurns),
-    heavyWrites: createTurns(heavyWriteTurns),
-    largeBodies: createConcurrencyLimit(largeBodyRule),
+    uploads: createSemaphore(uploadLimit),
+    exclusive: createSemaphore(exclusiveLimit),
+    reads: createSemaphore(readLimit),
+    heavyWrites: createSemaphore(heavyWriteLimit),
+    largeBodies: createSemaphore(largeBodyLimit),
   }
   app.register(async (scope) => {
     admitManagers(scope, deps)
     scope.register(async (uploads) => {
-      leaveBodiesUnread(uploads)
+      skipBodyParsing(uploads)
       for (const verb of verbs) if (verb.takesFile) uploads.route(routeOf(deps, limits, verb))
     })
     for (const verb of verbs)

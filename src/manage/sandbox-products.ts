@@ -1,18 +1,18 @@
+import { createKeyedMutex } from '../concurrency/semaphore.ts'
 import { objectKeyOf } from '../content/catalogue.ts'
-import { invalid } from '../errors.ts'
-import { takeActive } from '../payments/connect.ts'
-import { refreshProduct } from '../payments/mirror.ts'
-import { addProduct, editProduct } from '../payments/sandbox/edit-products.ts'
-import { findMirrored } from '../store/catalogue-objects.ts'
-import type { ContentWriter } from '../store/changes.ts'
-import { findIntegration } from '../store/containers.ts'
-import { createTurns } from '../store/turns.ts'
-import { Type } from '../type.ts'
-import { productShape, showProduct } from './content-shapes.ts'
+import { invalid } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
+import { getActiveIntegration } from '../payments/connect.ts'
+import { refreshProduct } from '../payments/mirror/mirror.ts'
+import { addProduct, editProduct } from '../payments/sandbox/catalogue.ts'
+import { findMirroredObjects } from '../store/commerce/mirror.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import { findIntegration } from '../store/content/containers.ts'
+import { productShape, showProduct } from './object-shapes.ts'
 import { id } from './shapes.ts'
 import { defineGroupVerb, type GroupContext } from './verb.ts'
 
-const integrationId = id('The account of the stand-in, by its _id here.')
+const integrationId = id('The _id of the sandbox account.')
 const parts = {
   name: Type.String({ minLength: 1, maxLength: 250 }),
   price: Type.String({
@@ -21,23 +21,23 @@ const parts = {
     examples: ['5.50'],
   }),
   currency: Type.String({ pattern: '^[a-zA-Z]{3}$', description: 'An ISO code.', examples: ['cad'] }),
-  interval: Type.Enum(['day', 'week', 'month', 'year'], { description: 'How often it is paid, where it recurs.' }),
+  interval: Type.Enum(['day', 'week', 'month', 'year'], { description: 'The billing interval of a recurring price.' }),
   description: Type.String({ maxLength: 5000 }),
   imageKey: Type.String({ maxLength: 1024, description: 'The key of a picture in the library; empty for none.' }),
   metadata: Type.Record(Type.String(), Type.String(), {
-    maxProperties: 50, // as at the provider
+    maxProperties: 50, // the provider's limit
     description:
-      'Name → text, such as {"productType": "Bread", "quantityOptions": "1,6,12"}; an empty text takes it away.',
+      'Name → text, such as {"productType": "Bread", "quantityOptions": "1,6,12"}; an empty text removes it.',
   }),
 }
 const optional = Type.Partial(Type.Object(parts)).properties
 
-/** Each change refreshes the mirror: those of one account that come together would overtake each other's refresh. */
-const inTurn = createTurns()
+/** Each change refreshes the mirror; concurrent changes of one account would overtake each other's refresh. */
+const accountMutex = createKeyedMutex()
 
-/** Changes the stand-in's books, takes over what has become of the product, and shows it. */
+/** Changes a product in the sandbox, mirrors it, and shows the result. */
 const change: typeof changeNow = (ctx, accountId, work) =>
-  inTurn(`${ctx.content.groupId} ${accountId}`, () => changeNow(ctx, accountId, work))
+  accountMutex.run(`${ctx.content.groupId} ${accountId}`, () => changeNow(ctx, accountId, work))
 
 async function changeNow(
   ctx: GroupContext,
@@ -45,8 +45,8 @@ async function changeNow(
   work: (writer: ContentWriter) => Promise<string>,
 ): Promise<unknown> {
   const { content, payments, group, nowMs } = ctx
-  const integration = await takeActive(content, accountId)
-  if (!integration.sandbox) throw invalid('This account is a real one: change its products at the provider.')
+  const integration = await getActiveIntegration(content, accountId)
+  if (!integration.sandbox) throw invalid('This is a real account: change its products at the provider.')
   const productId = await ctx.write(async (writer) => {
     const changedId = await work(writer)
     writer.record({ type: 'account.updated', subjectId: accountId, note: `product ${changedId}` })
@@ -58,23 +58,19 @@ async function changeNow(
   const fetched = await provider.fetchProduct(productId)
   const container = await findIntegration(content, integration.type)
   const key = fetched && objectKeyOf(fetched.product)
-  const place = { containerId: container?.id ?? '', accountHandle: integration.accountHandle }
-  const mirrored = key === undefined ? undefined : (await findMirrored(content, place, [key])).get(key)
-  if (!container || !mirrored) throw invalid('Nothing of this product can be bought: it was not taken over.')
+  const mirror = { containerId: container?.id ?? '', accountHandle: integration.accountHandle }
+  const mirrored = key === undefined ? undefined : (await findMirroredObjects(content, mirror, [key])).get(key)
+  if (!container || !mirrored) throw invalid('The product was not imported, because nothing of it can be bought.')
   return showProduct(container, mirrored.object, nowMs)
 }
-
-const path = '/manage/groups/:groupId/integrations/:integrationId/sandbox/products'
 
 export const sandboxProductVerbs = [
   defineGroupVerb({
     name: 'sandbox create-product',
     args: ['name'],
     isCreation: true,
-    summary: 'Make a product in the stand-in for a payment provider',
-    description: 'It is on sale at once. Products with variants are made one by one, with metadata as at the provider.',
-    needs: 'editor',
-    route: `POST ${path}`,
+    summary: 'Create a product in the sandbox',
+    description: 'It is on sale at once. Create variants one by one, with the same metadata as at the provider.',
     input: { integrationId, ...optional, name: parts.name, price: parts.price, currency: parts.currency },
     answer: productShape,
     run: ({ ctx, input: { integrationId: accountId, ...given } }) =>
@@ -82,13 +78,11 @@ export const sandboxProductVerbs = [
   }),
   defineGroupVerb({
     name: 'sandbox update-product',
-    summary: 'Change a product of the stand-in for a payment provider',
-    description: 'What is left out stays. Of metadata, each name that is given takes the place of what was there.',
-    needs: 'editor',
-    route: `PATCH ${path}/:providerId`,
+    summary: 'Change a product of the sandbox',
+    description: 'Values that are left out stay. In metadata, each given name replaces its old value.',
     input: {
       integrationId,
-      providerId: Type.String({ minLength: 1, maxLength: 255, description: 'The product’s id at the stand-in.' }),
+      providerId: Type.String({ minLength: 1, maxLength: 255, description: 'The product’s id in the sandbox.' }),
       ...optional,
       active: Type.Optional(Type.Boolean({ description: 'Whether it is on sale.' })),
     },

@@ -1,13 +1,28 @@
 import type { TSchema } from 'typebox'
 import { toIso } from '../content/moments.ts'
-import { Type } from '../type.ts'
+import { conflict } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 
-/** The parts of what the verbs take and answer. */
+/** Optimistic locking: an edit of an older version is refused, with both values in the details. */
+export function refuseStale(
+  what: string,
+  current: number,
+  started: number | undefined,
+  details: () => { current: object; yours: object },
+): void {
+  if (started === undefined || started === current) return
+  throw conflict(
+    `The ${what} was changed meanwhile: it is at version ${current}, you started from ${started}. Merge what you need and send it with the current version.`,
+    details(),
+  )
+}
+
+/** Shared parts of inputs and answers. */
 
 const exampleId = '66f0c0ffee0123456789abcd'
 export const id = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, description, examples: [exampleId] })
-/** What is sent and never shown again. The command line takes it from a variable or standard input, not from its arguments. */
+/** A secret, never shown again. The command line reads it from a variable or standard input, not from its arguments. */
 export const secret = (description: string, variable: string) =>
   Type.String({
     minLength: 8,
@@ -20,19 +35,20 @@ export const secret = (description: string, variable: string) =>
 export const ownId = Type.String({ examples: [exampleId] })
 export const moment = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] })
 export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+export const openObject = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description })
 export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms))
 
 export const listOf = <Item extends TSchema>(item: Item) =>
   Type.Object({ items: Type.Array(item), totalCount: Type.Integer({ minimum: 0 }) })
 
-/** A list that is short enough to be answered as a whole. */
-export const wholeList = <Item>(items: Item[]) => ({ items, totalCount: items.length })
+/** The answer of a list without pages. */
+export const completeList = <Item>(items: Item[]) => ({ items, totalCount: items.length })
 
-export const shownOnce = (what: string) => Type.String({ description: `The ${what} itself. It is shown only now.` })
+export const oneTimeSecret = (what: string) => Type.String({ description: `The ${what} itself, shown only this once.` })
 
 export const doneShape = Type.Object({ done: Type.Literal(true) })
 export const done = { done: true } as const
 
-/** A length of time in seconds; on the command line also `30m`, `24h` or `7d`. */
+/** A duration in seconds; on the command line also `30m`, `24h` or `7d`. */
 export const durationInput = (description: string, minimum: number, maximum: number) =>
   Type.Optional(Type.Integer({ minimum, maximum, description: `${description} In seconds.` }))

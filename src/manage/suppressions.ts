@@ -1,11 +1,25 @@
+import type { Static } from 'typebox'
 import { isEmailAddress, maxAddressLength } from '../content/email.ts'
-import { invalid, notFound } from '../errors.ts'
+import { toIso } from '../content/moments.ts'
+import { invalid, notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { limitParameter, skipParameter } from '../http/parameters.ts'
-import { addSuppression, findSuppression, listSuppressions, removeSuppression } from '../store/suppressions.ts'
-import { Type } from '../type.ts'
-import { showSuppression, suppressionShape } from './mail-shapes.ts'
-import { done, doneShape, listOf } from './shapes.ts'
+import type { Suppression } from '../store/mail/suppressions.ts'
+import { addSuppression, findSuppression, listSuppressions, removeSuppression } from '../store/mail/suppressions.ts'
+import { done, doneShape, listOf, moment } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
+
+export const suppressionShape = Type.Object({
+  address: Type.String(),
+  reason: Type.String({ description: 'The answer of the mail server, or what the person wrote who added it.' }),
+  createdAt: moment,
+})
+
+export const showSuppression = ({ address, reason, createdMs }: Suppression): Static<typeof suppressionShape> => ({
+  address,
+  reason,
+  createdAt: toIso(createdMs),
+})
 
 const address = Type.String({
   minLength: 1,
@@ -13,15 +27,12 @@ const address = Type.String({
   description: 'The e-mail address, in any case.',
   examples: ['gone@people.example'],
 })
-const path = '/manage/groups/:groupId/suppressions'
 
 export const suppressionVerbs = [
   defineGroupVerb({
     name: 'suppression list',
-    summary: 'Show the addresses to which a group sends nothing more',
-    description: 'An address comes here when its mail server says that it does not exist.',
-    needs: 'viewer',
-    route: `GET ${path}`,
+    summary: 'Show the addresses that a group no longer sends e-mails to',
+    description: 'An address is added when its mail server answers that it does not exist.',
     input: { limit: limitParameter, skip: skipParameter },
     answer: listOf(suppressionShape),
     columns: ['address', 'reason', 'createdAt'],
@@ -35,10 +46,8 @@ export const suppressionVerbs = [
     name: 'suppression add',
     args: ['address'],
     isCreation: true,
-    summary: 'Send nothing more to an address',
-    description: 'E-mails to it are still accepted, and fail with this reason: they can be sent when it is taken off.',
-    needs: 'editor',
-    route: `POST ${path}`,
+    summary: 'Stop sending e-mails to an address',
+    description: 'E-mails to it are still accepted, and fail with this reason: they can be retried once it is removed.',
     input: {
       address,
       reason: Type.Optional(
@@ -51,17 +60,15 @@ export const suppressionVerbs = [
         if (!isEmailAddress(input.address)) throw invalid('address must be one e-mail address.')
         await addSuppression(writer, input.address, input.reason ?? 'It was added by hand.')
         const added = await findSuppression(writer.group, input.address)
-        if (!added) throw new Error('What was just added is not there.')
+        if (!added) throw new Error('The suppression was not stored.')
         return showSuppression(added)
       }),
   }),
   defineGroupVerb({
     name: 'suppression remove',
     args: ['address'],
-    summary: 'Send to an address again',
-    description: 'What failed meanwhile can be sent by "mail retry".',
-    needs: 'editor',
-    route: `POST ${path}/remove`, // in a body, since addresses of people do not belong into the logs of proxies
+    summary: 'Send e-mails to an address again',
+    description: 'E-mails that failed in the meantime can be sent by "mail retry".',
     input: { address },
     answer: doneShape,
     async run({ ctx, input }) {

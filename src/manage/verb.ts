@@ -1,44 +1,37 @@
 import type { Static, TObject, TProperties, TSchema } from 'typebox'
-import type { Clock } from '../clock.ts'
-import { AppError, invalid } from '../errors.ts'
+import type { Clock } from '../core/clock.ts'
+import { AppError, invalid } from '../core/errors.ts'
+import { type GroupRole, isGroupRole, reaches } from '../core/roles.ts'
+import { Type } from '../core/type.ts'
 import { checkInput } from '../http/check-input.ts'
-import type { Mail } from '../mail/mail.ts'
+import type { Mail } from '../mail/types.ts'
+import type { Upload } from '../media/inbox.ts'
 import type { Media } from '../media/media.ts'
-import type { Upload } from '../media/receive.ts'
 import type { Payments } from '../payments/payments.ts'
-import { type GroupRole, isGroupRole, reaches } from '../roles.ts'
-import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
-import {
-  findGroupById,
-  type Group,
-  type GroupStore,
-  noSuchGroup,
-  openContentOf,
-  refuseDeleting,
-} from '../store/groups.ts'
-import type { Store } from '../store/open.ts'
-import { requestLimits } from '../store/write-limits.ts'
-import { Type } from '../type.ts'
+import { type Authoring, type ContentWriter, requestLimits, writeContent } from '../store/content/changes.ts'
+import { findGroupById, type Group, noSuchGroup, openContentOf, refuseDeleting } from '../store/control/groups.ts'
+import type { GroupStore, Store } from '../store/store.ts'
 import { id } from './shapes.ts'
+import { type Method, type NeededRole, type VerbName, verbTable } from './verb-table.ts'
 
-/** Who manages: a user of the API by a token, or somebody at the machine's own terminal. */
+/** The caller: a user of the API with a token, or somebody at the machine's own terminal. */
 export interface Actor {
   id: string | null
   name: string
   address: string
   /** Of the whole service. */
   administrator: boolean
-  /** Whether they came with a token that may do less than they may. */
+  /** Whether their token allows less than they may do themselves. */
   narrowed: boolean
   roleIn(groupId: string): GroupRole | undefined
-  /** When the token that they came with ends; null where it does not, or where there is none. */
+  /** When their token expires; null where it does not, or where there is none. */
   tokenExpiresMs: number | null
-  /** Who they are by now: a token may be revoked at any time. Who is at the terminal stays who they are. */
+  /** Authenticates them again: a token may be revoked at any time. Left out at the terminal. */
   again?(): Promise<Actor>
 }
 
 export interface ManageDeps {
-  /** None at the machine's own terminal. */
+  /** Unlimited at the machine's own terminal. */
   maxAnswerBytes?: number
   store: Store
   media: Media
@@ -53,114 +46,102 @@ export interface ServiceContext extends Omit<ManageDeps, 'clock'> {
   actor: Actor
   nowMs: number
   authoring: Authoring
-  /** The file that comes with the call. It is asked for when everything else is known to be right. */
+  /** Opens the file of the request. Called once everything else has been validated. */
   upload(): Promise<Upload>
 }
 
-/** … and inside a group that the actor may manage. */
+/** The same inside a group that the actor may manage. */
 export interface GroupContext extends ServiceContext {
   group: Group
   content: GroupStore
-  /** Asks once more whether the actor may do this here. For what takes long, before anything comes of it. */
+  /** Checks the role again: for work that takes long, before its result is stored. */
   confirm(): Promise<void>
   /** Changes the group's content in one transaction. */
   write<Result>(work: (writer: ContentWriter) => Promise<Result>): Promise<Result>
 }
 
 const kilobyte = 1024
-/** What a body may weigh that says what to do; only what stores content takes more. */
+/** Most bytes of a body, unless the verb stores content. */
 export const defaultBodyBytes = 256 * kilobyte
 /** Settings of a site, or a schema. */
 export const settingsBodyBytes = 1024 * kilobyte
 /** Objects: the million characters of one may take four bytes each. */
 export const contentBodyBytes = 4 * 1024 * kilobyte
 
-/** `anonymous` needs no token; `anyone` who has a token; a role in the group; or `administrator` of the service. */
-export type NeededRole = 'anonymous' | 'anyone' | GroupRole | 'administrator'
-
-/** One thing that a person does. The HTTP API, the command line and later the portal offer these, and nothing else. */
+/** One thing that a person can do. The HTTP API, the command line and later the portal offer these, and nothing else. */
 export interface Verb {
-  /** On the command line `object publish`, in the record `object.publish`. */
-  name: string
+  /** On the command line `object publish`, in the audit record `object.publish`. */
+  name: VerbName
   summary: string
   description: string
   needs: NeededRole
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  method: Method
   path: string
-  /** Which parts of the input stand in the path. */
+  /** The inputs that are part of the path. */
   inPath: readonly string[]
-  /** Whether the others come in a body, and not in the query string. */
+  /** Whether the others come in a body instead of the query string. */
   hasBody: boolean
   maxBodyBytes: number
   input: TObject
-  /** What `data` holds in the answer. */
+  /** The schema of `data` in the answer. */
   answer: TSchema
-  /** On the command line: what is given without an option's name, after the places in the path. */
+  /** On the command line: inputs without an option's name, after those of the path. */
   args: readonly string[]
-  /** Which parts a person wants to see in a table. */
+  /** The fields that the command line shows in a table. */
   columns: readonly string[]
   inGroup: boolean
-  /** Whether a file comes with it, as `multipart/form-data`; the rest of the input then stands in the query string. */
+  /** Whether it uploads a file, as `multipart/form-data`; the rest of the input is then in the query string. */
   takesFile: boolean
-  /** Whether it goes over all of a group: then one at a time does in each. */
+  /** Whether it works on everything a group has: then one at a time runs in each group. */
   isExclusive: boolean
-  /** Whether something new has come to be: HTTP says 201. */
+  /** Whether it creates something: HTTP answers 201. */
   isCreation: boolean
-  /** What a person at the terminal wants to do after it. */
+  /** The command that a person at the terminal is likely to need next. */
   next(data: unknown): string
-  /** Of an answer that is not in the envelope. */
+  /** The type of an answer that is not in the envelope. */
   contentType: string | undefined
-  /** Refuses who has not the role, by what is known before anything of the input is read. */
+  /** Throws unless the actor has the role. Needs none of the input but the group. */
   checkRole(actor: Actor, groupId: string): void
   run(context: ServiceContext, input: unknown): Promise<unknown>
 }
 
-interface VerbDefinition<Properties extends TProperties, Context> {
-  name: string
-  summary: string
-  description?: string
-  needs: NeededRole
-  route: `${Verb['method']} /manage${string}`
+interface VerbDefinition<Properties extends TProperties, Context>
+  extends Pick<Verb, 'name' | 'summary' | 'answer'>,
+    Partial<
+      Pick<
+        Verb,
+        'description' | 'args' | 'columns' | 'takesFile' | 'isExclusive' | 'maxBodyBytes' | 'isCreation' | 'contentType'
+      >
+    > {
   input: Properties
-  answer: TSchema
-  args?: readonly string[]
-  columns?: readonly string[]
-  takesFile?: boolean
-  isExclusive?: boolean
-  maxBodyBytes?: number
-  isCreation?: boolean
   next?(data: { _id: string }): string
-  contentType?: string
   run(call: { ctx: Context; input: Static<TObject<Properties>> }): Promise<unknown>
 }
 
 type CommonParts = Omit<Verb, 'input' | 'inGroup' | 'checkRole' | 'run'>
 
 function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' | 'input'>): CommonParts {
-  const { route, name, summary, description = '', needs, answer, args = [], columns = [], contentType } = definition
-  const { isCreation = false, takesFile = false, isExclusive = false } = definition
-  const { maxBodyBytes = defaultBodyBytes, next } = definition
-  const [method = '', path = ''] = route.split(' ')
-  const parts = {
+  const { name, summary, answer, description = '', args = [], columns = [], contentType, next } = definition
+  const { isCreation = false, takesFile = false, isExclusive = false, maxBodyBytes = defaultBodyBytes } = definition
+  const [needs, route] = verbTable[name]
+  const [method, path] = route.split(' ') as [Method, string]
+  return {
     name,
     summary,
     description,
     needs,
-    answer,
-    args,
-    columns,
-    isCreation,
-    takesFile,
-    isExclusive,
-    contentType,
-  }
-  return {
-    ...parts,
-    method: method as Verb['method'],
+    method,
     path,
     inPath: [...path.matchAll(/:(\w+)/g)].map(([, part = '']) => part),
     hasBody: method !== 'GET' && method !== 'DELETE' && !takesFile,
     maxBodyBytes,
+    answer,
+    args,
+    columns,
+    takesFile,
+    isExclusive,
+    isCreation,
+    contentType,
     next: (data) => next?.(data as { _id: string }) ?? '',
   }
 }
@@ -168,10 +149,12 @@ function commonParts(definition: Omit<VerbDefinition<TProperties, never>, 'run' 
 export function defineServiceVerb<Properties extends TProperties>(
   definition: VerbDefinition<Properties, ServiceContext>,
 ): Verb {
-  const { input, run, needs } = definition
+  const { input, run } = definition
   const schema = Type.Object(input, { additionalProperties: false })
+  const common = commonParts(definition)
+  const { needs } = common
   return {
-    ...commonParts(definition),
+    ...common,
     input: schema,
     inGroup: false,
     checkRole: (actor) => checkServiceRole(actor, needs),
@@ -186,9 +169,10 @@ export function defineServiceVerb<Properties extends TProperties>(
 export function defineGroupVerb<Properties extends TProperties>(
   definition: VerbDefinition<Properties, GroupContext>,
 ): Verb {
-  const { input, run, needs } = definition
+  const { input, run } = definition
   const schema = Type.Object({ groupId: id('The group.'), ...input }, { additionalProperties: false })
   const common = commonParts(definition)
+  const { needs } = common
   return {
     ...common,
     input: schema,
@@ -196,7 +180,7 @@ export function defineGroupVerb<Properties extends TProperties>(
     checkRole: (actor, groupId) => checkGroupRole(actor, groupId, needs),
     async run(service, given) {
       const { groupId } = given as { groupId?: unknown }
-      // Who may not come in is told so before anything of what they send is looked at.
+      // The role comes first: without it, nothing is said about the input.
       const ctx = await enterGroup(service, typeof groupId === 'string' ? groupId : '', common)
       const { groupId: _, ...others } = checkInput(schema, given) as { groupId: string }
       return run({ ctx, input: others as Static<TObject<Properties>> })
@@ -219,7 +203,7 @@ function checkGroupRole(actor: Actor, groupId: string, needs: NeededRole): void 
   if (needs === 'administrator' || (isGroupRole(needs) && !reaches(role, needs))) throw forbidden(needs)
 }
 
-/** The one verb that a group under deletion still takes. */
+/** The one verb that a group under deletion still accepts. */
 const deletion = 'group.delete'
 
 async function enterGroup(
@@ -232,7 +216,7 @@ async function enterGroup(
   const group = await findGroupById(store, groupId)
   if (authoring.verb !== deletion) refuseDeleting(group)
   const content = await openContentOf(store, group)
-  // Who deletes something must be able to, also where the word of it is what does not fit.
+  // A deletion is never over the quota, not even by its own audit record.
   const quotaBytes = method === 'DELETE' ? undefined : store.quotas?.database[group.tier]
   const inside = { ...authoring, versionsKept: group.versionsKept, limits: requestLimits, quotaBytes }
   return {
@@ -250,10 +234,10 @@ async function enterGroup(
 export const recordName = ({ name }: Pick<Verb, 'name'>): string => name.replaceAll(' ', '.')
 
 async function noUpload(): Promise<never> {
-  throw invalid('A file must be sent along.')
+  throw invalid('A file is required.')
 }
 
-/** The one way in: the verb checks the role, then the input, then does it. */
+/** The one entry to a verb, which checks the role, then the input, and then runs. */
 export async function runVerb(
   deps: ManageDeps,
   actor: Actor,

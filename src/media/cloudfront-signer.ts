@@ -1,16 +1,15 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createBoundedMap } from '../bounded-map.ts'
+import { createLruMap } from '../cache/lru-map.ts'
 import { encodeMediaKey, isMediaKey } from '../content/media-keys.ts'
-import { invalid } from '../errors.ts'
-import { keyAfter } from './key-in-address.ts'
-import type { MediaSigner } from './signer.ts'
+import { invalid } from '../core/errors.ts'
+import { type MediaSigner, mediaKeyFromUrl } from './signer.ts'
 
-const keptAddresses = 20_000
+const maxCachedUrls = 20_000
 
 const keyKinds = 'an RSA key of 2048 bits or an ECDSA key of the curve P-256'
 
-/** Nothing of the setting is repeated in a message: what looks like a wrong path may be a key. */
+/** Messages never repeat the setting: what looks like a wrong path may be a key. */
 function readPem(setting: string): string {
   if (setting.includes('-----BEGIN')) return setting.replaceAll('\\n', '\n')
   try {
@@ -40,48 +39,48 @@ function readPrivateKey(setting: string): KeyObject {
 
 const replacements: Record<string, string> = { '+': '-', '=': '_', '/': '~' }
 
-/** Base64 without the signs that mean something in a query string, in CloudFront's own way. */
+/** CloudFront's own URL-safe base64. */
 function toCloudFrontText(bytes: Buffer): string {
   return bytes.toString('base64').replace(/[+=/]/g, (sign) => replacements[sign] ?? sign)
 }
 
-/** Signs addresses of a CloudFront distribution before the S3 store, with its "canned policy". */
+/** Signs URLs of a CloudFront distribution in front of the S3 store, with a "canned policy". */
 export function createCloudFrontSigner(options: {
-  /** `{bucket}` in it stands for the bucket's name. */
+  /** `{bucket}` in it is replaced by the bucket's name. */
   url: string
   keyId: string
   /** PEM text, or the path of a PEM file. */
   privateKey: string
 }): MediaSigner {
   const privateKey = readPrivateKey(options.privateKey)
-  // An ECDSA signature is another one each time, and an RSA one is slow: an address is made once in its window.
-  const signed = createBoundedMap<string, string>(keptAddresses)
+  // ECDSA signatures differ each time, and RSA is slow: a URL is signed once per window.
+  const signed = createLruMap<string, string>(maxCachedUrls)
 
-  /** Written as a browser will write it, for it is the written form that is signed. */
+  /** Normalised as by a browser, since the signature covers the text. */
   const baseOf = (bucketName: string): string =>
     new URL(options.url.replaceAll('{bucket}', bucketName)).href.replace(/\/$/, '')
 
-  function signAddress(address: string, expiresSeconds: number): string {
+  function signUrl(url: string, expiresSeconds: number): string {
     const policy = JSON.stringify({
-      Statement: [{ Resource: address, Condition: { DateLessThan: { 'AWS:EpochTime': expiresSeconds } } }],
+      Statement: [{ Resource: url, Condition: { DateLessThan: { 'AWS:EpochTime': expiresSeconds } } }],
     })
     const signature = toCloudFrontText(sign('sha256', Buffer.from(policy), privateKey))
     const keyId = encodeURIComponent(options.keyId)
-    // CloudFront takes the signature for one over SHA-1 unless it is told.
-    return `${address}?Expires=${expiresSeconds}&Key-Pair-Id=${keyId}&Signature=${signature}&Hash-Algorithm=SHA256`
+    // CloudFront assumes SHA-1 by default.
+    return `${url}?Expires=${expiresSeconds}&Key-Pair-Id=${keyId}&Signature=${signature}&Hash-Algorithm=SHA256`
   }
 
   return {
     sign(bucketName, key, { expiresSeconds }) {
       if (!isMediaKey(key)) throw new Error(`The media key ${JSON.stringify(key)} cannot be signed.`)
-      const address = `${baseOf(bucketName)}/${encodeMediaKey(key)}`
-      const id = `${expiresSeconds} ${address}`
-      const known = signed.get(id)
-      if (known) return known
-      const made = signAddress(address, expiresSeconds)
-      signed.set(id, made)
-      return made
+      const url = `${baseOf(bucketName)}/${encodeMediaKey(key)}`
+      const id = `${expiresSeconds} ${url}`
+      const cached = signed.get(id)
+      if (cached) return cached
+      const signedUrl = signUrl(url, expiresSeconds)
+      signed.set(id, signedUrl)
+      return signedUrl
     },
-    keyOf: (bucketName, address) => keyAfter(baseOf(bucketName), address),
+    keyOf: (bucketName, url) => mediaKeyFromUrl(baseOf(bucketName), url),
   }
 }

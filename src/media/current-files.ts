@@ -1,25 +1,25 @@
-import { createBoundedMap } from '../bounded-map.ts'
-import type { Clock } from '../clock.ts'
+import { createLruMap } from '../cache/lru-map.ts'
+import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import type { CurrentFile, SignMedia } from '../content/delivery.ts'
 import { isKeyOfGroup } from '../content/media-keys.ts'
 import { toIso } from '../content/moments.ts'
-import { takePiece } from '../heavy-work.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { findMediaByKeys, readMediaRevision } from '../store/media.ts'
-import type { Derivative, MediaFile } from '../store/media-files.ts'
-import { Superseded } from '../store/revisions.ts'
+import type { Clock } from '../core/clock.ts'
+import { Superseded } from '../store/content/revisions.ts'
+import type { Derivative, MediaFile } from '../store/media/files.ts'
+import { findMediaByKeys, readMediaRevision } from '../store/media/items.ts'
+import type { GroupStore } from '../store/store.ts'
 import { endOfWindowMs, type MediaSigner, type SigningWindow, signingWindow } from './signer.ts'
 
-/** Each holds up to seven addresses and a tiny picture, about 2 KB. */
-const mostKept = 10_000
-/** RSA takes milliseconds for each address, and a page may have thousands that are new: others come in between. */
-const turnMs = 10
+/** An entry has up to seven URLs and a tiny picture, about 2 KB. */
+const defaultMaxCached = 10_000
+/** RSA takes milliseconds for each URL, and a page may have thousands of new ones: yield in between. */
+const sliceMs = 10
 
-/** What is delivered of the files that content points to. */
+/** What is delivered of the files that content refers to. */
 export interface CurrentFiles {
   /**
-   * Looks these up, all at once; what it answers then gives each of them without waiting. As of now; or as of the moment
-   * and the revision of media that the keys were read at: when that is not the current one any more, `Superseded` is thrown.
+   * Looks up all keys at once, so that signing is synchronous: as of now, or as of the time and media revision at which
+   * the keys were read. Throws `Superseded` when that revision is no longer current.
    */
   prepare(group: GroupStore, bucketName: string, keys: readonly string[], at?: MediaMoment): Promise<Signing>
 }
@@ -31,7 +31,7 @@ export interface MediaMoment {
 
 export interface Signing {
   sign: SignMedia
-  /** From this moment on the same files have other addresses. */
+  /** When the same files get other URLs. */
   untilMs: number
 }
 
@@ -44,7 +44,7 @@ function srcsetOf(derivatives: readonly Derivative[], format: Derivative['format
     .join(', ')
 }
 
-/** A picture that has not been looked at yet, or cannot be, is delivered as it came. */
+/** A picture without derivatives, or not yet analysed, is delivered as it was uploaded. */
 function describe(file: MediaFile, sign: SignKey): Partial<CurrentFile> {
   const { width, height, color, placeholder, derivatives } = file
   const srcset = srcsetOf(derivatives, 'webp', sign)
@@ -61,24 +61,24 @@ function describe(file: MediaFile, sign: SignKey): Partial<CurrentFile> {
 
 function currentFileOf(key: string, file: MediaFile | undefined, sign: SignKey, window: SigningWindow): CurrentFile {
   return {
-    source: sign(file?.key ?? key), // what was put into the bucket by hand is delivered too
+    source: sign(file?.key ?? key), // files put into the bucket by hand are delivered too
     expiresAt: toIso(window.expiresSeconds * 1000),
     ...(file && describe(file, sign)),
   }
 }
 
 /**
- * Signatures are the same for a whole window, and files the same until the group's media changes: what was made once is
- * kept with the moment that it is for, so that nothing ever has to be taken back.
+ * Caches entries with their version: the group's media revision and signing window. Outdated ones miss, so nothing needs
+ * invalidation.
  */
 export function createCurrentFiles(deps: {
   signer: MediaSigner
   ttlSeconds: number
   clock: Clock
-  maxKept?: number
+  maxCached?: number
 }): CurrentFiles {
-  const { signer, ttlSeconds, clock, maxKept = mostKept } = deps
-  const kept = createBoundedMap<string, { moment: string; file: CurrentFile }>(maxKept)
+  const { signer, ttlSeconds, clock, maxCached = defaultMaxCached } = deps
+  const cache = createLruMap<string, { version: string; file: CurrentFile }>(maxCached)
 
   async function prepare(...asked: Parameters<CurrentFiles['prepare']>): Promise<Signing> {
     const [group, bucketName, keys, at] = asked
@@ -86,14 +86,14 @@ export function createCurrentFiles(deps: {
     const window = signingWindow(at?.nowMs ?? clock(), ttlSeconds)
     const { groupId } = group
     const mediaRevision = at?.mediaRevision ?? (await readMediaRevision(group))
-    const moment = `${groupId} ${mediaRevision} ${window.expiresSeconds}`
+    const version = `${groupId} ${mediaRevision} ${window.expiresSeconds}`
     const files = new Map<string, CurrentFile | undefined>()
     const missing: string[] = []
     for (const key of keys) {
-      const known = kept.get(key)
-      if (known?.moment === moment) files.set(key, known.file)
+      const cached = cache.get(key)
+      if (cached?.version === version) files.set(key, cached.file)
       else if (isKeyOfGroup(groupId, key)) missing.push(key)
-      else files.set(key, undefined) // a text may speak of any
+      else files.set(key, undefined) // HTML may refer to any key
     }
     const found = missing.length > 0 ? await findMediaByKeys(group, missing) : []
     if (missing.length > 0 && (await readMediaRevision(group)) !== mediaRevision) {
@@ -101,14 +101,14 @@ export function createCurrentFiles(deps: {
       return prepare(...asked)
     }
     const byKey = new Map(found.map((media) => [media.key, media.file]))
-    let turnEndsMs = performance.now() + turnMs
+    let sliceEndsMs = performance.now() + sliceMs
     for (const key of missing) {
-      if (performance.now() > turnEndsMs) {
-        await takePiece()
-        turnEndsMs = performance.now() + turnMs
+      if (performance.now() > sliceEndsMs) {
+        await yieldForHeavyWork()
+        sliceEndsMs = performance.now() + sliceMs
       }
       const file = currentFileOf(key, byKey.get(key), (wanted) => signer.sign(bucketName, wanted, window), window)
-      kept.set(key, { moment, file })
+      cache.set(key, { version, file })
       files.set(key, file)
     }
     return {
@@ -121,5 +121,5 @@ export function createCurrentFiles(deps: {
 }
 
 function refuseUnprepared(key: string): never {
-  throw new Error(`The media key ${JSON.stringify(key)} was not made ready.`)
+  throw new Error(`The media key ${JSON.stringify(key)} was not prepared.`)
 }

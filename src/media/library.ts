@@ -1,36 +1,36 @@
 import { createReadStream } from 'node:fs'
 import { newMediaKey } from '../content/media-keys.ts'
-import { AppError, conflict, invalid, notFound } from '../errors.ts'
-import { makeId } from '../ids.ts'
-import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { insertJob } from '../store/jobs.ts'
+import { AppError, conflict, invalid, notFound } from '../core/errors.ts'
+import { makeId } from '../core/ids.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../store/content/changes.ts'
+import { refuseOverMediaQuota } from '../store/content/usage.ts'
+import { insertJob } from '../store/jobs/jobs.ts'
+import { deleteFileIfUnused, findFileByContent, insertFile, keysOfFile, type MediaFile } from '../store/media/files.ts'
 import {
   deleteMedia,
   findMedia,
   findMediaWithFile,
   insertMedia,
   type MediaItem,
-  renewMedia,
+  refreshMedia,
   updateMedia,
-} from '../store/media.ts'
-import { deleteFileIfUnused, findFileByContent, insertFile, keysOfFile, type MediaFile } from '../store/media-files.ts'
-import { refuseOverMediaQuota } from '../store/usage.ts'
-import { derivableTypes, deriveKind, type Removal, removeKind } from './kinds.ts'
-import type { ReceivedFile } from './receive.ts'
+} from '../store/media/items.ts'
+import type { GroupStore } from '../store/store.ts'
+import type { ReceivedFile } from './inbox.ts'
+import { derivableTypes, deriveJob, type RemovePayload, removeKind } from './job-kinds.ts'
 import { isStored, type MediaStorage } from './storage.ts'
 
-/** A group's files: where they lie, and where it is written what there is. */
+/** A group's files: their records and their storage. */
 export interface Library {
   group: GroupStore
   bucketName: string
   storage: MediaStorage
   authoring: Authoring
-  /** How many bytes the group's files may take; an import brings whatever there is. */
+  /** The group's limit for all files; an import has none. */
   quotaBytes?: number | undefined
 }
 
-export async function takeItem(group: GroupStore, id: string): Promise<MediaItem> {
+export async function requireMedia(group: GroupStore, id: string): Promise<MediaItem> {
   const found = await findMedia(group, id)
   if (!found) throw notFound('There is no such file in this group.')
   return found
@@ -38,19 +38,17 @@ export async function takeItem(group: GroupStore, id: string): Promise<MediaItem
 
 const maxNameLength = 200
 
-/** What people call the file: without the folders before it, and without signs that do not show. */
+/** The name without folders and without invisible characters. */
 export function displayName(name: string): string {
   const plain = (name.split(/[/\\]/).at(-1) ?? '')
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
     .trim()
-  const short = plain.slice(0, maxNameLength).replace(/[\uD800-\uDBFF]$/, '') // no half of a character
+  const short = plain.slice(0, maxNameLength).replace(/[\uD800-\uDBFF]$/, '') // no half of a surrogate pair
   return short.trim() || 'file'
 }
 
-export const deriveJob = ({ id }: Pick<MediaFile, 'id'>) => ({ kind: deriveKind, payload: { fileId: id } })
-
-/** Stores bytes unless the group has them, then writes down what is to be known of them, in one transaction. */
+/** Stores bytes unless the group has them, then writes all records in one transaction. */
 async function withStoredFile<Result>(
   { group, bucketName, storage, authoring, quotaBytes }: Library,
   received: ReceivedFile,
@@ -74,12 +72,12 @@ async function withStoredFile<Result>(
     problem: null,
     createdMs: nowMs,
   }
-  // First the bytes, then the word of them: what is interrupted between leaves a file that nobody points to.
+  // Bytes before records: an interruption in between leaves a file without references.
   const before = await findFileByContent(group, sha256)
-  // Bytes that were lost from the bucket come back with the file.
+  // Bytes that are missing from the bucket are restored.
   const isLost = before !== undefined && !(await isStored(storage, bucketName, before.key))
   if (!before || isLost) await storage.write(bucketName, (before ?? fresh).key, createReadStream(path))
-  /** What is left over is taken by the next sweep: it must not make a failure of a success, nor hide one. */
+  /** Errors are ignored: the next sweep removes what remains. */
   const removeFresh = async (): Promise<void> => {
     if (!before) await storage.remove(bucketName, [fresh.key]).catch(() => {})
   }
@@ -97,7 +95,7 @@ async function withStoredFile<Result>(
       return done
     })
   } catch (error) {
-    // A refusal is certain. After any other failure the word of the bytes may have been written all the same.
+    // A refusal is certain. After any other failure the records may have been committed.
     if (error instanceof AppError) await removeFresh()
     throw error
   }
@@ -105,12 +103,12 @@ async function withStoredFile<Result>(
   return result
 }
 
-/** Adds a file. The same bytes under the same name are the item that is there already. */
+/** Adds a file. The same bytes under the same name are the existing item. */
 export function addMedia(library: Library, received: ReceivedFile, givenName: string): Promise<MediaItem> {
   const name = displayName(givenName)
   return withStoredFile(library, received, name, async (writer, file) => {
     const known = await findMediaWithFile(writer.group, file.id, name)
-    if (known) return renewMedia(writer, known)
+    if (known) return refreshMedia(writer, known)
     const id = makeId()
     const media: MediaItem = {
       id,
@@ -127,36 +125,36 @@ export function addMedia(library: Library, received: ReceivedFile, givenName: st
   })
 }
 
-/** Lets go of bytes that nothing is left of. Addresses of a replaced file are in pages that others keep: it stays as long. */
-export async function letGo(
+/** Removes a file that no item uses. URLs of a replaced file are in cached pages, so its bytes stay for `keepMs`. */
+export async function releaseFile(
   writer: ContentWriter,
   file: MediaFile,
   keepMs: number,
-  replaced?: Pick<Removal, 'mediaKey'>,
+  replaced?: Pick<RemovePayload, 'mediaKey'>,
 ): Promise<void> {
   if (!(await deleteFileIfUnused(writer, file))) return
   const bytes = file.derivatives.reduce((sum, made) => sum + made.bytes, file.bytes)
-  const payload: Removal = { keys: keysOfFile(file), bytes, ...replaced }
+  const payload: RemovePayload = { keys: keysOfFile(file), bytes, ...replaced }
   await insertJob(writer, { kind: removeKind, payload, runAtMs: writer.nowMs + keepMs })
 }
 
-/** Puts other bytes behind an item. Content keeps pointing to it, and shows the new ones from now on. */
+/** Replaces the bytes of an item. Content that refers to it shows the new ones from now on. */
 export function replaceMedia(
   library: Library,
   received: ReceivedFile,
   { id, name, keepMs }: { id: string; name: string; keepMs: number },
 ): Promise<MediaItem> {
   return withStoredFile(library, received, displayName(name), async (writer, file) => {
-    const before = await takeItem(writer.group, id)
+    const before = await requireMedia(writer.group, id)
     if (received.type !== before.type)
       throw invalid(`The new file is of the type ${received.type}; what it replaces is of the type ${before.type}.`)
     const after = await updateMedia(writer, before, { file })
-    if (after.file.id !== before.file.id) await letGo(writer, before.file, keepMs, { mediaKey: before.key })
+    if (after.file.id !== before.file.id) await releaseFile(writer, before.file, keepMs, { mediaKey: before.key })
     return after
   })
 }
 
 export async function removeMedia(writer: ContentWriter, media: MediaItem): Promise<void> {
   await deleteMedia(writer, media)
-  await letGo(writer, media.file, 0)
+  await releaseFile(writer, media.file, 0)
 }

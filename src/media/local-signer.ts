@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { encodeMediaKey, isMediaKey } from '../content/media-keys.ts'
-import { isSameSecret } from '../secrets.ts'
-import { keyAfter } from './key-in-address.ts'
-import type { MediaSigner } from './signer.ts'
+import { isSameSecret } from '../security/tokens.ts'
+import { type MediaSigner, mediaKeyFromUrl } from './signer.ts'
 
-/** Signs addresses of files that we serve ourselves. */
+/** Signs URLs of files that the service delivers itself. */
 export interface LocalMediaSigner extends MediaSigner {
-  /** Seconds the address still lives, or undefined when it is expired, altered or not ours. */
+  /** Seconds until it expires, or undefined when it is expired, altered or not ours. */
   verify(bucketName: string, key: string, expires: string, signature: string, nowMs: number): number | undefined
 }
 
@@ -15,9 +14,9 @@ function signatureOf(secret: Buffer, bucketName: string, key: string, expires: s
 }
 
 export function createLocalSigner(options: {
-  /** The first one signs; all of them are accepted. */
+  /** The first one signs; all are accepted. */
   secrets: readonly [Buffer, ...Buffer[]]
-  /** Known only when the server listens, hence a function. */
+  /** A function, as it is known only once the server listens. */
   baseUrl: () => string
 }): LocalMediaSigner {
   const { secrets, baseUrl } = options
@@ -37,8 +36,8 @@ export function createLocalSigner(options: {
       return genuine && secondsLeft > 0 ? secondsLeft : undefined
     },
 
-    keyOf(bucketName, address) {
-      return keyAfter(baseUrl() + pathOf(bucketName), address)
+    keyOf(bucketName, url) {
+      return mediaKeyFromUrl(baseUrl() + pathOf(bucketName), url)
     },
   }
 }

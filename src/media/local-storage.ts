@@ -3,18 +3,30 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isForeignKey, isMediaKey } from '../content/media-keys.ts'
-import { writeWhole } from '../write-whole.ts'
-import { removeOld } from './remove-old.ts'
+import { writeWhole } from '../core/write-file-atomically.ts'
 import type { MediaStorage, StoredFile } from './storage.ts'
 
 export interface LocalMediaStorage extends MediaStorage {
   folderOf(bucketName: string): string
-  /** Removes what a process that died has left behind. */
+  /** Removes what crashed processes left behind. */
   tidy(nowMs: number): Promise<void>
 }
 
-/** Where files are until they are whole. No key can have this name. */
+/** For files that are being written. No key can have this name. */
 const draftsFolder = '.drafts'
+
+/** No upload and no job takes longer. */
+const staleAfterMs = 24 * 3600 * 1000
+
+/** Removes entries of a folder that no process can still be using. */
+export async function removeStale(folder: string, nowMs: number): Promise<void> {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    const path = join(folder, name)
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }))
+    if (nowMs - mtimeMs > staleAfterMs) await rm(path, { recursive: true, force: true })
+  }
+}
 
 const ifMissing =
   <Value>(value: Value) =>
@@ -23,12 +35,12 @@ const ifMissing =
     throw error
   }
 
-/** Also what others have put there. Links are not followed. */
+/** Includes files that others put there. Links are not followed. */
 async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFile> {
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(ifMissing([]))
   const names = entries
     .filter((entry) => entry.isDirectory() || entry.isFile())
-    // With its slash, a folder takes the place that its files have among all keys.
+    // With its slash, a folder sorts as its files do among all keys.
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .sort()
   for (const name of names) {
@@ -60,7 +72,7 @@ export function createLocalStorage(root: string): LocalMediaStorage {
     },
     async tidy(nowMs) {
       const buckets = await readdir(root).catch(ifMissing([]))
-      for (const bucketName of buckets) await removeOld(join(folderOf(bucketName), draftsFolder), nowMs)
+      for (const bucketName of buckets) await removeStale(join(folderOf(bucketName), draftsFolder), nowMs)
     },
     async *listUnfinished() {}, // drafts are removed by `tidy`
     async removeUnfinished() {},
@@ -70,7 +82,7 @@ export function createLocalStorage(root: string): LocalMediaStorage {
       const path = pathOf(bucketName, key)
       const drafts = join(folderOf(bucketName), draftsFolder)
       for (const folder of [dirname(path), drafts]) await mkdir(folder, { recursive: true })
-      const draft = join(drafts, randomBytes(9).toString('hex')) // each writer has one of its own
+      const draft = join(drafts, randomBytes(9).toString('hex')) // one for each writer
       await writeWhole({ path, content, draft })
     },
   }

@@ -1,26 +1,25 @@
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { invalid } from '../errors.ts'
-import { deriveKey, loadMasterKey } from '../master-key.ts'
+import type { Config } from '../config/config.ts'
+import { invalid } from '../core/errors.ts'
+import { deriveKey, loadMasterKey } from '../security/master-key.ts'
 import { createCloudFrontSigner } from './cloudfront-signer.ts'
 import { createLocalSigner, type LocalMediaSigner } from './local-signer.ts'
 import { createLocalStorage, type LocalMediaStorage } from './local-storage.ts'
-import type { S3Place } from './s3-address.ts'
-import { createS3Signer } from './s3-signer.ts'
-import { createS3Storage } from './s3-storage.ts'
+import { createS3Signer } from './s3/signer.ts'
+import type { S3Credentials } from './s3/sigv4.ts'
+import { createS3Storage } from './s3/storage.ts'
+import type { S3Location } from './s3/url.ts'
 import type { MediaSigner } from './signer.ts'
-import type { S3Credentials } from './sigv4.ts'
 import type { MediaStorage } from './storage.ts'
 
-/** Files that we keep ourselves, and so deliver. */
+/** Storage in a folder, from which the service delivers files itself. */
 export interface LocalMedia {
   storage: LocalMediaStorage
   signer: LocalMediaSigner
 }
 
-/** Where files lie that we keep ourselves. */
-export function localMediaFolder({ dataDir, mediaPlace }: Pick<Config, 'dataDir' | 'mediaPlace'>): string {
-  return (mediaPlace.kind === 'folder' ? mediaPlace.path : undefined) ?? join(dataDir, 'media')
+export function localMediaFolder({ dataDir, mediaLocation }: Pick<Config, 'dataDir' | 'mediaLocation'>): string {
+  return (mediaLocation.kind === 'folder' ? mediaLocation.path : undefined) ?? join(dataDir, 'media')
 }
 
 function s3CredentialsOf({ mediaAccessKeyId, mediaSecretAccessKey }: Config): S3Credentials {
@@ -29,15 +28,15 @@ function s3CredentialsOf({ mediaAccessKeyId, mediaSecretAccessKey }: Config): S3
   return { accessKeyId: mediaAccessKeyId, secretAccessKey: mediaSecretAccessKey }
 }
 
-export function openStorage(config: Config, onStoreAnswer?: () => void): MediaStorage {
-  const { mediaPlace: place } = config
-  if (place.kind === 'folder') return createLocalStorage(localMediaFolder(config))
-  return createS3Storage({ place, ...s3CredentialsOf(config), onAnswer: onStoreAnswer })
+export function openStorage(config: Config, onStoreSuccess?: () => void): MediaStorage {
+  const { mediaLocation: location } = config
+  if (location.kind === 'folder') return createLocalStorage(localMediaFolder(config))
+  return createS3Storage({ location, ...s3CredentialsOf(config), onSuccess: onStoreSuccess })
 }
 
-function openS3Signer(config: Config, place: S3Place): MediaSigner {
+function openS3Signer(config: Config, location: S3Location): MediaSigner {
   const { mediaCdnUrl: url, mediaCdnKeyId: keyId, mediaCdnPrivateKey: privateKey } = config
-  if (!url && !keyId && !privateKey) return createS3Signer({ place, ...s3CredentialsOf(config) })
+  if (!url && !keyId && !privateKey) return createS3Signer({ location, ...s3CredentialsOf(config) })
   if (!url || !keyId || !privateKey)
     throw invalid('MEDIA_CDN_URL, MEDIA_CDN_KEY_ID and MEDIA_CDN_PRIVATE_KEY belong together: set all three or none.')
   return createCloudFrontSigner({ url, keyId, privateKey })
@@ -56,15 +55,15 @@ function openLocalMedia(config: Config, baseUrl: () => string): LocalMedia {
   }
 }
 
-/** Where files are kept and how visitors reach them. The base URL is only for files that we deliver ourselves. */
+/** Storage of files, and the signer of their URLs. The base URL is for files that the service delivers itself. */
 export function openMedia(
   config: Config,
   baseUrl: () => string,
-  onStoreAnswer?: () => void,
+  onStoreSuccess?: () => void,
 ): { storage: MediaStorage; signer: MediaSigner; local: LocalMedia | undefined } {
-  const { mediaPlace: place } = config
-  if (place.kind === 's3')
-    return { storage: openStorage(config, onStoreAnswer), signer: openS3Signer(config, place), local: undefined }
+  const { mediaLocation: location } = config
+  if (location.kind === 's3')
+    return { storage: openStorage(config, onStoreSuccess), signer: openS3Signer(config, location), local: undefined }
   const local = openLocalMedia(config, baseUrl)
   return { ...local, local }
 }

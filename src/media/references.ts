@@ -1,34 +1,34 @@
 import { mediaKeysIn, mediaUsesAnywhere } from '../content/media-uses.ts'
-import { listContainers } from '../store/containers.ts'
-import { eachExportedRow } from '../store/export-rows.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { listSites } from '../store/sites.ts'
+import { listContainers } from '../store/content/containers.ts'
+import { listSites } from '../store/content/sites.ts'
+import type { GroupStore } from '../store/store.ts'
+import { iterateExportRows } from '../store/transfer/export.ts'
 
-/** The keys of files that a group's content speaks of. */
+/** The keys of files that a group's content refers to. */
 export interface MediaReferences {
-  /** What is delivered now, or would be if it were published. */
-  shown: Set<string>
-  /** What only former versions show, which can be restored. */
-  kept: Set<string>
+  /** By current content, published or not. */
+  current: Set<string>
+  /** By former versions, which can be restored. */
+  historic: Set<string>
 }
 
-/** Goes over everything: values of any shape are looked into, because a schema may have been another one. */
+/** Scans all content, in values of any shape because a schema may have changed. */
 export async function findMediaReferences(
   group: GroupStore,
   onRead: (count: number) => void = () => {},
 ): Promise<MediaReferences> {
-  const shown = new Set<string>()
-  const kept = new Set<string>()
+  const current = new Set<string>()
+  const historic = new Set<string>()
   let read = 0
   for (const { id, schema } of await listContainers(group)) {
-    for await (const row of eachExportedRow(group, id)) {
-      const [keys, value] = row.kind === 'object' ? [shown, row.object.value] : [kept, row.version.value]
+    for await (const row of iterateExportRows(group, id)) {
+      const [keys, value] = row.kind === 'object' ? [current, row.object.value] : [historic, row.version.value]
       for (const { key } of mediaUsesAnywhere(value)) keys.add(key)
       for (const key of mediaKeysIn(schema, value)) keys.add(key)
       read += 1
       onRead(read)
     }
   }
-  for (const { settings } of await listSites(group)) for (const { key } of mediaUsesAnywhere(settings)) shown.add(key)
-  return { shown, kept }
+  for (const { settings } of await listSites(group)) for (const { key } of mediaUsesAnywhere(settings)) current.add(key)
+  return { current, historic }
 }

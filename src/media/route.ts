@@ -1,16 +1,15 @@
 import send from '@fastify/send'
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../clock.ts'
 import { bucketNamePattern, encodeMediaKey } from '../content/media-keys.ts'
-import { AppError, notFound } from '../errors.ts'
+import type { Clock } from '../core/clock.ts'
+import { AppError, notFound } from '../core/errors.ts'
 import { contentTypeOf, dispositionOf } from './content-types.ts'
 import type { LocalMedia } from './open.ts'
 
-/** `GET /media/<bucket>/<key>?expires=…&signature=…`: the signature is the permission, no API key is asked for. */
+/** `GET /media/<bucket>/<key>?expires=…&signature=…`: the signature is the permission, no API key is needed. */
 export function registerMediaRoute(app: FastifyInstance, { signer, storage }: LocalMedia, clock: Clock): void {
   app.get<{ Params: { bucket: string; '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
     '/media/:bucket/*',
-    { schema: { hide: true } },
     async (request, reply) => {
       const { bucket, '*': key } = request.params
       const { expires, signature } = request.query
@@ -42,7 +41,7 @@ export function registerMediaRoute(app: FastifyInstance, { signer, storage }: Lo
         .code(file.statusCode)
         .headers(file.headers)
         .header('Cache-Control', `private, max-age=${Math.floor(secondsLeft)}, immutable`)
-      if (file.statusCode === 304) return reply.send() // a cache would take over a type given here
+      if (file.statusCode === 304) return reply.send() // a cache would adopt a type given here
       const type = contentTypeOf(key)
       return reply.header('Content-Type', type).header('Content-Disposition', dispositionOf(type)).send(file.stream)
     },

@@ -1,56 +1,55 @@
 import { fileIdIn } from '../content/media-keys.ts'
-import { writeContent } from '../store/changes.ts'
-import { findPendingJobs } from '../store/jobs.ts'
-import { eachItem, findMedia, type MediaItem } from '../store/media.ts'
-import { eachFile, keysOfFile } from '../store/media-files.ts'
-import { findUsers } from '../store/media-users.ts'
-import { type Removal, removeKind } from './kinds.ts'
+import { writeContent } from '../store/content/changes.ts'
+import { findPendingJobs } from '../store/jobs/jobs.ts'
+import { iterateMediaFiles, keysOfFile } from '../store/media/files.ts'
+import { findMedia, findMediaUsages, iterateMediaItems, type MediaItem } from '../store/media/items.ts'
+import { type RemovePayload, removeKind } from './job-kinds.ts'
 import { type Library, removeMedia } from './library.ts'
 import { findMediaReferences } from './references.ts'
-import { type StoredFile, UnfinishedUnknown } from './storage.ts'
+import { type StoredFile, UnfinishedUploadsUnavailable } from './storage.ts'
 
-/** A file is uploaded before what will show it is written: a young one is not called unused. */
+/** A file is uploaded before the content that refers to it: a young one is not unused. */
 const settledAfterMs = 24 * 3600 * 1000
-const mostNamed = 100
+const maxNamed = 100
 
 /** What a sweep has removed, or would remove. */
-export interface Swept {
+export interface SweepResult {
   dryRun: boolean
   /** Items of the library. */
   items: number
   /** Files that belonged to no item. */
   strays: number
-  /** Uploads in parts that nobody will complete; null where the store does not say which there are. */
+  /** Abandoned multipart uploads; null where the store does not list them. */
   uploads: number | null
   bytes: number
   /** The first items and files. */
   removed: { key: string; name: string | null; bytes: number }[]
 }
 
-/** In turn with all writers: what somebody has begun to show since is left. */
+/** In a transaction: spares what content refers to by now. */
 async function removeUnused(library: Library, media: MediaItem, settledMs: number): Promise<boolean> {
   return writeContent(library.group, library.authoring, async (writer) => {
     const current = await findMedia(writer.group, media.id)
     if (!current || current.updatedMs > settledMs) return false
-    if ((await findUsers(writer.group, media.key)).totalCount > 0) return false
+    if ((await findMediaUsages(writer.group, media.key)).totalCount > 0) return false
     await removeMedia(writer, current)
     return true
   })
 }
 
-/** A file and all that is made of it, by one name: its id, or the key itself where somebody chose it by hand. */
+/** Identifies a file with its derivatives: by its id, or by a key chosen by hand. */
 const originOf = (key: string): string => fileIdIn(key) ?? key
 
-/** The origins of files that are to stay: those of items, and those whose addresses may still be asked for. */
+/** The origins of files to spare: those of items, and replaced ones whose URLs are still valid. */
 async function originsOfFiles({ group }: Library): Promise<Set<string>> {
   const origins = new Set<string>()
-  for await (const file of eachFile(group)) for (const key of keysOfFile(file)) origins.add(originOf(key))
+  for await (const file of iterateMediaFiles(group)) for (const key of keysOfFile(file)) origins.add(originOf(key))
   for (const { payload } of await findPendingJobs(group, removeKind))
-    for (const key of (payload as Removal).keys) origins.add(originOf(key))
+    for (const key of (payload as RemovePayload).keys) origins.add(originOf(key))
   return origins
 }
 
-/** No upload lasts a day: its process has died, or could not abort it. */
+/** No upload takes a day: its process crashed, or could not abort it. */
 async function sweepUploads(
   { group, bucketName, storage }: Library,
   { dryRun, settledMs }: { dryRun: boolean; settledMs: number },
@@ -64,33 +63,33 @@ async function sweepUploads(
     }
     return count
   } catch (error) {
-    if (error instanceof UnfinishedUnknown) return null
+    if (error instanceof UnfinishedUploadsUnavailable) return null
     throw error
   }
 }
 
-export async function sweepMedia(library: Library, { dryRun }: { dryRun: boolean }): Promise<Swept> {
+export async function sweepMedia(library: Library, { dryRun }: { dryRun: boolean }): Promise<SweepResult> {
   const { group, bucketName, storage, authoring } = library
   const settledMs = authoring.nowMs - settledAfterMs
-  const { shown, kept } = await findMediaReferences(group)
-  const isSpokenOf = (key: string): boolean => shown.has(key) || kept.has(key)
-  const swept: Swept = { dryRun, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] }
+  const { current, historic } = await findMediaReferences(group)
+  const isReferenced = (key: string): boolean => current.has(key) || historic.has(key)
+  const swept: SweepResult = { dryRun, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] }
   const count = (kind: 'items' | 'strays', key: string, name: string | null, bytes: number): void => {
     swept[kind] += 1
     swept.bytes += bytes
-    if (swept.removed.length < mostNamed) swept.removed.push({ key, name, bytes })
+    if (swept.removed.length < maxNamed) swept.removed.push({ key, name, bytes })
   }
 
-  for await (const media of eachItem(group)) {
-    if (isSpokenOf(media.key) || media.updatedMs > settledMs) continue
+  for await (const media of iterateMediaItems(group)) {
+    if (isReferenced(media.key) || media.updatedMs > settledMs) continue
     if (dryRun || (await removeUnused(library, media, settledMs)))
       count('items', media.key, media.name, media.file.bytes)
   }
 
-  // Before the bucket is looked at: what comes in later is young.
+  // Before listing the bucket: files added later are young.
   const known = await originsOfFiles(library)
   const isStray = ({ key, modifiedMs }: StoredFile): boolean =>
-    modifiedMs <= settledMs && !known.has(originOf(key)) && !isSpokenOf(key)
+    modifiedMs <= settledMs && !known.has(originOf(key)) && !isReferenced(key)
   for await (const file of storage.list(bucketName, group.groupId)) {
     if (!isStray(file)) continue
     if (!dryRun) await storage.remove(bucketName, [file.key])

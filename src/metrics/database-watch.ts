@@ -1,8 +1,9 @@
-import type { Clock } from '../clock.ts'
+import { raceWithAbort } from '../concurrency/race-with-abort.ts'
 import { messageStates } from '../content/mail.ts'
-import { countJobs, countMessages, type JobCount, type MessageCount, notableJobStates } from '../store/count-states.ts'
-import { namesInUse, type Store } from '../store/open.ts'
-import { unlessEnded } from '../unless-ended.ts'
+import type { Clock } from '../core/clock.ts'
+import { countJobs, type JobCount, reportedJobStates } from '../store/jobs/jobs.ts'
+import { countMessages, type MessageCount } from '../store/mail/messages.ts'
+import { databaseNamesInUse, type Store } from '../store/store.ts'
 import { families } from './families.ts'
 import { type Reading, type Sample, single } from './text-format.ts'
 
@@ -20,7 +21,7 @@ interface Counts {
 }
 
 const inTime = <Value>(work: Promise<Value>, limitMs: number): Promise<Value> =>
-  unlessEnded(work, AbortSignal.timeout(limitMs))
+  raceWithAbort(work, AbortSignal.timeout(limitMs))
 
 async function countIn(store: Store, name: string): Promise<Counts> {
   const database = await store.content(name)
@@ -34,7 +35,7 @@ function jobSamples(counts: readonly Counts[], kinds: ReadonlySet<string>): Samp
     all.reduce((sum, job) => (job.kind === kind && job.state === state ? sum + job.count : sum), 0)
   return [...kinds]
     .sort()
-    .flatMap((kind) => notableJobStates.map((state) => ({ labels: [kind, state], value: countOf(kind, state) })))
+    .flatMap((kind) => reportedJobStates.map((state) => ({ labels: [kind, state], value: countOf(kind, state) })))
 }
 
 function messageSamples(counts: readonly Counts[]): Sample[] {
@@ -56,7 +57,7 @@ export function watchDatabases(store: Store, clock: Clock): { read(): Promise<Re
 
   /** One after the other: counting never takes more than one connection, and with control away the rest is not asked. */
   async function look(): Promise<void> {
-    const names = await inTime(namesInUse(store.control), queryLimitMs).catch(() => undefined)
+    const names = await inTime(databaseNamesInUse(store.control), queryLimitMs).catch(() => undefined)
     isControlUp = names !== undefined
     for (const name of found.keys()) {
       if (!names) found.set(name, undefined)

@@ -1,16 +1,33 @@
 import type { Server } from 'node:http'
 import { promisify } from 'node:util'
-import type { Clock } from '../clock.ts'
-import type { CacheCounts } from '../http/answer-cache.ts'
+import packageFile from '../../package.json' with { type: 'json' }
+import type { Clock } from '../core/clock.ts'
+import type { CacheCounts } from '../delivery/answer-cache.ts'
 import type { UnsentAnswers } from '../http/unsent-answers.ts'
-import type { Store } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
 import { watchDatabases } from './database-watch.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { families } from './families.ts'
-import { readBuild, readProcess } from './process-readings.ts'
 import { createRequestCounts, type RequestCounts } from './request-counts.ts'
 import type { StallWatch } from './stalls.ts'
 import { type Reading, renderText, single } from './text-format.ts'
+
+function readBuild(engine: string): Reading {
+  return { family: families.buildInfo, samples: [{ labels: [packageFile.version, engine, process.version], value: 1 }] }
+}
+
+function readProcess(): Reading[] {
+  const { user, system } = process.cpuUsage()
+  const { rss, heapTotal, heapUsed, external } = process.memoryUsage()
+  return [
+    single(families.processCpu, (user + system) / 1e6),
+    single(families.processStart, performance.timeOrigin / 1000),
+    single(families.processMemory, rss),
+    single(families.heapTotal, heapTotal),
+    single(families.heapUsed, heapUsed),
+    single(families.externalMemory, external),
+  ]
+}
 
 export interface MetricsDeps {
   store: Store

@@ -1,4 +1,4 @@
-import { tiers } from '../tiers.ts'
+import { tiers } from '../core/tiers.ts'
 import { families } from './families.ts'
 import type { Reading, Sample } from './text-format.ts'
 

@@ -2,29 +2,29 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import type { ServiceLogger } from '../core/logging.ts'
+import { databasePeer } from '../core/outage-log.ts'
 import { anonymousCaller, type LimitDeps } from '../http/admission.ts'
-import { rememberPeers } from '../http/caller-address.ts'
-import type { ServiceLogger } from '../logging.ts'
-import { databasePeer } from '../outages.ts'
-import { hashSecret, isSameSecret } from '../secrets.ts'
-import { isDatabaseAway } from '../store/unavailable.ts'
+import { rememberPeers } from '../http/server.ts'
+import { hashSecret, isSameSecret } from '../security/tokens.ts'
+import { isDatabaseUnavailable } from '../store/engine/unavailable.ts'
 import type { Metrics } from './metrics.ts'
 import { textType } from './text-format.ts'
 
 const path = '/metrics'
 /** Scrapers are few, and ask quickly. */
-const mostConnections = 50
+const maxConnections = 50
 const requestLimitMs = 10_000
 const silenceLimitMs = 30_000
 
 /** On a port of its own, on the port of the delivery API for who has the token, or nowhere. */
-export function placeOfMetrics({ metricsPort, metricsToken }: Config): 'own port' | 'delivery port' | undefined {
+export function metricsLocation({ metricsPort, metricsToken }: Config): 'own port' | 'delivery port' | undefined {
   if (metricsPort !== undefined) return 'own port'
   return metricsToken === undefined ? undefined : 'delivery port'
 }
 
-const isAskedFor = (url = ''): boolean => url.split('?', 1)[0] === path
+const isMetricsPath = (url = ''): boolean => url.split('?', 1)[0] === path
 
 /** By their hashes, which are of one length: the time it takes tells nothing of the token. */
 function hasToken(header: string | undefined, token: string): boolean {
@@ -45,7 +45,7 @@ export interface MetricsServerDeps extends ScrapeDeps {
 export function answerScrapes(app: FastifyInstance, { metrics, config: { metricsToken: token } }: ScrapeDeps): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { is404, method, url, headers } = request
-    if (!is404 || method !== 'GET' || !isAskedFor(url)) return done()
+    if (!is404 || method !== 'GET' || !isMetricsPath(url)) return done()
     if (token === undefined || !hasToken(headers.authorization, token)) return done()
     metrics.text().then((text) => reply.header('Cache-Control', 'no-store').type(textType).send(text), done)
   })
@@ -61,7 +61,7 @@ function refusalOf({ config, takeToken }: ScrapeDeps, request: IncomingMessage):
 async function answer(deps: ScrapeDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const end = (status: number, headers: Record<string, string> = {}): void =>
     void response.writeHead(status, { 'Cache-Control': 'no-store', ...headers }).end()
-  if (!isAskedFor(request.url)) return end(404)
+  if (!isMetricsPath(request.url)) return end(404)
   if (request.method !== 'GET' && request.method !== 'HEAD') return end(405, { Allow: 'GET, HEAD' })
   const refusal = refusalOf(deps, request)
   if (refusal !== undefined) return end(refusal, { 'WWW-Authenticate': 'Bearer' })
@@ -81,12 +81,12 @@ export function createMetricsServer(deps: MetricsServerDeps): MetricsServer {
   const limits = { headersTimeout: requestLimitMs, requestTimeout: requestLimitMs }
   const server = createServer(limits, (request, response) => {
     answer(deps, request, response).catch((error) => {
-      logger.noteOutage(isDatabaseAway(error) ? databasePeer : 'telling metrics', error)
+      logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : 'telling metrics', error)
       response.writeHead(500).end()
     })
   })
   rememberPeers(server)
-  server.maxConnections = mostConnections
+  server.maxConnections = maxConnections
   server.setTimeout(silenceLimitMs)
   return {
     async listen() {

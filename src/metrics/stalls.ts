@@ -1,4 +1,7 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { idPattern } from '../core/ids.ts'
+import { asHook } from '../http/hook.ts'
 import { families } from './families.ts'
 import type { Reading } from './text-format.ts'
 
@@ -166,4 +169,19 @@ export function watchStalls(deps: StallWatchDeps): StallWatch {
       tell()
     },
   }
+}
+
+/** Names the requests of an app in the lines about stalls. */
+export function nameRequestsInStalls(app: FastifyInstance, stalls: Pick<StallWatch, 'begin' | 'end'>): void {
+  const nameOf = ({ method, routeOptions, params, tenant }: FastifyRequest): WorkName => {
+    const { url = 'none', config } = routeOptions
+    const { groupId } = (params ?? {}) as { groupId?: string }
+    const group = tenant?.groupID ?? (idPattern.test(groupId ?? '') ? groupId : undefined)
+    return { what: `${method} ${url}`, verb: config.verb, group }
+  }
+  const begin = asHook((request, reply) => {
+    const work = stalls.begin(() => nameOf(request))
+    reply.raw.once('close', () => stalls.end(work))
+  })
+  app.addHook('onRequest', begin)
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createSemaphore } from '../concurrency/semaphore.ts'
 import {
   type CheckoutWish,
   checkOrigin,
@@ -10,15 +11,20 @@ import {
   returnUrls,
 } from '../content/checkout.ts'
 import { defaultShippingCountries } from '../content/countries.ts'
-import { AppError } from '../errors.ts'
-import { authoringOf, type ContentWriter, writeContent } from '../store/changes.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { type Asked, claimKey, findClaim, releaseClaim, settleClaim } from '../store/idempotency.ts'
-import { findIntegrationById, listIntegrations } from '../store/integrations.ts'
-import { listSites } from '../store/sites.ts'
+import { AppError } from '../core/errors.ts'
+import { findIntegrationById, listIntegrations } from '../store/commerce/integrations.ts'
+import { type ContentWriter, endpointAuthoring, writeContent } from '../store/content/changes.ts'
+import {
+  claimKey,
+  completeClaim,
+  findClaim,
+  type IdempotentRequest,
+  releaseClaim,
+} from '../store/content/idempotency.ts'
+import { listSites } from '../store/content/sites.ts'
+import type { GroupStore } from '../store/store.ts'
 import { createOfferFinder, type FindOffers, type OfferDeps } from './find-offers.ts'
 import { ProviderFailure, type SessionRequest } from './provider.ts'
-import { createProviderPlaces } from './provider-places.ts'
 
 /** What is asked of the provider. Asked again word for word, it gives the same session. */
 interface Plan {
@@ -30,7 +36,7 @@ interface Plan {
 const endpoint = 'createCheckoutSession'
 
 function write<Result>({ clock }: OfferDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) {
-  return writeContent(group, authoringOf(endpoint, clock()), work)
+  return writeContent(group, endpointAuthoring(endpoint, clock()), work)
 }
 
 const notActive = (): AppError =>
@@ -104,7 +110,7 @@ async function openSession({ payments }: OfferDeps, group: GroupStore, plan: Pla
   return (await provider.createSession(plan.request, plan.providerKey)).url
 }
 
-async function answerOfOthers({ clock }: OfferDeps, group: GroupStore, asked: Asked): Promise<string> {
+async function answerOfOthers({ clock }: OfferDeps, group: GroupStore, asked: IdempotentRequest): Promise<string> {
   const claim = await findClaim<Plan, string>(group, asked, clock())
   if (claim?.answer !== undefined) return claim.answer
   throw new AppError('Unavailable', 'The same checkout is being made elsewhere. Try again in a moment.', {
@@ -113,13 +119,13 @@ async function answerOfOthers({ clock }: OfferDeps, group: GroupStore, asked: As
 }
 
 /** Under a key the plan is written down before the provider hears of it, so that no retry can ask for another session. */
-async function openOnce(deps: OfferDeps, group: GroupStore, asked: Asked, wanted: Plan): Promise<string> {
+async function openOnce(deps: OfferDeps, group: GroupStore, asked: IdempotentRequest, wanted: Plan): Promise<string> {
   const claim = await write(deps, group, (writer) => claimKey<Plan, string>(writer, asked, wanted))
   const { isNew, request: plan, answer } = claim
   if (answer !== undefined) return answer
   try {
     const url = await openSession(deps, group, plan)
-    const isSettled = await write(deps, group, (writer) => settleClaim(writer, asked, { request: plan, answer: url }))
+    const isSettled = await write(deps, group, (writer) => completeClaim(writer, asked, { request: plan, answer: url }))
     // Whoever was faster has the address that counts: nobody is given another one under the same key.
     return isSettled ? url : await answerOfOthers(deps, group, asked)
   } catch (error) {
@@ -129,20 +135,30 @@ async function openOnce(deps: OfferDeps, group: GroupStore, asked: Asked, wanted
   }
 }
 
+/** A provider that hangs must not hold up the whole process, and one group's must not hold up the others'. */
+const checkoutLimit = {
+  maxPerKey: 8,
+  max: 32,
+  maxWaitMs: 2000,
+  busyMessage: 'Many checkouts are being made at this moment. Try again in a moment.',
+}
+
 /** Makes a checkout session, and answers its address. */
 export type CheckOut = (group: GroupStore, wish: CheckoutWish, idempotencyKey: string | undefined) => Promise<string>
 
 export function createCheckouts(deps: OfferDeps): CheckOut {
-  const inPlace = createProviderPlaces()
+  const checkouts = createSemaphore(checkoutLimit)
   const findOffers = createOfferFinder(deps)
 
   async function checkOut(group: GroupStore, wish: CheckoutWish, key: string | undefined): Promise<string> {
     const makePlan = () => planCheckout(findOffers, group, wish, deps.clock())
-    if (key === undefined) return inPlace(group.groupId, async () => openSession(deps, group, await makePlan()))
-    const asked: Asked = { endpoint, key, body: wish }
+    if (key === undefined) return checkouts.run(group.groupId, async () => openSession(deps, group, await makePlan()))
+    const asked: IdempotentRequest = { endpoint, key, body: wish }
     const earlier = await findClaim<Plan, string>(group, asked, deps.clock())
     if (earlier?.answer !== undefined) return earlier.answer
-    return inPlace(group.groupId, async () => openOnce(deps, group, asked, earlier?.request ?? (await makePlan())))
+    return checkouts.run(group.groupId, async () =>
+      openOnce(deps, group, asked, earlier?.request ?? (await makePlan())),
+    )
   }
 
   return async (...call) => {

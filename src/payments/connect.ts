@@ -1,19 +1,18 @@
-import { AppError, conflict, invalid } from '../errors.ts'
-import { makeId } from '../ids.ts'
-import { type Authoring, type ContentWriter, writeContent } from '../store/changes.ts'
-import type { GroupStore } from '../store/groups.ts'
+import { AppError, conflict, invalid } from '../core/errors.ts'
+import { makeId } from '../core/ids.ts'
 import {
   findIntegrationById,
-  forgetIntegrationPlace,
   type Integration,
   insertIntegration,
   listIntegrations,
-  noteIntegrationPlace,
+  registerIntegration,
+  unregisterIntegration,
   updateIntegration,
-} from '../store/integrations.ts'
-import { insertJob, retryJob } from '../store/jobs.ts'
-import type { Store } from '../store/open.ts'
-import { deleteSecrets } from '../store/secrets.ts'
+} from '../store/commerce/integrations.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../store/content/changes.ts'
+import { deleteSecrets } from '../store/content/secrets.ts'
+import { insertJob, retryJob } from '../store/jobs/jobs.ts'
+import type { GroupStore, Store } from '../store/store.ts'
 import { syncJob } from './jobs.ts'
 import { type Payments, secretKeyField, webhookSecretField } from './payments.ts'
 import { type Provider, type ProviderAccount, ProviderFailure } from './provider.ts'
@@ -30,14 +29,14 @@ export interface ConnectDeps {
 export interface NewAccount {
   type: string
   accountHandle: string
-  /** Undefined for the stand-in, which needs none. */
+  /** Undefined for the sandbox, which needs none. */
   secretKey: string | undefined
-  /** Fills the stand-in before its catalogue is looked at. */
+  /** Fills the sandbox before its catalogue is read. */
   fill?(integrationId: string): Promise<void>
 }
 
 /** Asks for a walk through the catalogue, at once: one that has failed does not wait for its next attempt. */
-export async function syncNow(writer: ContentWriter, integrationId: string): Promise<void> {
+export async function requestSync(writer: ContentWriter, integrationId: string): Promise<void> {
   await retryJob(writer, await insertJob(writer, syncJob(integrationId)))
 }
 
@@ -82,40 +81,41 @@ export async function connectAccount(deps: ConnectDeps, group: GroupStore, input
   const { store, payments, authoring, confirm } = deps
   const { type, accountHandle } = input
   const id = makeId()
-  const sandbox = input.secretKey === undefined
-  const secretKey = input.secretKey ?? payments.sandbox.secretKeyOf(id)
-  await noteIntegrationPlace(store, id, group.groupId)
+  const { secretKey } = input
+  const sandbox = secretKey === undefined
+  await registerIntegration(store, id, group.groupId)
   let connected: Integration
   try {
-    const account = await verify(await payments.openWith({ type, secretKey, sandbox }))
+    const provider = sandbox ? payments.sandbox.open(group, id) : await payments.openWith({ type, secretKey })
+    const account = await verify(provider)
     await confirm()
     await refuseTwice(group, input, account.id)
     await input.fill?.(id)
     connected = await writeContent(group, authoring, async (writer) => {
       const { id: accountId, name: accountName, live } = account
       await refuseTwice(writer.group, input, accountId)
-      await payments.vault.put(writer, id, secretKeyField, secretKey)
-      await syncNow(writer, id)
+      if (!sandbox) await payments.vault.put(writer, id, secretKeyField, secretKey)
+      await requestSync(writer, id)
       return insertIntegration(writer, { id, type, accountHandle, sandbox, accountId, accountName, live })
     })
   } catch (error) {
-    await forgetIntegrationPlace(store, id)
+    await unregisterIntegration(store, id)
     throw error
   }
   // Without it the catalogue still comes, only later: this must not undo what is done. What went wrong is logged and kept.
   if (payments.webhookUrl(connected) !== undefined) await registerWebhook(deps, group, connected).catch(() => {})
-  return takeIntegration(group, id)
+  return getIntegration(group, id)
 }
 
-export async function takeIntegration(group: GroupStore, id: string): Promise<Integration> {
+export async function getIntegration(group: GroupStore, id: string): Promise<Integration> {
   const found = await findIntegrationById(group, id)
   if (!found) throw new AppError('NotFound', 'There is no such account in this group.')
   return found
 }
 
 /** One that is being disconnected has given up its secrets, and gets none again. */
-export async function takeActive(group: GroupStore, id: string): Promise<Integration> {
-  const found = await takeIntegration(group, id)
+export async function getActiveIntegration(group: GroupStore, id: string): Promise<Integration> {
+  const found = await getIntegration(group, id)
   if (found.status !== 'active') throw conflict('This account is being disconnected.')
   return found
 }
@@ -137,7 +137,7 @@ export async function registerWebhook(
     let useless = integration.webhookId
     try {
       await writeContent(group, authoring, async (writer) => {
-        const before = await takeActive(writer.group, integration.id)
+        const before = await getActiveIntegration(writer.group, integration.id)
         await payments.vault.put(writer, integration.id, webhookSecretField, secret)
         await updateIntegration(writer, before, { webhookId, webhookProblem: null }, 'webhook')
       })
@@ -152,7 +152,7 @@ export async function registerWebhook(
     payments.onWebhookProblem(integration, error)
     if (error instanceof ProviderFailure)
       await writeContent(group, authoring, async (writer) => {
-        const before = await takeActive(writer.group, integration.id)
+        const before = await getActiveIntegration(writer.group, integration.id)
         await updateIntegration(writer, before, { webhookProblem: error.message }, 'webhook refused')
       })
     throw explain(error)
@@ -160,14 +160,14 @@ export async function registerWebhook(
 }
 
 /** The secret of a webhook that somebody has set up at the provider. */
-export async function keepWebhookSecret(
+export async function storeWebhookSecret(
   { payments, authoring }: ConnectDeps,
   group: GroupStore,
   integrationId: string,
   secret: string,
 ): Promise<void> {
   await writeContent(group, authoring, async (writer) => {
-    const before = await takeActive(writer.group, integrationId)
+    const before = await getActiveIntegration(writer.group, integrationId)
     await payments.vault.put(writer, integrationId, webhookSecretField, secret)
     await updateIntegration(writer, before, { webhookId: null, webhookProblem: null }, 'webhookSecret')
   })
@@ -180,17 +180,17 @@ export async function rotateSecretKey(
   { id, type, sandbox, accountId }: Integration,
   secretKey: string,
 ): Promise<void> {
-  if (sandbox) throw invalid('The stand-in has no key to be replaced.')
-  const account = await verify(await payments.openWith({ type, secretKey, sandbox }))
+  if (sandbox) throw invalid('The sandbox has no key to replace.')
+  const account = await verify(await payments.openWith({ type, secretKey }))
   if (account.id !== '' && accountId !== '' && account.id !== accountId)
     throw invalid(`This key is of another account (${account.id}). Connect that one under a handle of its own.`)
   await confirm()
   await writeContent(group, authoring, async (writer) => {
-    const before = await takeActive(writer.group, id)
+    const before = await getActiveIntegration(writer.group, id)
     await payments.vault.put(writer, id, secretKeyField, secretKey)
     const change = { accountId: account.id || accountId, accountName: account.name, live: account.live }
     await updateIntegration(writer, before, change, 'secretKey')
-    await syncNow(writer, id)
+    await requestSync(writer, id)
   })
 }
 
@@ -213,10 +213,10 @@ export async function disconnectAccount(
   const { id, webhookId } = integration
   const provider = webhookId === null ? undefined : await payments.open(group, integration).catch(() => undefined)
   await writeContent(group, authoring, async (writer) => {
-    const before = await takeIntegration(writer.group, id)
+    const before = await getIntegration(writer.group, id)
     await updateIntegration(writer, before, { status: 'disconnecting', webhookId: null }, 'disconnecting')
     await deleteSecrets(writer, id)
-    await syncNow(writer, id)
+    await requestSync(writer, id)
   })
   // Whoever took the key back there, or is away, does not keep us from forgetting it.
   if (webhookId !== null) await provider?.removeWebhook(webhookId).catch(() => {})

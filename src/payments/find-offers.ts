@@ -1,12 +1,12 @@
-import { createBoundedMap } from '../bounded-map.ts'
-import type { Clock } from '../clock.ts'
+import { createLruMap } from '../cache/lru-map.ts'
 import type { KnownPrice } from '../content/checkout.ts'
-import { AppError, invalid } from '../errors.ts'
-import { findPrices } from '../store/catalogue.ts'
-import { findGroupById, type GroupStore } from '../store/groups.ts'
-import type { Integration } from '../store/integrations.ts'
-import type { Store } from '../store/open.ts'
-import { refreshProduct } from './mirror.ts'
+import type { Clock } from '../core/clock.ts'
+import { AppError, invalid } from '../core/errors.ts'
+import { findPrices } from '../store/commerce/catalogue.ts'
+import type { Integration } from '../store/commerce/integrations.ts'
+import { findGroupById } from '../store/control/groups.ts'
+import type { GroupStore, Store } from '../store/store.ts'
+import { refreshProduct } from './mirror/mirror.ts'
 import type { Payments } from './payments.ts'
 
 /** Few are newer than our mirror. Who names many that it lacks makes us ask for nothing. */
@@ -36,7 +36,7 @@ export type FindOffers = (
 /** Looks into our mirror, and asks the provider where it does not know a price (yet). */
 export function createOfferFinder(deps: OfferDeps): FindOffers {
   /** Prices that are no use: not known to anybody, or known and not in use. */
-  const remembered = createBoundedMap<string, { untilMs: number; isUnknown: boolean }>(mostRemembered)
+  const remembered = createLruMap<string, { untilMs: number; isUnknown: boolean }>(mostRemembered)
   const placeOf = ({ groupId }: GroupStore, priceId: string): string => `${groupId} ${priceId}`
 
   function remember(group: GroupStore, priceId: string, isUnknown: boolean): void {

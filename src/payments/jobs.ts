@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto'
-import type { GroupStore } from '../store/groups.ts'
-import { findPendingJobs, type Job, type NewJob } from '../store/jobs.ts'
+import { updateSyncState } from '../store/commerce/integrations.ts'
+import type { ContentWriter } from '../store/content/changes.ts'
+import { findPendingJobs, insertJob, type Job, type NewJob } from '../store/jobs/jobs.ts'
+import type { GroupStore } from '../store/store.ts'
+import type { ChangedObject } from './provider.ts'
 
 /** Work that payment integrations ask for. The same work is not asked for twice while it waits. */
 
@@ -59,3 +62,9 @@ export const orderJob = (integrationId: string, sessionId: string): NewJob => ({
   payload: { integrationId, sessionId } satisfies OrderWork,
   topic: `${integrationId} ${sessionId}`,
 })
+
+/** Something changed at the provider. A job asks what it is like now, so neither order nor duplicates matter. */
+export async function recordChange(writer: ContentWriter, integrationId: string, { kind, id }: ChangedObject) {
+  await updateSyncState(writer, integrationId, { lastEventMs: writer.nowMs })
+  await insertJob(writer, kind === 'product' ? refreshJob(integrationId, id) : orderJob(integrationId, id))
+}

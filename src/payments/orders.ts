@@ -1,7 +1,8 @@
 import { readNotes } from '../content/checkout.ts'
 import type { JobHandler } from '../jobs/handler.ts'
-import { findIntegrationById } from '../store/integrations.ts'
-import { recordOrder } from '../store/orders.ts'
+import { retryDelaysSeconds } from '../jobs/retry-backoff.ts'
+import { findIntegrationById } from '../store/commerce/integrations.ts'
+import { recordOrder } from '../store/commerce/orders.ts'
 import { type OrderWork, orderKind } from './jobs.ts'
 import type { Payments } from './payments.ts'
 
@@ -11,7 +12,7 @@ const limitSeconds = 60
 export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }): JobHandler[] => [
   {
     kind: orderKind,
-    retryAfterSeconds: [5, 60, 600, 3600, 14_400, 43_200],
+    retryAfterSeconds: retryDelaysSeconds.recordOrder,
     limitSeconds,
     async run({ payload }, { group, finish }) {
       const { integrationId, sessionId } = payload as OrderWork

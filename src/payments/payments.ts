@@ -1,48 +1,28 @@
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { invalid } from '../errors.ts'
-import type { JobHandler } from '../jobs/handler.ts'
-import { deriveKey } from '../master-key.ts'
-import type { GroupStore } from '../store/groups.ts'
-import type { Integration } from '../store/integrations.ts'
-import type { Store } from '../store/open.ts'
-import type { Vault } from '../vault.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../core/clock.ts'
+import { invalid } from '../core/errors.ts'
+import type { Vault } from '../security/vault.ts'
+import type { Integration } from '../store/commerce/integrations.ts'
+import type { GroupStore, Store } from '../store/store.ts'
 import { type Provider, type ProviderEvent, ProviderFailure } from './provider.ts'
 import { openPublic } from './public-fetch.ts'
-import { receiveEvent } from './receive-event.ts'
-import { createSandbox } from './sandbox/sandbox.ts'
-import { openStripe, readStripeEvent } from './stripe.ts'
+import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
+import { openStripe, readStripeEvent } from './stripe/stripe.ts'
 
-/** The stand-in for a payment provider, for those who have no account. It listens from the first call on, on loopback. */
-export interface Sandbox {
-  /** With which an integration proves to the stand-in who it is. */
-  secretKeyOf(integrationId: string): string
-  /** The address of its API. */
-  url(): Promise<string>
-  /** Adds the pages on which customers pay. Anybody may come there, so who does is limited. */
-  registerPages(app: FastifyInstance, limit: (request: FastifyRequest, reply: FastifyReply) => void): void
-  /** Tells us of events, as the provider's webhooks do. */
-  handlers: JobHandler[]
-  close(): Promise<void>
-}
-
-/** Who wants to speak to a provider, and how. */
 export interface Credentials {
   type: string
   secretKey: string
-  sandbox: boolean
 }
 
 /** Everything about payment providers. */
 export interface Payments {
   vault: Vault
   sandbox: Sandbox
-  /** The provider's side of an account, with the key that we keep for it. */
+  /** The provider's side of an account, with the stored key. */
   open(group: GroupStore, integration: Integration): Promise<Provider>
-  /** The same with a key that is not kept (yet). */
+  /** The same with a key that is not stored (yet). */
   openWith(credentials: Credentials): Promise<Provider>
   /** Reads what a provider sends us; throws a `ValidationError` where it was not signed with the secret, or too long ago. */
   readEvent(
@@ -55,7 +35,6 @@ export interface Payments {
   onWebhookProblem(integration: Pick<Integration, 'id' | 'type'>, error: unknown): void
   /** Opens a picture at an address that somebody else chose: only on the public Internet, and nowhere else. */
   openPicture(url: string, signal: AbortSignal): Promise<Readable>
-  close(): Promise<void>
 }
 
 /** Where a secret of an integration is kept in the vault. */
@@ -66,7 +45,6 @@ export const providerTypes = ['stripe'] as const
 
 interface PaymentsDeps {
   config: Config
-  masterKey: Buffer
   vault: Vault
   store: Store
   clock: Clock
@@ -75,29 +53,23 @@ interface PaymentsDeps {
   logger?: Logger
 }
 
-export function createPayments({ config, masterKey, vault, store, clock, baseUrl, logger }: PaymentsDeps): Payments {
-  const sandbox = createSandbox({
-    store,
-    clock,
-    baseUrl,
-    receive: (call) => receiveEvent({ store, payments, clock }, call),
-    signingKey: deriveKey(masterKey, 'sandbox'),
-    onError: (error) => logger?.error({ err: error }, 'the sandbox failed'),
-  })
+export function createPayments({ config, vault, store, clock, baseUrl, logger }: PaymentsDeps): Payments {
+  const sandbox = createSandbox({ store, clock, baseUrl })
 
-  async function openWith({ type, secretKey, sandbox: isSandbox }: Credentials): Promise<Provider> {
+  async function openWith({ type, secretKey }: Credentials): Promise<Provider> {
     if (type !== 'stripe') throw invalid(`type must be one of ${providerTypes.join(', ')}.`)
-    return openStripe({ secretKey, url: isSandbox ? await sandbox.url() : config.stripeUrl })
+    return openStripe({ secretKey, url: config.stripeUrl })
   }
 
-  const payments: Payments = {
+  return {
     vault,
     sandbox,
     openWith,
     async open(group, { id, type, sandbox: isSandbox }) {
+      if (isSandbox) return sandbox.open(group, id)
       const secretKey = await vault.read(group, id, secretKeyField)
-      if (secretKey === undefined) throw new ProviderFailure('refused', 'No key is kept for this account.')
-      return openWith({ type, secretKey, sandbox: isSandbox })
+      if (secretKey === undefined) throw new ProviderFailure('refused', 'No key is stored for this account.')
+      return openWith({ type, secretKey })
     },
     readEvent: (_type, call) => readStripeEvent(call), // there is one type so far
     webhookUrl({ id, type, sandbox: isSandbox }) {
@@ -111,7 +83,5 @@ export function createPayments({ config, masterKey, vault, store, clock, baseUrl
         'a webhook was not registered; changes are seen at the next comparison only',
       ),
     openPicture: (url, signal) => openPublic(url, { signal }),
-    close: () => sandbox.close(),
   }
-  return payments
 }

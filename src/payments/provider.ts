@@ -60,13 +60,19 @@ export interface Provider {
   removeWebhook(id: string): Promise<void>
 }
 
+/** What an event is about. */
+export interface ChangedObject {
+  kind: 'product' | 'session'
+  id: string
+}
+
 /** What the provider calls us about. */
 export interface ProviderEvent {
   id: string
   type: string
   live: boolean
-  /** Undefined where it is nothing that we keep. */
-  concerns: { kind: 'product' | 'session'; id: string } | undefined
+  /** Undefined where it is nothing that we store. */
+  concerns: ChangedObject | undefined
 }
 
 export type ProviderFailureKind =

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
-import { isPublicAddress, resolveName } from '../public-address.ts'
-import { unlessEnded } from '../unless-ended.ts'
+import { raceWithAbort } from '../concurrency/race-with-abort.ts'
+import { isPublicAddress, resolveName } from '../security/public-address.ts'
 
 const defaultMaxBytes = 20 * 1024 * 1024
 /** Up to the last header, the question for the name included; between two bytes; for the whole body. */
@@ -60,7 +60,7 @@ export async function openPublic(url: string, options: PublicFetchOptions): Prom
 
   async function findAddress(): Promise<string> {
     const name = target.hostname.replace(/^\[|\]$/g, '')
-    const addresses = isIP(name) ? [name] : await unlessEnded(resolve(name), anyEnd)
+    const addresses = isIP(name) ? [name] : await raceWithAbort(resolve(name), anyEnd)
     const [address] = addresses
     if (address === undefined || !addresses.every(isAllowed)) throw refused('is not on the public Internet')
     return address

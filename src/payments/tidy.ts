@@ -1,14 +1,14 @@
-import { pruneIdempotencyKeys } from '../store/idempotency.ts'
-import { namesInUse, type Store } from '../store/open.ts'
-import { pruneProviderEvents } from '../store/provider-events.ts'
-import { pruneSandbox } from '../store/sandbox.ts'
-import { scheduleSyncs } from './mirror-sync.ts'
+import { pruneProviderEvents } from '../store/commerce/integrations.ts'
+import { pruneSandbox } from '../store/commerce/sandbox.ts'
+import { pruneIdempotencyKeys } from '../store/content/idempotency.ts'
+import { databaseNamesInUse, type Store } from '../store/store.ts'
+import { scheduleSyncs } from './mirror/sync.ts'
 
 const hourMs = 3_600_000
 
 /** What happens from time to time: forgets what nobody can ask for any more, and has catalogues compared. */
 export async function tidyPayments(store: Store, nowMs: number, syncEveryHours: number): Promise<void> {
-  for (const name of await namesInUse(store.control)) {
+  for (const name of await databaseNamesInUse(store.control)) {
     const database = await store.content(name)
     await pruneIdempotencyKeys(database, nowMs)
     await pruneProviderEvents(database, nowMs)

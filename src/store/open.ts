@@ -1,70 +1,46 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Pool } from 'pg'
-import type { Clock } from '../clock.ts'
-import type { ControlTables } from './control-tables.ts'
-import type { AccessListener, Database, QueryListener, RevisionListener } from './database.ts'
-import { migrate, readVersion } from './migrate.ts'
-import { contentMigrations } from './migrations/content.ts'
-import { controlMigrations } from './migrations/control.ts'
-import { forLongReads, openPostgres, openPostgresPool } from './postgres.ts'
-import { createStatementNames, keepsStatements, type StatementNames } from './prepared-statements.ts'
-import { createAside } from './sqlite/aside.ts'
-import { openSqlite } from './sqlite.ts'
-import type { ContentTables } from './tables.ts'
-import type { Quotas } from './usage.ts'
-
-/** All databases of the service: `control` knows the groups, each named content database holds the content of some. */
-export interface Store {
-  control: Database<ControlTables>
-  quotas: Quotas | undefined
-  /** Opens a content database on its first use, and brings it to the current schema. */
-  content(name: string): Promise<Database<ContentTables>>
-  /** Whether every database answers and has all that this version needs. Throws when one does not answer. */
-  isReady(): Promise<boolean>
-  /** PostgreSQL only: what the connections are doing. */
-  poolUse(): PoolUse | undefined
-  /** SQLite only: whether the main thread is needed to write. */
-  isWriting(): boolean
-  close(): Promise<void>
-}
-
-export interface PoolUse {
-  busy: number
-  idle: number
-  /** Pieces of work without a connection yet. */
-  waiting: number
-}
+import type { Clock } from '../core/clock.ts'
+import type { AccessListener, Database, QueryListener, RevisionListener } from './engine/database.ts'
+import { longReadPool, openPostgres, openPostgresPool } from './engine/postgres.ts'
+import { createStatementNames, type StatementNames, supportsPreparedStatements } from './engine/prepared-statements.ts'
+import { createSqliteWorker } from './engine/sqlite/worker-client.ts'
+import { openSqlite } from './engine/sqlite.ts'
+import type { ControlTables } from './schema/control-tables.ts'
+import { migrate, readVersion } from './schema/migrate.ts'
+import { contentMigrations } from './schema/migrations/content.ts'
+import { controlMigrations } from './schema/migrations/control.ts'
+import type { ContentTables } from './schema/tables.ts'
+import {
+  controlName,
+  databaseNamePattern,
+  databaseNamesInUse,
+  databasesFolder,
+  type PoolUse,
+  type Quotas,
+  type Store,
+  schemaOf,
+  sqlitePath,
+} from './store.ts'
 
 export interface StoreOptions {
   dataDir: string
   /** `postgres://…`, or undefined for SQLite files in `dataDir`. */
   databaseUrl: string | undefined
-  /** How much is read at once at the most. */
+  /** The largest answer; bounds the memory of worker threads. */
   maxAnswerBytes?: number
-  /** PostgreSQL only: whether connections keep prepared statements. A pooler of old cannot. */
+  /** PostgreSQL only: false where a pooler cannot hold prepared statements. */
   preparesStatements?: boolean | undefined
   clock: Clock
   onConnectionError(error: Error): void
-  /** PostgreSQL only: a pooler loses prepared statements, so none is prepared from now on. */
+  /** PostgreSQL only: called when a pooler loses prepared statements; none is prepared from then on. */
   onStatementsLost?(): void
   onQuery?: QueryListener | undefined
   onRevision?: RevisionListener | undefined
   onAccess?: AccessListener | undefined
-  /** How much each group may store; as much as there is room for where it is not said. */
+  /** Storage quotas of groups; unlimited when undefined. */
   quotas?: Quotas | undefined
 }
-
-export const databaseNamePattern = /^[a-z][a-z0-9_]{0,39}$/
-export const controlName = 'control'
-
-const databasesFolder = (dataDir: string): string => join(dataDir, 'databases')
-
-/** Where a database lies: with SQLite a file, with PostgreSQL a schema. */
-export const sqliteFileOf = (dataDir: string, name: string): string =>
-  name === controlName ? join(dataDir, 'control.sqlite') : join(databasesFolder(dataDir), `${name}.sqlite`)
-export const schemaPrefix = 'sluice_'
-export const schemaOf = (name: string): string => schemaPrefix + name
 
 interface Opener {
   open<Tables>(name: string): Database<Tables>
@@ -75,19 +51,19 @@ interface Opener {
 
 function sqliteOpener({ dataDir, maxAnswerBytes = 0, ...listeners }: StoreOptions): Opener {
   mkdirSync(databasesFolder(dataDir), { recursive: true, mode: 0o700 })
-  const aside = createAside({ maxAnswerBytes })
+  const worker = createSqliteWorker({ maxAnswerBytes })
   const writes = { inWork: 0 }
   return {
-    open: (name) => openSqlite(sqliteFileOf(dataDir, name), { ...listeners, aside, writes }),
+    open: (name) => openSqlite(sqlitePath(dataDir, name), { ...listeners, worker, writes }),
     poolUse: () => undefined,
     isWriting: () => writes.inWork > 0,
-    close: () => aside.close(),
+    close: () => worker.close(),
   }
 }
 
 async function namesFor(pool: Pool, onLost: () => void): Promise<StatementNames | undefined> {
   try {
-    if (await keepsStatements(pool)) return createStatementNames(onLost)
+    if (await supportsPreparedStatements(pool)) return createStatementNames(onLost)
     onLost()
     return undefined
   } catch (error) {
@@ -100,7 +76,7 @@ async function postgresOpener(url: string, options: StoreOptions): Promise<Opene
   const { onConnectionError, onStatementsLost = () => {}, preparesStatements = true, ...listeners } = options
   const pool = await openPostgresPool(url, onConnectionError)
   const statements = preparesStatements ? await namesFor(pool, onStatementsLost) : undefined
-  const longReads = await openPostgresPool(url, onConnectionError, forLongReads)
+  const longReads = await openPostgresPool(url, onConnectionError, longReadPool)
   const all = [pool, longReads]
   const sum = (count: (of: Pool) => number): number => all.map(count).reduce((total, each) => total + each, 0)
   return {
@@ -117,13 +93,7 @@ async function postgresOpener(url: string, options: StoreOptions): Promise<Opene
   }
 }
 
-/** The content databases in which groups live. */
-export async function namesInUse(control: Database<ControlTables>): Promise<string[]> {
-  const rows = await control.read.selectFrom('groups').select('database_name').distinct().execute()
-  return rows.map((row) => row.database_name)
-}
-
-/** Opens everything there is, at the current schema. */
+/** Opens and migrates all databases in use. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { databaseUrl, clock } = options
   const opener = databaseUrl === undefined ? sqliteOpener(options) : await postgresOpener(databaseUrl, options)
@@ -160,7 +130,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
   try {
     await migrate(control, controlMigrations, clock())
-    for (const name of await namesInUse(control)) await content(name)
+    for (const name of await databaseNamesInUse(control)) await content(name)
   } catch (error) {
     await close()
     throw error
@@ -173,9 +143,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     isWriting: opener.isWriting,
     close,
     async isReady() {
-      // A newer schema will do: during a rollout the old servers go on serving.
+      // A newer schema is fine: old servers keep serving during a rollout.
       if ((await readVersion(control)) < controlMigrations.length) return false
-      const databases = await Promise.all((await namesInUse(control)).map(content))
+      const databases = await Promise.all((await databaseNamesInUse(control)).map(content))
       const versions = await Promise.all(databases.map(readVersion))
       return versions.every((version) => version >= contentMigrations.length)
     },

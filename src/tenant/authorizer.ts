@@ -1,31 +1,31 @@
-import { createBoundedMap } from '../bounded-map.ts'
-import type { Clock } from '../clock.ts'
-import { hashSecret, isApiKey } from '../secrets.ts'
+import { createLruMap } from '../cache/lru-map.ts'
+import type { Clock } from '../core/clock.ts'
+import { hashSecret, isApiKey } from '../security/tokens.ts'
 
 /** spec §5.5: authorization results are cached for 1 second. */
 const cacheMs = 1000
 
 export interface Authorizer<Holder> {
   (secret: string): Promise<Holder | undefined>
-  /** The holder of a secret that was looked up within the last second; undefined where it takes a question to know. */
+  /** The holder of a secret that was looked up within the last second; undefined when it has to be looked up. */
   peek(secret: string, nowMs?: number): Holder | undefined
-  /** Whoever depends on one of these is looked up anew from now on: something about them has changed. */
+  /** Holders that depend on one of these subjects are looked up again: something about them has changed. */
   forget(subjects: readonly string[]): void
 }
 
-interface Asked<Holder> {
+interface Lookup<Holder> {
   atMs: number
   answer: Promise<Holder | undefined>
-  /** As soon as it is known. */
+  /** Once it is known. */
   holder: Holder | undefined
-  /** How many changes were known of when it was asked. */
+  /** The number of changes that were known when it was looked up. */
   changes: number
 }
 
 /**
  * Key in, tenant out; undefined for a key that is not valid, for whatever reason. It knows nothing of HTTP and can be
  * deployed alone. The management API's tokens are looked up in the same way. An answer, good or bad, is used for 1 second
- * from the moment the question was asked, so a revoked key or a frozen group is refused at the latest 1 second after the change;
+ * from the moment of the lookup, so a revoked key or a frozen group is refused at the latest 1 second after the change;
  * by the process that made the change, at once.
  */
 export function createAuthorizer<Holder>(deps: {
@@ -39,28 +39,28 @@ export function createAuthorizer<Holder>(deps: {
 }): Authorizer<Holder> {
   const { findHolder, clock, isWellFormed = isApiKey, subjectsOf = () => [], maxEntries = 20_000 } = deps
   /** By the secret itself, which is hashed only to look it up. It is nowhere else, and never shown. */
-  const asked = createBoundedMap<string, Asked<Holder>>(maxEntries)
+  const lookups = createLruMap<string, Lookup<Holder>>(maxEntries)
 
   /** The latest change of each, by its number. */
-  const changed = createBoundedMap<string, number>(maxEntries)
+  const changed = createLruMap<string, number>(maxEntries)
   let changes = 0
 
-  function ask(secret: string, nowMs: number): Promise<Holder | undefined> {
-    const entry: Asked<Holder> = { atMs: nowMs, answer: findHolder(hashSecret(secret)), holder: undefined, changes }
-    asked.set(secret, entry)
+  function lookUp(secret: string, nowMs: number): Promise<Holder | undefined> {
+    const entry: Lookup<Holder> = { atMs: nowMs, answer: findHolder(hashSecret(secret)), holder: undefined, changes }
+    lookups.set(secret, entry)
     entry.answer.then(
       (holder) => {
         entry.holder = holder
       },
       () => {
-        if (asked.get(secret) === entry) asked.delete(secret) // a failure is not an answer
+        if (lookups.get(secret) === entry) lookups.delete(secret) // a failure is not an answer
       },
     )
     return entry.answer
   }
 
-  /** Of an answer that is still to come, nobody knows yet whom a change since then concerns. */
-  function isOutdated(entry: Asked<Holder>): boolean {
+  /** While a lookup is pending, it is unknown whether a change since then concerns its holder. */
+  function isOutdated(entry: Lookup<Holder>): boolean {
     if (entry.changes === changes) return false
     const { holder } = entry
     if (holder === undefined) return true
@@ -69,8 +69,8 @@ export function createAuthorizer<Holder>(deps: {
     return false
   }
 
-  function findFresh(secret: string, nowMs: number): Asked<Holder> | undefined {
-    const known = asked.get(secret)
+  function findFresh(secret: string, nowMs: number): Lookup<Holder> | undefined {
+    const known = lookups.get(secret)
     // A clock that was set back must not stretch the second.
     const isFresh = known !== undefined && nowMs >= known.atMs && nowMs - known.atMs < cacheMs
     return isFresh && !isOutdated(known) ? known : undefined
@@ -85,7 +85,7 @@ export function createAuthorizer<Holder>(deps: {
     const nowMs = clock()
     const known = findFresh(secret, nowMs)
     if (known) return known.answer
-    return isWellFormed(secret) ? ask(secret, nowMs) : undefined
+    return isWellFormed(secret) ? lookUp(secret, nowMs) : undefined
   }
 
   return Object.assign(authorize, {

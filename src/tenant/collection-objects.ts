@@ -1,8 +1,8 @@
 import { parseListQuery } from '../content/list-query.ts'
-import type { Container } from '../content/model.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
+import { deliverPage, listPieces } from '../delivery/deliver-page.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
-import { deliverPage, listPieces } from '../http/deliver-page.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
   filtersParameter,
@@ -12,9 +12,7 @@ import {
   skipParameter,
   sortParameter,
 } from '../http/parameters.ts'
-import { listVisible } from '../store/list-visible.ts'
-import { readAtOneRevision } from '../store/revisions.ts'
-import { Type } from '../type.ts'
+import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
 
 /** spec §4.2 */
 export const collectionObjects = defineContentEndpoint({
@@ -30,16 +28,15 @@ export const collectionObjects = defineContentEndpoint({
   }),
   answer: collectionListAnswer,
   failures: ['NotFound'],
-  read: ({ query, nowMs, signing, ...call }) =>
-    readAtOneRevision(call.group, call.memory, async (group, memory) => {
-      const meter = call.newMeter()
-      const place = { kind: 'collection', id: query.collectionId } as const
-      const readQuery = ({ schema }: Container) => parseListQuery(schema, query)
-      const list = await listVisible(group, memory, place, readQuery, nowMs, meter.maxBytes)
-      const { container, totalCount, revision } = list
-      if (!container) throw notFound('There is no collection with this collectionId.')
-      const { items, untilMs } = await deliverPage(signing, { ...list, group, container, meter, showsAll: false })
-      const json = ['{"items":', ...listPieces(items), `,"totalCount":${totalCount}}`]
-      return { json, revision, untilMs: Math.min(list.untilMs, untilMs) }
-    }),
+  async read(call) {
+    const { query, reading } = call
+    const found = await findContainerToList(reading, { kind: 'collection', id: query.collectionId })
+    if (!found) throw notFound('There is no collection with this collectionId.')
+    const listQuery = parseListQuery(found.container.schema, query)
+    const meter = call.newMeter()
+    const list = await listVisible(reading, found, listQuery, meter.maxBytes)
+    const { items, untilMs } = await deliverPage(call, { ...list, meter, showsAll: false })
+    const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}}`]
+    return { json, untilMs: Math.min(list.untilMs, untilMs) }
+  },
 })

@@ -1,9 +1,9 @@
 import { readWish } from '../content/checkout.ts'
 import { maxAddressLength } from '../content/email.ts'
+import { Type } from '../core/type.ts'
 import { checkoutAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
 import { createCheckouts } from '../payments/checkout.ts'
-import { Type } from '../type.ts'
 
 const maxProducts = 100
 const maxQuantity = 10_000

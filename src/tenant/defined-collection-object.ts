@@ -4,26 +4,26 @@ import { type Container, submissionTypes } from '../content/model.ts'
 import {
   checkSubmission,
   deliverSubmission,
-  hasBait,
-  openTrap,
+  hasHoneypotField,
+  honeypotField,
   type Submission,
   stateOfSubmission,
-  trapField,
+  stripHoneypot,
 } from '../content/submissions.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../core/errors.ts'
+import { makeId } from '../core/ids.ts'
+import { Type } from '../core/type.ts'
 import { submissionAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
 import { idParameter } from '../http/parameters.ts'
-import { makeId } from '../ids.ts'
 import { announceSubmission } from '../mail/notices.ts'
-import { authoringOf, type ContentWriter, writeContent } from '../store/changes.ts'
-import { findCollection } from '../store/containers.ts'
-import type { GroupStore } from '../store/groups.ts'
-import { answerOnce } from '../store/idempotency.ts'
-import { insertObjects } from '../store/objects.ts'
-import { findByEmail } from '../store/submissions.ts'
-import { hourMs, type Quota, takeFromQuota } from '../store/tallies.ts'
-import { Type } from '../type.ts'
+import { type ContentWriter, endpointAuthoring, writeContent } from '../store/content/changes.ts'
+import { findCollection } from '../store/content/containers.ts'
+import { runOnce } from '../store/content/idempotency.ts'
+import { insertObjects } from '../store/content/objects.ts'
+import { findByEmail } from '../store/content/submissions.ts'
+import { consumeQuota, hourMs, type Quota } from '../store/mail/quotas.ts'
+import type { GroupStore } from '../store/store.ts'
 
 const endpoint = 'definedCollectionObject'
 
@@ -34,7 +34,7 @@ const body = Type.Object({
     description: 'The fields of the collection’s schema; `subscribeUser` needs `email`. Visitors send no files.',
     examples: [{ rating: 5, title: 'Good bread', body: 'Every morning.', author: 'Ada' }],
   }),
-  [trapField]: Type.Optional(
+  [honeypotField]: Type.Optional(
     Type.Unknown({
       description:
         'A field of your form that people do not see. Where it is filled in, the answer is as always, and nothing is stored.',
@@ -49,17 +49,17 @@ async function findSubscriber(group: GroupStore, { type, collectionId, objectVal
   return findByEmail(group, collectionId, email)
 }
 
-const quota = (whose: string, subject: string, most: number): Quota => ({
+const quota = (whose: string, subject: string, maxCount: number): Quota => ({
   subject,
-  most,
-  stretchMs: hourMs,
-  complaint: `This ${whose} has taken as many submissions as it may in an hour.`,
+  maxCount,
+  windowMs: hourMs,
+  refusal: `This ${whose} has taken as many submissions as it may in an hour.`,
 })
 
 async function takeFromQuotas(writer: ContentWriter, { id, settings }: Container, ofGroup: number): Promise<void> {
   const { hourlyLimit } = settings
-  if (hourlyLimit) await takeFromQuota(writer, quota('collection', `submissions ${id}`, hourlyLimit))
-  await takeFromQuota(writer, quota('group', 'submissions', ofGroup))
+  if (hourlyLimit) await consumeQuota(writer, quota('collection', `submissions ${id}`, hourlyLimit))
+  await consumeQuota(writer, quota('group', 'submissions', ofGroup))
 }
 
 /** Under the lock of the group, where its submissions take turns. */
@@ -70,9 +70,9 @@ async function storeSubmission(
 ): Promise<CollectionObject> {
   const collection = await findCollection(writer.group, submission.collectionId)
   if (!collection) throw notFound('There is no collection with this collectionId.')
-  const { objectValue: value } = openTrap(collection, submission)
+  const { objectValue: value } = stripHoneypot(collection, submission)
   const subscriber = await findSubscriber(writer.group, submission)
-  // Before what was sent is looked at: whoever may send no more costs nothing. What is refused below is not counted.
+  // Before the submission is checked, so that one above the quota costs nothing. What is refused below is not counted.
   if (!subscriber) await takeFromQuotas(writer, collection, hourlyLimit)
   checkSubmission(collection, submission.type, value)
   if (subscriber) return deliverSubmission(collection, subscriber)
@@ -82,7 +82,7 @@ async function storeSubmission(
   return deliverSubmission(collection, object)
 }
 
-/** What a program is answered that has filled in the trap: checked as always, and stored nowhere. */
+/** The response to a bot that filled in the honeypot: validated like any other, and not stored. */
 function pretendToStore(collection: Container, { type, objectValue: value }: Submission, nowMs: number) {
   checkSubmission(collection, type, value)
   return deliverSubmission(collection, {
@@ -112,15 +112,18 @@ export const definedCollectionObject: Endpoint = (deps) =>
     async handle({ tenant, group, body: sent, idempotencyKey: key, nowMs }): Promise<CollectionObject> {
       const { collectionId, type, objectValue } = sent
       const submission: Submission = { collectionId, type, objectValue }
-      const collection = hasBait(sent) ? await findCollection(group, collectionId) : undefined
+      const collection = hasHoneypotField(sent) ? await findCollection(group, collectionId) : undefined
       if (collection) {
-        const { isTrapped, objectValue: value } = openTrap(collection, sent)
-        if (isTrapped) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
+        const { isHoneypotFilled, objectValue: value } = stripHoneypot(collection, sent)
+        if (isHoneypotFilled) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
       }
-      return writeContent(group, authoringOf(endpoint, nowMs, deps.config.databaseQuotas[tenant.tier]), (writer) =>
-        answerOnce(writer, { endpoint, key, body: submission }, () =>
-          storeSubmission(writer, submission, deps.config.submissionHourlyLimits[tenant.tier]),
-        ),
+      return writeContent(
+        group,
+        endpointAuthoring(endpoint, nowMs, deps.config.databaseQuotas[tenant.tier]),
+        (writer) =>
+          runOnce(writer, { endpoint, key, body: submission }, () =>
+            storeSubmission(writer, submission, deps.config.submissionHourlyLimits[tenant.tier]),
+          ),
       )
     },
   })(deps)

@@ -2,17 +2,15 @@ import { deliverIntegrationObject } from '../content/delivery.ts'
 import { toDeliverable } from '../content/delivery-text.ts'
 import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { type ListParameters, type ListQuery, parseListQuery } from '../content/list-query.ts'
-import type { Container } from '../content/model.ts'
 import type { Schema } from '../content/schema.ts'
+import { Type } from '../core/type.ts'
+import { deliverPage, listPieces } from '../delivery/deliver-page.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
-import { deliverPage, listPieces } from '../http/deliver-page.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
-import { countByValue } from '../store/count-by-value.ts'
-import { listVisible } from '../store/list-visible.ts'
-import { accountFilter } from '../store/objects.ts'
-import { readAtOneRevision, Superseded } from '../store/revisions.ts'
-import { Type } from '../type.ts'
+import { accountFilter } from '../store/content/objects.ts'
+import { countByValue } from '../store/lists/count-by-value.ts'
+import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
 
 const groupByParameter = Type.Optional(
   Type.Object(
@@ -60,34 +58,32 @@ export const integrationObjects = defineContentEndpoint({
   }),
   answer: integrationListAnswer,
   failures: [],
-  read: ({ query, nowMs, signing, ...call }) =>
-    readAtOneRevision(call.group, call.memory, async (group, memory) => {
-      const meter = call.newMeter()
-      const place = { kind: 'integration', name: query.type } as const
-      const readQuery = ({ schema }: Container) => parseProductQuery(schema, query)
-      const list = await listVisible(group, memory, place, readQuery, nowMs, meter.maxBytes)
-      const { container, totalCount, revision } = list
-      if (!container) return { json: ['{"items":[],"totalCount":0}'], revision, untilMs: list.untilMs }
-      const { schema } = container
-      const { field } = parseGroupBy(schema, query.groupBy)
-      // Groups look at every item as it is taken apart, also at one that the page passes on as it is.
-      const toDeliver = { ...list, group, container, meter, showsAll: field !== undefined }
-      const { objects, items, sign, untilMs } = await deliverPage(signing, toDeliver)
-      const page = ['{"items":', ...listPieces(items), `,"totalCount":${totalCount}`]
-      const content = { revision, untilMs: Math.min(list.untilMs, untilMs) }
-      if (field === undefined) return { json: [...page, '}'], ...content }
-      const asked = { field, limit: maxGroups + 1, matches: totalCount, nowMs }
-      const counted = await countByValue(group, container, list.query ?? readQuery(container), asked)
-      if (counted.revision !== revision) throw new Superseded()
-      const shown = objects.map((object, position) => ({
-        item: items[position] ?? [],
-        ...deliverIntegrationObject(container, toDeliverable(object), sign),
-      }))
-      const groups = groupItems(schema, field, counted.counts, shown).map((each) => {
-        const pieces = [groupHead(each), ...listPieces(each.items), '}']
-        meter.add(pieces)
-        return pieces
-      })
-      return { json: [...page, ',"groups":', ...listPieces(groups), '}'], ...content }
-    }),
+  async read(call) {
+    const { query, reading } = call
+    const found = await findContainerToList(reading, { kind: 'integration', name: query.type })
+    if (!found) return { json: ['{"items":[],"totalCount":0}'], untilMs: Number.POSITIVE_INFINITY }
+    const { container } = found
+    const { schema } = container
+    const listQuery = parseProductQuery(schema, query)
+    const { field } = parseGroupBy(schema, query.groupBy)
+    const meter = call.newMeter()
+    const list = await listVisible(reading, found, listQuery, meter.maxBytes)
+    // Groups need the parsed value of every item, also of those whose stored text goes into the page.
+    const { objects, items, sign, ...page } = await deliverPage(call, { ...list, meter, showsAll: field !== undefined })
+    const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}`]
+    const untilMs = Math.min(list.untilMs, page.untilMs)
+    if (field === undefined) return { json: [...json, '}'], untilMs }
+    const wanted = { field, limit: maxGroups + 1, matches: list.totalCount }
+    const counts = await countByValue(reading, container, list.query, wanted)
+    const shown = objects.map((object, position) => ({
+      item: items[position] ?? [],
+      ...deliverIntegrationObject(container, toDeliverable(object), sign),
+    }))
+    const groups = groupItems(schema, field, counts, shown).map((each) => {
+      const pieces = [groupHead(each), ...listPieces(each.items), '}']
+      meter.add(pieces)
+      return pieces
+    })
+    return { json: [...json, ',"groups":', ...listPieces(groups), '}'], untilMs }
+  },
 })

@@ -2,13 +2,13 @@ import type { Previewed } from '../../client/src/wire.ts'
 import { checkFiles } from '../content/answer-limit.ts'
 import { deliverCollectionObject, deliverIntegrationObject } from '../content/delivery.ts'
 import { mediaKeysIn } from '../content/media-uses.ts'
-import { notFound } from '../errors.ts'
+import { notFound } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { previewAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint } from '../http/endpoint.ts'
-import { findContainerById, readByContainer } from '../store/containers.ts'
-import { findContainerIdOf, findObject } from '../store/objects.ts'
-import { usePreviewToken } from '../store/preview-tokens.ts'
-import { Type } from '../type.ts'
+import { findContainerById, readByContainer } from '../store/content/containers.ts'
+import { findContainerIdOf, findObject } from '../store/content/objects.ts'
+import { usePreviewToken } from '../store/content/preview-tokens.ts'
 
 /** spec §4.4 */
 export const preview = defineEndpoint({

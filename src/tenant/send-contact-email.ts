@@ -1,4 +1,5 @@
 import { readContactWish } from '../content/mail-requests.ts'
+import { Type } from '../core/type.ts'
 import { mailAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
 import {
@@ -11,7 +12,6 @@ import {
   someTexts,
 } from '../http/mail-fields.ts'
 import { acceptMail } from '../mail/accept.ts'
-import { Type } from '../type.ts'
 
 const maxMessageLength = 20_000
 const maxCustomLength = 200_000

@@ -1,9 +1,9 @@
 import { readOrderWish } from '../content/mail-requests.ts'
+import { Type } from '../core/type.ts'
 import { mailAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
 import { allTexts, emailAddress, nameText, recipientRule, senderFields } from '../http/mail-fields.ts'
 import { acceptMail } from '../mail/accept.ts'
-import { Type } from '../type.ts'
 
 const body = Type.Object(
   {

@@ -1,124 +1,326 @@
-import type { Container, ContainerSettings, ReviewState, StoredSite } from '../content/model.ts'
-import type { Field, MediaType } from '../content/schema.ts'
-import type { Derivative } from '../store/media-files.ts'
-import type { Order } from '../store/orders.ts'
+import { reviewStates, type StoredSite, submissionTypes } from '../content/model.ts'
+import { parseDateTime } from '../content/moments.ts'
+import { orderStatuses } from '../content/orders.ts'
+import { type Field, isRecord, mediaTypes } from '../content/schema.ts'
+import { type Check, count, flag, listOf, memberPath, must, text, textThatMust } from '../content/shapes.ts'
+import { isStorableText } from '../content/validate.ts'
+import { idPattern } from '../core/ids.ts'
+import { isTier, type Tier, tiers } from '../core/tiers.ts'
+
+const maxDepth = 40
+
+function problemOf(value: unknown): string | undefined {
+  if (typeof value === 'string' && !isStorableText(value)) return 'holds a character that cannot be stored'
+  // JSON reads 1e999 as infinity and writes that as null: it would be changed without a word.
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'holds a number that cannot be stored'
+  if (!isRecord(value)) return undefined
+  if (Object.hasOwn(value, '__proto__')) return 'has the key __proto__, which cannot be used'
+  return Object.keys(value).every(isStorableText) ? undefined : 'has a key with a character that cannot be stored'
+}
+
+/** Why parsed JSON of any shape cannot be stored; undefined when it can. Level by level: no depth exhausts the stack. */
+export function storageProblem(value: unknown): string | undefined {
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return `is nested more than ${maxDepth} deep`
+    for (const item of level) {
+      const problem = problemOf(item)
+      if (problem !== undefined) return problem
+    }
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
+  }
+  return undefined
+}
 
 /**
- * A group as a folder: `group.ndjson` with one JSON object on each line, and its files below `media/`. The lines stand in
- * this order: the head; sites; containers, each followed by its objects in the order of their ids, each object followed by
- * its former versions; the items of the media library; orders in the order of their ids; files; the end. Ids are kept,
- * because answers and media keys contain them. Nothing secret is in it, nor anything of the accounts at payment providers:
- * products and orders name theirs by its handle.
+ * A group as a folder: `group.ndjson` with one JSON object on each line, and its files below `media/`. The order of the lines:
+ * head; sites; containers, each followed by its objects in the order of their ids, each object followed by its former
+ * versions; items of the media library; orders in the order of their ids; files; end. Ids are kept, because answers and media
+ * keys contain them. No secrets are exported, and nothing of the accounts at payment providers: products and orders name
+ * theirs by its handle.
  */
 export const exportFormat = 3
-/** What versions before 0.3 wrote: there was no library, and content pointed to files themselves. */
+/** Written before version 0.3: there was no library, and content referred to files themselves. */
 export const formatWithoutLibrary = 1
-/** All that can be read. What version 0.3 wrote has the format 2: nothing was sold yet. */
+/** All that can be read. Version 0.3 wrote format 2, without orders. */
 export const knownFormats: readonly number[] = [formatWithoutLibrary, 2, exportFormat]
 export const linesFile = 'group.ndjson'
 export const mediaFolder = 'media'
 
-export interface HeadLine {
-  type: 'sluice-export'
-  format: number
-  groupId: string
-  name: string
-  tier: string
-  versionsKept: number
-  exportedAt: string
+/** A check that also gives the compiler the type of the values that pass it. */
+type Shape<Value> = Check & { readonly passes?: Value }
+type ValueOf<AnyShape> = AnyShape extends Shape<infer Value> ? Value : never
+const shape = <Value>(check: Check): Shape<Value> => check
+
+const maxNameLength = 200
+const maxWordLength = 1000
+/** An index entry must stay below a third of a PostgreSQL page. */
+const maxIndexedBytes = 500
+/** Far below what an integer column takes. */
+const maxVersion = 1_000_000_000
+const maxVersionsKept = 10_000
+/** No side of a picture that can be looked at is longer. */
+const maxPixels = 1_000_000_000
+const maxPlaceholderLength = 10_000
+const maxDerivatives = 50
+
+const textShape = (rule: string, holds: (text: string) => boolean): Shape<string> => textThatMust(rule, holds)
+const numberShape = (rule: string, holds: (value: unknown) => boolean): Shape<number> => must(rule, holds)
+const string = shape<string>(text)
+const boolean = shape<boolean>(flag)
+const whole = shape<number>(count)
+const id = textShape('be an id of 24 hex digits', (value) => idPattern.test(value))
+const moment = textShape('be a moment such as 2026-03-01T09:30:00.000Z', (value) => parseDateTime(value) !== undefined)
+const version = numberShape(
+  'be a whole number from 1 on',
+  (value) => Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= maxVersion,
+)
+const name = textShape(
+  `be 1 to ${maxNameLength} printable characters`,
+  (value) => value.trim() !== '' && value.length <= maxNameLength && isStorableText(value) && !/\p{Cc}/u.test(value),
+)
+const word = textShape(
+  `be a text of at most ${maxWordLength} characters`,
+  (value) => value.length <= maxWordLength && isStorableText(value),
+)
+const indexedText = textShape(
+  `be a text of at most ${maxIndexedBytes} bytes`,
+  (value) => Buffer.byteLength(value) <= maxIndexedBytes && isStorableText(value),
+)
+const anyText = textShape('be a text that can be stored', isStorableText)
+const sha256 = textShape('be a SHA-256 of 64 hex digits', (value) => /^[0-9a-f]{64}$/.test(value))
+
+const orNull = <Value>(check: Shape<Value>): Shape<Value | null> =>
+  shape((path, value) => (value === null ? [] : check(path, value)))
+
+const oneOf = <const Value extends string>(values: readonly Value[]): Shape<Value> =>
+  shape(textThatMust(`be one of ${values.join(', ')}`, (value) => values.some((known) => known === value)))
+
+const list = <Value>(entry: Shape<Value>, maxEntries?: number): Shape<Value[]> => shape(listOf(entry, maxEntries))
+
+const storable = <Value>(): Shape<Value> =>
+  shape((path, value) => {
+    if (!isRecord(value)) return [`${path} must be an object`]
+    const problem = storageProblem(value)
+    return problem === undefined ? [] : [`${path} ${problem}`]
+  })
+
+type Members = Readonly<Record<string, Shape<unknown>>>
+type ObjectOf<AnyMembers, Optional extends keyof AnyMembers> = {
+  [Key in Exclude<keyof AnyMembers, Optional>]: ValueOf<AnyMembers[Key]>
+} & { [Key in Optional]?: ValueOf<AnyMembers[Key]> }
+
+/** An object of known members: a misspelt or a newer one must not be dropped silently. */
+function object<const AnyMembers extends Members, Optional extends keyof AnyMembers & string = never>(
+  members: AnyMembers,
+  optional: readonly Optional[] = [],
+): Shape<ObjectOf<AnyMembers, Optional>> {
+  const optionalKeys: readonly string[] = optional
+  return shape((path, value) => {
+    if (!isRecord(value)) return [`${path} must be an object`]
+    const at = (key: string): string => (path === '' ? memberPath('', key).slice(1) : memberPath(path, key))
+    const unknown = Object.keys(value).filter((key) => !Object.hasOwn(members, key))
+    return [
+      ...unknown.map((key) => `${at(key)} is not known here`),
+      ...Object.entries(members).flatMap(([key, check]) => {
+        if (Object.hasOwn(value, key)) return check(at(key), value[key])
+        return optionalKeys.includes(key) ? [] : [`${at(key)} is missing`]
+      }),
+    ]
+  })
 }
 
-export interface SiteLine {
-  type: 'site'
-  id: string
-  name: string
-  domainName: string
-  settings: StoredSite['settings']
-  privateSettings: StoredSite['privateSettings']
-  version: number
-  createdAt: string
-  updatedAt: string
+/** Which form a line is held to follows from its type, so the type is right already. */
+const type = <const Type extends string>(_: Type): Shape<Type> => shape(text)
+
+const containerSettings = object({ accepts: list(oneOf(submissionTypes)), moderation: boolean, hourlyLimit: whole }, [
+  'accepts',
+  'moderation',
+  'hourlyLimit',
+])
+
+const dates = { createdAt: moment, updatedAt: moment }
+const container = <const Kind extends 'collection' | 'integration'>(kind: Kind) =>
+  object({
+    type: type(kind),
+    id,
+    name,
+    schema: storable<Record<string, Field>>(),
+    settings: containerSettings,
+    version,
+    ...dates,
+  })
+
+const pixels = numberShape(
+  `be a whole number from 1 to ${maxPixels}`,
+  (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= maxPixels,
+)
+const libraryFile = object({
+  id,
+  key: string,
+  sha256,
+  bytes: whole,
+  contentType: textShape('be a content type such as image/png', (value) =>
+    /^[\w.+-]{1,60}\/[\w.+-]{1,100}$/.test(value),
+  ),
+  width: orNull(pixels),
+  height: orNull(pixels),
+  color: orNull(textShape('be a color such as #aa4400', (value) => /^#[0-9a-f]{6}$/.test(value))),
+  placeholder: orNull(
+    textShape(
+      'be a small picture as a data address',
+      (value) => value.length <= maxPlaceholderLength && /^data:image\/[a-z]+;base64,[\w+/=]+$/.test(value),
+    ),
+  ),
+  derivatives: list(
+    object({ width: pixels, format: oneOf(['webp', 'avif']), key: string, bytes: whole }),
+    maxDerivatives,
+  ),
+  problem: orNull(word),
+  createdAt: moment,
+})
+
+const amount = textShape('be an amount such as 12.50', (value) => /^-?\d{1,20}(\.\d{1,20})?$/.test(value))
+const textOrNull = orNull(anyText)
+const shipping = object({
+  name: textOrNull,
+  address: object({
+    line1: textOrNull,
+    line2: textOrNull,
+    city: textOrNull,
+    state: textOrNull,
+    postalCode: textOrNull,
+    country: textOrNull,
+  }),
+})
+const order = object({
+  type: type('order'),
+  id,
+  integrationType: indexedText,
+  accountHandle: indexedText,
+  sessionId: indexedText,
+  status: oneOf(orderStatuses),
+  live: boolean,
+  mode: oneOf(['payment', 'subscription']),
+  currency: anyText,
+  subtotal: amount,
+  total: amount,
+  email: textOrNull,
+  name: textOrNull,
+  phone: textOrNull,
+  shipping: orNull(shipping),
+  lines: list(object({ description: anyText, priceId: textOrNull, productId: textOrNull, quantity: whole, amount })),
+  paymentId: textOrNull,
+  siteId: textOrNull,
+  ...dates,
+})
+
+/** What a line of each type must look like. What its content must be, beyond that, is for `import/check-export.ts`. */
+const lineShapes = {
+  'sluice-export': object({
+    type: type('sluice-export'),
+    format: numberShape(`be one of ${knownFormats.join(', ')}`, (value) => knownFormats.includes(value as number)),
+    groupId: id,
+    name,
+    tier: shape<Tier>(textThatMust(`be one of ${tiers.join(', ')}`, isTier)),
+    versionsKept: numberShape(
+      `be a whole number from 0 to ${maxVersionsKept}`,
+      (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxVersionsKept,
+    ),
+    exportedAt: moment,
+  }),
+  site: object({
+    type: type('site'),
+    id,
+    name: string,
+    domainName: string,
+    settings: storable<StoredSite['settings']>(),
+    privateSettings: storable<StoredSite['privateSettings']>(),
+    version,
+    ...dates,
+  }),
+  collection: container('collection'),
+  integration: container('integration'),
+  object: object({
+    type: type('object'),
+    id,
+    objectValue: storable<Record<string, unknown>>(),
+    publishDate: orNull(moment),
+    archived: boolean,
+    ...dates,
+    externalId: orNull(indexedText),
+    accountHandle: indexedText,
+    version,
+    changedBy: word,
+    change: word,
+    review: orNull(oneOf(reviewStates)),
+  }),
+  version: object({
+    type: type('version'),
+    version,
+    objectValue: storable<Record<string, unknown>>(),
+    publishDate: orNull(moment),
+    archived: boolean,
+    changedAt: moment,
+    changedBy: word,
+    change: word,
+  }),
+  libraryItem: object({
+    type: type('libraryItem'),
+    id,
+    key: string,
+    name,
+    mediaType: oneOf(mediaTypes),
+    version,
+    ...dates,
+    file: libraryFile,
+  }),
+  order,
+  media: object({ type: type('media'), key: string, bytes: whole, sha256 }),
+  end: object(
+    {
+      type: type('end'),
+      lines: whole,
+      sites: whole,
+      collections: whole,
+      integrations: whole,
+      objects: whole,
+      versions: whole,
+      libraryItems: whole,
+      orders: whole,
+      media: whole,
+      sha256,
+    },
+    ['libraryItems', 'orders'],
+  ),
 }
 
-export interface ContainerLine {
-  type: Container['kind']
-  id: string
-  name: string
-  schema: Record<string, Field>
-  settings: ContainerSettings
-  version: number
-  createdAt: string
-  updatedAt: string
-}
+export type LineType = keyof typeof lineShapes
+type Line<Type extends LineType> = ValueOf<(typeof lineShapes)[Type]>
+export type HeadLine = Line<'sluice-export'>
+export type SiteLine = Line<'site'>
+export type ContainerLine = Line<'collection' | 'integration'>
+export type ObjectLine = Line<'object'>
+export type VersionLine = Line<'version'>
+/** What content refers to by its key, with all that is known of its file. Several may have the same file. */
+export type LibraryItemLine = Line<'libraryItem'>
+/** What was bought. Its account need not be connected here. */
+export type OrderLine = Line<'order'>
+/** A file below `media/`. */
+export type MediaLine = Line<'media'>
+/** Its counts and its digest show that nothing is missing. */
+export type EndLine = Line<'end'>
+export type ExportLine = Line<LineType>
 
-export interface ObjectLine {
-  type: 'object'
-  id: string
-  objectValue: Record<string, unknown>
-  publishDate: string | null
-  archived: boolean
-  createdAt: string
-  updatedAt: string
-  externalId: string | null
-  accountHandle: string
-  version: number
-  changedBy: string
-  change: string
-  review: ReviewState | null
-}
+const isLineType = (value: unknown): value is LineType => typeof value === 'string' && Object.hasOwn(lineShapes, value)
 
-export interface VersionLine {
-  type: 'version'
-  version: number
-  objectValue: Record<string, unknown>
-  publishDate: string | null
-  archived: boolean
-  changedAt: string
-  changedBy: string
-  change: string
-}
-
-/** What content points to by its key, with all that is known of the file behind it. Several may have the same file. */
-export interface LibraryItemLine {
-  type: 'libraryItem'
-  id: string
-  key: string
-  name: string
-  mediaType: MediaType
-  version: number
-  createdAt: string
-  updatedAt: string
-  file: {
-    id: string
-    key: string
-    sha256: string
-    bytes: number
-    contentType: string
-    width: number | null
-    height: number | null
-    color: string | null
-    placeholder: string | null
-    derivatives: Derivative[]
-    problem: string | null
-    createdAt: string
-  }
-}
-
-/** What was bought. The account may be one that is not connected here. */
-export interface OrderLine extends Omit<Order, 'type' | 'createdMs' | 'updatedMs'> {
-  type: 'order'
-  /** The provider, as in an integration's name. */
-  integrationType: string
-  createdAt: string
-  updatedAt: string
-}
-
-/** A file as it lies below `media/`. */
-export interface MediaLine {
-  type: 'media'
-  key: string
-  bytes: number
-  sha256: string
+/** A line in the shape of its type, or what is wrong with it. */
+export function toExportLine(value: unknown): { line: ExportLine } | { problems: string[] } {
+  const lineType = isRecord(value) ? value.type : undefined
+  if (!isLineType(lineType))
+    return { problems: [`is not a line of an export: its type must be one of ${Object.keys(lineShapes).join(', ')}`] }
+  const problems = lineShapes[lineType]('', value)
+  return problems.length > 0 ? { problems } : { line: value as ExportLine }
 }
 
 /** How many of each kind there are, which also shows that nothing is missing. */
@@ -132,29 +334,6 @@ export interface Counts {
   orders: number
   media: number
 }
-
-/** Not in formats that knew nothing of them. */
-type LaterCounts = 'libraryItems' | 'orders'
-
-export interface EndLine extends Omit<Counts, LaterCounts>, Partial<Pick<Counts, LaterCounts>> {
-  type: 'end'
-  /** Of the whole file, this line included. */
-  lines: number
-  /** Of all bytes before this line. */
-  sha256: string
-}
-
-export type ExportLine =
-  | HeadLine
-  | SiteLine
-  | ContainerLine
-  | ObjectLine
-  | VersionLine
-  | LibraryItemLine
-  | OrderLine
-  | MediaLine
-  | EndLine
-export type LineType = ExportLine['type']
 
 export const noCounts = (): Counts => ({
   sites: 0,

@@ -1,14 +1,123 @@
 import { type StoredSite, unsetPublishMs } from '../content/model.ts'
-import { parseDateTime } from '../content/moments.ts'
+import { parseDateTime, toIso } from '../content/moments.ts'
 import { parseSchema } from '../content/schema.ts'
-import type { WholeObject } from '../store/export-rows.ts'
-import type { ImportedContainer, ImportedVersion } from '../store/import-rows.ts'
-import type { MediaItem } from '../store/media.ts'
-import type { Derivative } from '../store/media-files.ts'
-import type { Order } from '../store/orders.ts'
-import type { ContainerLine, LibraryItemLine, ObjectLine, OrderLine, SiteLine, VersionLine } from './export-format.ts'
+import type { Order } from '../store/commerce/orders.ts'
+import type { ListedContainer } from '../store/content/containers.ts'
+import type { ObjectVersion } from '../store/content/versions.ts'
+import type { Group } from '../store/control/groups.ts'
+import type { Derivative } from '../store/media/files.ts'
+import type { MediaItem } from '../store/media/items.ts'
+import type { ExportedObject } from '../store/transfer/export.ts'
+import type { ImportedContainer, ImportedVersion } from '../store/transfer/import.ts'
+import {
+  type ContainerLine,
+  exportFormat,
+  type HeadLine,
+  type LibraryItemLine,
+  type ObjectLine,
+  type OrderLine,
+  type SiteLine,
+  type VersionLine,
+} from './export-format.ts'
 
-/** Lines that were checked, as the content that they stand for. */
+/** Stored content as lines of an export, and lines that were checked as content. */
+
+const publishDateOf = (publishMs: number): string | null => (publishMs === unsetPublishMs ? null : toIso(publishMs))
+
+export const headLine = (group: Group, nowMs: number): HeadLine => ({
+  type: 'sluice-export',
+  format: exportFormat,
+  groupId: group.id,
+  name: group.name,
+  tier: group.tier,
+  versionsKept: group.versionsKept,
+  exportedAt: toIso(nowMs),
+})
+
+export const siteLine = (site: StoredSite): SiteLine => ({
+  type: 'site',
+  id: site.id,
+  name: site.name,
+  domainName: site.domainName,
+  settings: site.settings,
+  privateSettings: site.privateSettings,
+  version: site.version,
+  createdAt: toIso(site.createdMs),
+  updatedAt: toIso(site.updatedMs),
+})
+
+export const containerLine = (container: ListedContainer): ContainerLine => ({
+  type: container.kind,
+  id: container.id,
+  name: container.name,
+  schema: Object.fromEntries(container.schema),
+  settings: container.settings,
+  version: container.version,
+  createdAt: toIso(container.createdMs),
+  updatedAt: toIso(container.updatedMs),
+})
+
+export const objectLine = (object: ExportedObject): ObjectLine => ({
+  type: 'object',
+  id: object.id,
+  objectValue: object.value,
+  publishDate: publishDateOf(object.publishMs),
+  archived: object.archived,
+  createdAt: toIso(object.createdMs),
+  updatedAt: toIso(object.updatedMs),
+  externalId: object.externalId,
+  accountHandle: object.accountHandle,
+  version: object.version,
+  changedBy: object.changedBy,
+  change: object.change,
+  review: object.review,
+})
+
+export const versionLine = (version: ObjectVersion): VersionLine => ({
+  type: 'version',
+  version: version.version,
+  objectValue: version.value,
+  publishDate: publishDateOf(version.publishMs),
+  archived: version.archived,
+  changedAt: toIso(version.changedMs),
+  changedBy: version.changedBy,
+  change: version.change,
+})
+
+export function libraryItemLine({ type, createdMs, updatedMs, file, ...item }: MediaItem): LibraryItemLine {
+  const { createdMs: fileCreatedMs, ...facts } = file
+  return {
+    type: 'libraryItem',
+    ...item,
+    mediaType: type,
+    createdAt: toIso(createdMs),
+    updatedAt: toIso(updatedMs),
+    file: { ...facts, createdAt: toIso(fileCreatedMs) },
+  }
+}
+
+export const orderLine = (order: Order): OrderLine => ({
+  type: 'order',
+  id: order.id,
+  integrationType: order.type,
+  accountHandle: order.accountHandle,
+  sessionId: order.sessionId,
+  status: order.status,
+  live: order.live,
+  mode: order.mode,
+  currency: order.currency,
+  subtotal: order.subtotal,
+  total: order.total,
+  email: order.email,
+  name: order.name,
+  phone: order.phone,
+  shipping: order.shipping,
+  lines: order.lines,
+  paymentId: order.paymentId,
+  siteId: order.siteId,
+  createdAt: toIso(order.createdMs),
+  updatedAt: toIso(order.updatedMs),
+})
 
 const toMs = (text: string): number => parseDateTime(text) as number // checked before
 const toPublishMs = (text: string | null): number => (text === null ? unsetPublishMs : toMs(text))
@@ -17,7 +126,7 @@ const datesOf = ({ createdAt, updatedAt }: { createdAt: string; updatedAt: strin
   updatedMs: toMs(updatedAt),
 })
 
-export const siteOf = (line: SiteLine): StoredSite => ({
+export const siteFromLine = (line: SiteLine): StoredSite => ({
   id: line.id,
   name: line.name,
   domainName: line.domainName,
@@ -27,7 +136,7 @@ export const siteOf = (line: SiteLine): StoredSite => ({
   ...datesOf(line),
 })
 
-export const containerOf = (line: ContainerLine): ImportedContainer => ({
+export const containerFromLine = (line: ContainerLine): ImportedContainer => ({
   id: line.id,
   kind: line.type,
   name: line.name,
@@ -37,7 +146,7 @@ export const containerOf = (line: ContainerLine): ImportedContainer => ({
   ...datesOf(line),
 })
 
-export const objectOf = (line: ObjectLine): WholeObject => ({
+export const objectFromLine = (line: ObjectLine): ExportedObject => ({
   id: line.id,
   value: line.objectValue,
   publishMs: toPublishMs(line.publishDate),
@@ -51,7 +160,7 @@ export const objectOf = (line: ObjectLine): WholeObject => ({
   review: line.review,
 })
 
-export const versionOf = (objectId: string, line: VersionLine): ImportedVersion => ({
+export const versionFromLine = (objectId: string, line: VersionLine): ImportedVersion => ({
   objectId,
   version: line.version,
   value: line.objectValue,
@@ -64,7 +173,7 @@ export const versionOf = (objectId: string, line: VersionLine): ImportedVersion 
 
 const derivativeOf = ({ width, format, key, bytes }: Derivative): Derivative => ({ width, format, key, bytes })
 
-export const mediaOf = (line: LibraryItemLine): MediaItem => {
+export const mediaFromLine = (line: LibraryItemLine): MediaItem => {
   const { createdAt, derivatives, ...file } = line.file
   return {
     id: line.id,
@@ -77,7 +186,7 @@ export const mediaOf = (line: LibraryItemLine): MediaItem => {
   }
 }
 
-export const orderOf = ({ type: _, integrationType, createdAt, updatedAt, ...order }: OrderLine): Order => ({
+export const orderFromLine = ({ type: _, integrationType, createdAt, updatedAt, ...order }: OrderLine): Order => ({
   ...order,
   type: integrationType,
   ...datesOf({ createdAt, updatedAt }),

@@ -1,4 +1,4 @@
-/** What a long piece of work tells of itself: which part it is at, and how far that is. */
+/** Progress of a long operation: its stage, and how far that is. */
 export interface Progress {
   stage: string
   done: number

@@ -1,5 +1,5 @@
-import { createAdminToken } from '../../src/store/admin-tokens.ts'
-import { createUser } from '../../src/store/users.ts'
+import { createAdminToken } from '../../src/store/control/admin-tokens.ts'
+import { createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { createEmptyPlace, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { encode, type Method } from '../helpers/manage.ts'

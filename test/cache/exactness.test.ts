@@ -8,7 +8,7 @@ import { type Figures, noFigures } from './scene.ts'
 import { script, writeKinds } from './script.ts'
 
 /** `npm run prove -- cache` asks for 2,000. */
-const runs = Number(process.env.CACHE_SCRIPTS ?? 30)
+const runs = Number(process.env.CACHE_SCRIPTS ?? 15)
 /** To play again what has failed. */
 const seed = process.env.CACHE_SEED
 /** A script that fails is made shorter, in so many attempts. */

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createService } from '../../src/service.ts'
 import type { Order, Reply } from './instances.ts'
 
@@ -7,7 +7,7 @@ import type { Order, Reply } from './instances.ts'
 let nowMs = Number(process.env.CLOCK_MS)
 const service = await createService(readConfig(process.env), {
   clock: () => nowMs,
-  leavesReadsToThreads: process.env.LEAVES_READS_TO_THREADS === 'yes',
+  readsInWorkersOnly: process.env.LEAVES_READS_TO_THREADS === 'yes',
 })
 
 /** Where one computation, which has read its content already, waits until the parent lets it go on. */
@@ -29,7 +29,7 @@ const obey: Record<Order['name'], (order: Order) => Promise<unknown> | unknown> 
     nowMs = ms ?? nowMs
   },
   jobs: () => service.worker.runDue(),
-  counts: () => ({ ...service.answers.counts, madeInThreads: service.readingThreads.counts.made }),
+  counts: () => ({ ...service.answers.counts, madeInThreads: service.readWorkers.counts.made }),
   hold() {
     ;[arrived, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     gate = { arrive: arrived.resolve, open: open.promise }

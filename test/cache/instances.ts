@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { join } from 'node:path'
 import { encode, type Method } from '../helpers/manage.ts'
+import { programEnv } from '../helpers/process.ts'
 
 export interface Order {
   id: number
@@ -63,7 +64,7 @@ export const sharedSettings = {
 
 export async function startInstance(name: string, env: Record<string, string>, nowMs: number): Promise<Instance> {
   const child = fork(join(import.meta.dirname, 'instance.ts'), {
-    env: { PATH: process.env.PATH, ...sharedSettings, ...env, CLOCK_MS: String(nowMs) },
+    env: { ...programEnv, ...sharedSettings, ...env, CLOCK_MS: String(nowMs) },
   })
   const waiting = new Map<number, PromiseWithResolvers<unknown>>()
   let lastId = -1

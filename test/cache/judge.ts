@@ -1,5 +1,5 @@
-import { fail } from '../../src/envelope.ts'
-import type { Tier } from '../../src/tiers.ts'
+import { fail } from '../../src/core/envelope.ts'
+import type { Tier } from '../../src/core/tiers.ts'
 import type { Cluster } from './cluster.ts'
 import { type Question, says } from './compare.ts'
 import type { RawAnswer } from './instances.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import { type GroupStore, openGroup } from '../../src/store/groups.ts'
-import { readRevision } from '../../src/store/revisions.ts'
-import type { Tier } from '../../src/tiers.ts'
-import { exportGroup } from '../../src/transfer/export-group.ts'
-import { importGroup } from '../../src/transfer/import-group.ts'
+import type { Tier } from '../../src/core/tiers.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
+import { type GroupStore, openGroup } from '../../src/store/store.ts'
+import { exportGroup } from '../../src/transfer/export/export-group.ts'
+import { importGroup } from '../../src/transfer/import/import-group.ts'
 import { authoring, createApiKey, createGroup, createSite } from '../helpers/authoring.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 import { newPath } from '../transfer/exports.ts'
@@ -237,7 +237,7 @@ onBothEngines('an answer that is kept', (engine) => {
     await cluster.manage(here, 'POST', `/manage/groups/${group.id}/delete`, { confirm: group.name })
     const { author } = authoring(cluster.clock.now)
     const options = { isEdited: false, isDryRun: false }
-    await importGroup({ ...deps, author, addressLifeMs: media.addressLifeMs }, folder, options)
+    await importGroup({ ...deps, author, signedUrlLifetimeMs: media.signedUrlLifetimeMs }, folder, options)
     const second = await page()
     await wait(secondMs)
     for (const instance of cluster.instances) assert.equal((await load(instance, first)).status, 401)

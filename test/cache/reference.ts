@@ -1,17 +1,16 @@
 import { buildApp } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createLogger } from '../../src/core/logging.ts'
+import type { Tier } from '../../src/core/tiers.ts'
+import { createContentMaker } from '../../src/delivery/make-content.ts'
 import type { ServedTenant } from '../../src/http/admission.ts'
-import { createContentMaker } from '../../src/http/content-maker.ts'
-import { createKnownQuestions } from '../../src/http/known-questions.ts'
 import { createUnsentAnswers } from '../../src/http/unsent-answers.ts'
-import { createLogger } from '../../src/logging.ts'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { watchStalls } from '../../src/metrics/stalls.ts'
 import { createService, type Service } from '../../src/service.ts'
-import { createContentMemory } from '../../src/store/content-memory.ts'
-import { contentReads } from '../../src/tenant/content-endpoints.ts'
-import type { Tier } from '../../src/tiers.ts'
+import { createContentCache } from '../../src/store/lists/content-cache.ts'
+import { contentReads } from '../../src/tenant/content-reads.ts'
 import type { TestClock } from '../helpers/harness.ts'
 import { sharedSettings } from './instances.ts'
 
@@ -45,21 +44,20 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
   const unsent = createUnsentAnswers({ maxBytes: 2 ** 20, timeLimitMs: 60_000, logger })
   const counts = { cacheCounts: answers.counts, unsentCounts: unsent.counts }
   const metrics = createMetrics({ store, clock: now, ...counts, stalls, isServed: false })
-  const memory = createContentMemory(0)
+  const contentCache = createContentCache(0)
   const signing = { signer: media.signer, ttlSeconds: config.signedUrlTtlSeconds, clock: now }
-  const currentFiles = createCurrentFiles({ ...signing, maxKept: 0 })
+  const currentFiles = createCurrentFiles({ ...signing, maxCached: 0 })
   const app = buildApp(
     {
       config,
       logger,
       store,
-      memory,
+      contentCache,
       media,
       payments,
       mail,
       answers,
-      questions: createKnownQuestions(),
-      makeContent: createContentMaker(contentReads, { store, memory, currentFiles, config }),
+      makeContent: createContentMaker(contentReads, { store, contentCache, currentFiles, config }),
       currentFiles,
       authorize: Object.assign(authorize, { peek: () => undefined }),
       authorizeManager: async () => undefined,

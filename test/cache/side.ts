@@ -1,12 +1,10 @@
 import type { ContainerSettings } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/schema.ts'
-import { insertContainer } from '../../src/store/containers.ts'
-import { type GroupStore, openGroup } from '../../src/store/groups.ts'
-import { readRevision } from '../../src/store/revisions.ts'
-import type { Tier } from '../../src/tiers.ts'
-import {
-  createApiKey, createContainer, createGroup, createItem, createObjects, createSite, write,
-} from '../helpers/authoring.ts' // biome-ignore format: one line reads better
+import type { Tier } from '../../src/core/tiers.ts'
+import { insertContainer } from '../../src/store/content/containers.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
+import { type GroupStore, openGroup } from '../../src/store/store.ts'
+import { createApiKey, createContainer, createGroup, createItem, createObjects, createSite, write } from '../helpers/authoring.ts' // biome-ignore format: one line reads better
 import { schemas } from '../helpers/verb-steps.ts'
 import { reviewSchema } from '../helpers/visitors.ts'
 import type { Cluster } from './cluster.ts'

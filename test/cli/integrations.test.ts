@@ -6,12 +6,12 @@ import { text } from 'node:stream/consumers'
 import { after, beforeEach, describe, it } from 'node:test'
 import { runCommand } from '../../src/cli/index.ts'
 import { verbs } from '../../src/manage/index.ts'
-import { listIntegrations } from '../../src/store/integrations.ts'
-import { recordOrder } from '../../src/store/orders.ts'
+import { listIntegrations } from '../../src/store/commerce/integrations.ts'
+import { recordOrder } from '../../src/store/commerce/orders.ts'
 import { write } from '../helpers/authoring.ts'
 import { createEmptyPlace, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { newOrder } from '../helpers/orders.ts'
-import { startServer } from '../helpers/process.ts'
+import { programEnv, startServer } from '../helpers/process.ts'
 import { startStripeServer } from '../helpers/stripe-server.ts'
 import { terminal } from '../helpers/terminal.ts'
 
@@ -19,7 +19,7 @@ const main = join(import.meta.dirname, '../../src/main.ts')
 
 /** A command of the real program, with what is piped in. */
 async function pipe(args: string[], env: Record<string, string>, input = '') {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, LOG_LEVEL: 'silent', ...env } })
+  const child = spawn(process.execPath, [main, ...args], { env: { ...programEnv, LOG_LEVEL: 'silent', ...env } })
   child.stdin.end(input)
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { out, err, code }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { describeDemo } from '../../src/cli/demo-banner.ts'
+import { describeDemo } from '../../src/cli/seed.ts'
 import { findPageUrl } from '../../src/mail/mailbox-page.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { it, type TestContext } from 'node:test'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { smallPicture, temporaryFolder } from '../helpers/pictures.ts'
-import { runCli } from '../helpers/process.ts'
+import { programEnv, runCli } from '../helpers/process.ts'
 import { terminal } from '../helpers/terminal.ts'
 
 /** A terminal in a folder with a picture and two texts, and a group to put them into. */
@@ -92,7 +92,7 @@ onBothEngines('sluice media', (engine) => {
     await run('media', 'add', 'Bakery', at('menu.txt'))
     async function inProcess(...args: string[]) {
       const main = join(import.meta.dirname, '../../src/main.ts')
-      const env = { PATH: process.env.PATH, DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', LOG_LEVEL: 'silent' } // biome-ignore format: short
+      const env = { ...programEnv, DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', LOG_LEVEL: 'silent' } // biome-ignore format: short
       const child = spawn(process.execPath, [main, 'media', 'add', 'Bakery', ...args], { env })
       const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
       return { out, err, code }

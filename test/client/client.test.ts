@@ -378,10 +378,8 @@ describe('time-outs and aborts', () => {
       fail(response, 503, 'Unavailable', { 'retry-after': '20' })
       once(response, 'close').then(() => setTimeout(() => caller.abort(), 50))
     })
-    const startMs = performance.now()
     const error = await errorOf(collect(client.products.all({ type: 'stripe', signal: caller.signal })))
     assert.deepEqual([error.code, seen.length], ['Aborted', 1])
-    assert.ok(performance.now() - startMs < 5_000)
   })
 })
 

@@ -5,14 +5,15 @@ import { deliverCollectionObject, deliverIntegrationObject, type SignMedia } fro
 import {
   itemPieces,
   type OutgoingObject,
-  takeOut,
+  prepareItems,
   toDeliverable,
   type VisibleObject,
 } from '../../src/content/delivery-text.ts'
 import { isKeyOfGroup } from '../../src/content/media-keys.ts'
 import { type Container, unsetPublishMs } from '../../src/content/model.ts'
 import type { Field, Schema } from '../../src/content/schema.ts'
-import { listPieces } from '../../src/http/deliver-page.ts'
+import { listPieces } from '../../src/delivery/deliver-page.ts'
+import { createContentCache } from '../../src/store/lists/content-cache.ts'
 
 const groupId = '66f0c0ffee0123456789abcd'
 const ownKey = `${groupId}/2026/03/a.png`
@@ -115,21 +116,21 @@ const pageText = (container: Container, outgoing: readonly OutgoingObject[]): st
 function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number } {
   const parsed = objects.map((object) => toDeliverable({ object, value: JSON.parse(object.valueText) }))
   const collection = containerOf('collection', schema)
-  const outgoing = takeOut(collection, groupId, objects)
+  const outgoing = prepareItems(collection, groupId, objects, new Map())
   assert.equal(
     attempt(() => pageText(collection, outgoing)),
     attempt(() => JSON.stringify(parsed.map((object) => deliverCollectionObject(collection, object, sign)))),
   )
   const integration = containerOf('integration', schema)
   assert.equal(
-    attempt(() => pageText(integration, takeOut(integration, groupId, objects))),
+    attempt(() => pageText(integration, prepareItems(integration, groupId, objects, new Map()))),
     attempt(() => JSON.stringify(parsed.map((object) => deliverIntegrationObject(integration, object, sign)))),
   )
   return { plain: outgoing.filter(({ value }) => value === undefined).length }
 }
 
 describe('a page as JSON', () => {
-  it('is the same again as long as its container is the one that was read with it, and of its own time afterwards', () => {
+  it('is the same again for the same container, and made again for another reading of it', () => {
     const schema: Schema = new Map<string, Field>([['title', { type: 'text' }]])
     const object: VisibleObject = {
       id: '66f0c0ffee0123456789abce',
@@ -140,11 +141,12 @@ describe('a page as JSON', () => {
       externalId: null,
       accountHandle: '',
     }
+    const cache = createContentCache()
     const changed = { ...object, valueText: '{"title":"b"}', publishMs: 5000, updatedMs: 5000 }
     for (const kind of ['collection', 'integration'] as const) {
       const [before, after] = [containerOf(kind, schema), { ...containerOf(kind, schema), name: 'Another' }]
       const page = (container: Container, each: VisibleObject) =>
-        pageText(container, takeOut(container, groupId, [each]))
+        pageText(container, prepareItems(container, groupId, [each], cache.framesOf(container)))
       const first = page(before, object)
       assert.equal(page(before, object), first)
       const deliver = kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
@@ -154,7 +156,7 @@ describe('a page as JSON', () => {
     }
   })
 
-  it('has the same bytes whether stored values are passed through or taken apart', (context) => {
+  it('has the same bytes whether stored values are passed through or parsed', (context) => {
     const seen = { plain: 0, objects: 0 }
     fc.assert(
       fc.property(schemas, fc.array(visible, { maxLength: 3 }), (schema, objects) => {
@@ -184,7 +186,7 @@ describe('a page as JSON', () => {
     ['picture', { type: 'image' }],
   ])
   const isPassedThrough = (value: object): boolean => {
-    const [outgoing] = takeOut(containerOf('collection', schema), groupId, [object(value)])
+    const [outgoing] = prepareItems(containerOf('collection', schema), groupId, [object(value)], new Map())
     return outgoing?.value === undefined
   }
 
@@ -199,7 +201,7 @@ describe('a page as JSON', () => {
       assert.ok(isPassedThrough(value), JSON.stringify(value))
   })
 
-  it('takes apart what holds a private field, a file, an unknown field, a variant map or a reference to a file', () => {
+  it('parses what holds a private field, a file, an unknown field, a variant map or a reference to a file', () => {
     for (const value of [
       { title: 'x', email: 'a@b.c' },
       { picture: { name: 'a', key: ownKey, type: 'image' } },
@@ -219,7 +221,12 @@ describe('a page as JSON', () => {
   it('does not pass through text that is no JSON of an object', () => {
     for (const valueText of ['', '{', '{"title', '{"title":', '{"title":"', '{"title":"x"', '{"title":[}', '[]', '1'])
       assert.throws(() => {
-        const [outgoing] = takeOut(containerOf('collection', schema), groupId, [{ ...object({}), valueText }])
+        const [outgoing] = prepareItems(
+          containerOf('collection', schema),
+          groupId,
+          [{ ...object({}), valueText }],
+          new Map(),
+        )
         if (outgoing?.value !== undefined) throw new Error('it was parsed')
       }, `${valueText} was passed through`)
   })

@@ -10,7 +10,7 @@ import { searchTextOf, searchWordsOf } from '../../src/content/search-text.ts'
 import { slugify } from '../../src/content/slug.ts'
 import { asHeaderText, hasEndlessMarks, normalise } from '../../src/content/texts.ts'
 import { problemsOf } from '../../src/content/validate.ts'
-import { assertLinear } from '../helpers/cpu.ts'
+import { assertLinear } from '../helpers/growth.ts'
 
 const schemaOf = (type: ScalarType): Schema => new Map([['it', { type, values: ['a'] }]])
 
@@ -41,10 +41,10 @@ const pieces = [
 
 describe('a text that strangers wrote', () => {
   for (const [name, work] of Object.entries(works))
-    it(`is looked through by ${name} in a time that grows with its length only`, () => {
+    it(`is looked through by ${name} in a time that grows with its length only`, async () => {
       for (const piece of pieces)
         for (const [before, after] of [['', ''], ["<img srcset='", "x'>"]])
-          assertLinear((length) => before + piece.repeat(Math.ceil(length / piece.length)) + after, work)
+          await assertLinear((length) => before + piece.repeat(Math.ceil(length / piece.length)) + after, work)
     }) // biome-ignore format: shorter
 
   it('is normalised unless a character carries more than 30 accents, also halfwidth ones, which become such', () => {

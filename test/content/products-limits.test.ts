@@ -4,6 +4,7 @@ import { keptPrices, keptProducts, objectKeyOf, pictureOf } from '../../src/cont
 import type { Member } from '../../src/content/product-offers.ts'
 import { projectProduct } from '../../src/content/products.ts'
 import { fakePrice, fakeProduct } from '../helpers/fake-provider.ts'
+import { assertLinear } from '../helpers/growth.ts'
 
 const project = (members: readonly Member[]) => projectProduct(members, new Map())
 
@@ -25,38 +26,13 @@ const priced = (count: number, nickname: (number: number) => string, defaultPric
   ),
 })
 
-/** The shortest of some attempts: what else the machine does makes them longer only. */
-function shortestMs(work: () => unknown): number {
-  const attempts = Array.from({ length: 5 }, () => {
-    const beganMs = performance.now()
-    work()
-    return performance.now() - beganMs
-  })
-  return Math.min(...attempts)
-}
-
-/** Twice as much of something that is compared with each other would take four times as long. */
-function assertNotQuadratic(workOf: (size: number) => () => unknown, size: number): void {
-  workOf(size)() // so that both are measured warm
-  const [single, double] = [shortestMs(workOf(size)), shortestMs(workOf(size * 2))]
-  assert.ok(double < single * 3 + 5, `${single} ms, and ${double} ms for twice as much`)
-}
-
 describe('a product made of very much', () => {
-  it('does not take longer than it has parts', () => {
-    const ofSize = (size: number) => {
-      const members = variants(size, 48)
-      return () => project(members)
-    }
-    assertNotQuadratic(ofSize, 500)
+  it('takes time in proportion to its parts', async () => {
+    await assertLinear((count) => variants(count, 48), project, { size: 250 })
   })
 
-  it('does not take longer than it has prices that are left out', () => {
-    const ofSize = (size: number) => {
-      const members = [priced(size, () => 'same')]
-      return () => project(members)
-    }
-    assertNotQuadratic(ofSize, 4000)
+  it('takes time in proportion to its prices, also to those that are left out', async () => {
+    await assertLinear((count) => [priced(count, () => 'same')], project, { size: 4000 })
   })
 
   it('has the first 1,000 variants by their ids, in whichever order they come, and it is said', () => {

@@ -7,7 +7,7 @@ import {
   describeSchemaChange,
   type SchemaChange,
 } from '../../src/content/schema-change.ts'
-import { AppError } from '../../src/errors.ts'
+import { AppError } from '../../src/core/errors.ts'
 
 const changeTo = (schema: object, rest: Partial<Omit<SchemaChange, 'schema'>> = {}): SchemaChange => ({
   schema: parseSchema(schema),

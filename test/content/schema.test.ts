@@ -9,7 +9,7 @@ import {
   parseSchema,
   scalarTypes,
 } from '../../src/content/schema.ts'
-import { AppError } from '../../src/errors.ts'
+import { AppError } from '../../src/core/errors.ts'
 
 /** The schema that is refused, with the words its message must have. */
 function refuses(schema: unknown, ...words: (string | RegExp)[]): void {

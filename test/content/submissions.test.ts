@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Container, ContainerSettings, StoredObject, StoredSite, SubmissionType } from '../../src/content/model.ts'
-import { unsetPublishMs } from '../../src/content/model.ts'
+import {
+  type Container,
+  type ContainerSettings,
+  type StoredObject,
+  type StoredSite,
+  type SubmissionType,
+  unsetPublishMs,
+} from '../../src/content/model.ts'
 import { nextNoticeMs, noticeSubject, noticeTitle, sitesToTell, summaryOf } from '../../src/content/notices.ts'
 import { parseSchema } from '../../src/content/schema.ts'
-import { checkSubmission, deliverSubmission, openTrap, stateOfSubmission } from '../../src/content/submissions.ts'
+import { checkSubmission, deliverSubmission, stateOfSubmission, stripHoneypot } from '../../src/content/submissions.ts'
 
 const schema = parseSchema({
   email: { type: 'text', private: true },
@@ -74,20 +80,20 @@ describe('checkSubmission', () => {
   })
 })
 
-describe('openTrap', () => {
-  it('tells a filled trap from an empty one, and takes it out', () => {
+describe('stripHoneypot', () => {
+  it('detects a filled honeypot, and removes the field whether filled or empty', () => {
     const filled: unknown[] = ['x', ' ', 0, true, [], {}]
     for (const company_website of filled) {
-      assert.deepEqual(openTrap(both, { objectValue: { a: 1, company_website } }), {
+      assert.deepEqual(stripHoneypot(both, { objectValue: { a: 1, company_website } }), {
         objectValue: { a: 1 },
-        isTrapped: true,
+        isHoneypotFilled: true,
       })
-      assert.equal(openTrap(both, { objectValue: {}, company_website }).isTrapped, true)
+      assert.equal(stripHoneypot(both, { objectValue: {}, company_website }).isHoneypotFilled, true)
     }
     for (const company_website of [undefined, null, '', false])
-      assert.deepEqual(openTrap(both, { company_website, objectValue: { a: 1, company_website } }), {
+      assert.deepEqual(stripHoneypot(both, { company_website, objectValue: { a: 1, company_website } }), {
         objectValue: { a: 1 },
-        isTrapped: false,
+        isHoneypotFilled: false,
       })
   })
 })

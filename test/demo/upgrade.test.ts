@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseSchema } from '../../src/content/schema.ts'
 import { findOrSeedDemo, seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
-import { findCollection, findIntegration, schemaText, updateContainer } from '../../src/store/containers.ts'
-import { eachObject } from '../../src/store/each-object.ts'
-import { findGroupById, type GroupStore, openContentOf } from '../../src/store/groups.ts'
-import { listIntegrations } from '../../src/store/integrations.ts'
+import { listIntegrations } from '../../src/store/commerce/integrations.ts'
+import { findCollection, findIntegration, schemaText, updateContainer } from '../../src/store/content/containers.ts'
+import { iterateObjects } from '../../src/store/content/objects.ts'
+import { findGroupById, openContentOf } from '../../src/store/control/groups.ts'
+import type { GroupStore } from '../../src/store/store.ts'
 import { write } from '../helpers/authoring.ts'
 import { type Harness, harness, onBothEngines } from '../helpers/harness.ts'
 
@@ -40,7 +41,7 @@ async function makeOld({ service }: Harness, { groupId, database }: GroupStore):
 
 async function productsOf(group: GroupStore) {
   const shop = await findIntegration(group, 'stripe')
-  const products = await Array.fromAsync(eachObject(group, shop?.id ?? ''))
+  const products = await Array.fromAsync(iterateObjects(group, shop?.id ?? ''))
   return products.map(({ id, externalId, archived, value: { name, price, productImage, productType } }) => ({
     id,
     externalId,

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { withoutSharp } from '../../src/media/handlers.ts'
-import { deriveJob } from '../../src/media/library.ts'
-import { insertJob } from '../../src/store/jobs.ts'
-import type { MediaItem } from '../../src/store/media.ts'
-import { describeFile, findFileById } from '../../src/store/media-files.ts'
+import { sharpMissing } from '../../src/media/job-handlers.ts'
+import { deriveJob } from '../../src/media/job-kinds.ts'
+import { insertJob } from '../../src/store/jobs/jobs.ts'
+import { findFileById, saveImageDetails } from '../../src/store/media/files.ts'
+import type { MediaItem } from '../../src/store/media/items.ts'
 import { write } from '../helpers/authoring.ts'
 import { localFolder, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { photo, smallPicture } from '../helpers/pictures.ts'
@@ -78,8 +78,8 @@ onBothEngines('the doctor looks at the media library', (engine) => {
     for (const media of [plain, unseen, damaged]) await show(media)
     await write(group.store, Date.now(), async (writer) => {
       await writer.db.deleteFrom('jobs').execute()
-      await describeFile(writer, plain.file, { problem: withoutSharp })
-      await describeFile(writer, damaged.file, { problem: 'The picture is damaged.' })
+      await saveImageDetails(writer, plain.file, { problem: sharpMissing })
+      await saveImageDetails(writer, damaged.file, { problem: 'The picture is damaged.' })
     })
     const finding = assertOnly(await examine(), {
       check: 'Pictures',

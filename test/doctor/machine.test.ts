@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
 import { createEmptyPlace } from '../helpers/harness.ts'
 import { assertOnly, assertSound, examineAll, findingsOf, patient, roomyMachine } from './patient.ts'
@@ -119,7 +119,7 @@ describe('the doctor looks at the settings', () => {
     [
       { METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' },
       'attention',
-      /whoever reaches that port can read how busy the service is/,
+      /anybody who reaches that port can read how busy the service is/,
       'METRICS_TOKEN=$(openssl rand -hex 32)',
     ],
   ]

@@ -3,7 +3,7 @@ import type { Finding, Machine } from '../../src/doctor/check.ts'
 import { createDoctorContext, type DoctorOptions, thisMachine } from '../../src/doctor/context.ts'
 import { type CheckResult, examine } from '../../src/doctor/examine.ts'
 import { checks } from '../../src/doctor/index.ts'
-import { createUser } from '../../src/store/users.ts'
+import { createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { type Harness, harness, type TestEngine } from '../helpers/harness.ts'
 

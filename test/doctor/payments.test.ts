@@ -3,14 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
-import { showIntegration } from '../../src/manage/integration-shapes.ts'
-import { connectAccount, keepWebhookSecret } from '../../src/payments/connect.ts'
-import { syncJob } from '../../src/payments/jobs.ts'
+import { showIntegration } from '../../src/manage/integrations.ts'
+import { connectAccount, storeWebhookSecret } from '../../src/payments/connect.ts'
+import { orderJob, syncJob } from '../../src/payments/jobs.ts'
 import { webhookSecretField } from '../../src/payments/payments.ts'
-import { eventKind } from '../../src/payments/sandbox/objects.ts'
-import { noteSync, updateIntegration } from '../../src/store/integrations.ts'
-import { insertJob } from '../../src/store/jobs.ts'
-import { deleteSecrets } from '../../src/store/secrets.ts'
+import { updateIntegration, updateSyncState } from '../../src/store/commerce/integrations.ts'
+import { deleteSecrets } from '../../src/store/content/secrets.ts'
+import { insertJob } from '../../src/store/jobs/jobs.ts'
 import { authoring, write } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -31,7 +30,7 @@ async function connected(engine: TestEngine, { env = {}, isTold = true, webhookR
   const deps = { ...service, authoring: authoring(clock.now), confirm: async () => {} }
   const account = { type: 'stripe', accountHandle: 'main', secretKey: 'sk_test_shop_canary' }
   const integration = await connectAccount(deps, content, account)
-  if (isTold) await keepWebhookSecret(deps, content, integration.id, 'whsec_canary')
+  if (isTold) await storeWebhookSecret(deps, content, integration.id, 'whsec_canary')
   await service.worker.runDue()
   return { ...on, stripe, shop, content, integration, place: `${group.id} ${integration.id}` }
 }
@@ -152,7 +151,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
   it('finds a catalogue that was not compared for twice as long as it should be, unless that is switched off', async () => {
     const { examine, config, clock, content, integration, place } = await connected(engine)
     const syncedMs = clock.now - 2 * config.catalogueSyncHours * hourMs - 1
-    await write(content, clock.now, (writer) => noteSync(writer, integration.id, { syncedMs }))
+    await write(content, clock.now, (writer) => updateSyncState(writer, integration.id, { syncedMs }))
     assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
@@ -167,7 +166,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     const problems = ['The price price_1 has no fixed amount.']
     const counts = { prices: 1, products: 1, added: 0, changed: 0, archived: 0, ordersFound: 0 }
     const lastSync = { startedMs: clock.now, finishedMs: clock.now, ...counts, problems }
-    await write(content, clock.now, (writer) => noteSync(writer, integration.id, { lastSync }))
+    await write(content, clock.now, (writer) => updateSyncState(writer, integration.id, { lastSync }))
     const finding = assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
@@ -177,20 +176,19 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assert.deepEqual(finding.examples, problems)
   })
 
-  it('finds orders that nobody could tell us of, with the reason, until they are taken over', async () => {
+  it('finds orders that could not be recorded, with the reason, until they are', async () => {
     const { examine, clock, content, integration, shop } = await connected(engine)
-    const work = { integrationId: integration.id, eventId: 'evt_1', type: 'checkout.session.completed', about: 'cs_1' }
-    const problem = 'checkout.session.completed could not be told at https://shop.example/webhooks: out for lunch'
+    const problem = 'Stripe could not be reached, or could not answer.'
     const jobId = await write(content, clock.now, async (writer) => {
-      const id = await insertJob(writer, { kind: eventKind, payload: work })
+      const id = await insertJob(writer, orderJob(integration.id, 'cs_1'))
       await writer.db.updateTable('jobs').set({ attempts: 1, problem }).where('id', '=', id).execute()
-      await insertJob(writer, { kind: eventKind, payload: { ...work, integrationId: 'another' } })
+      await insertJob(writer, orderJob('another', 'cs_1'))
       return id
     })
     const finding = assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^1 event or order of the stripe account "main" of Shop could not be taken over so far\.$/,
+      what: /^1 order of the stripe account "main" of Shop could not be taken over so far\.$/,
       commands: [`npx sluice job retry ${shop.group.id} ${jobId}`],
     })
     assert.deepEqual(finding.examples, [`${jobId}: ${problem}`])

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sql } from 'kysely'
-import { type Database, tableOf } from '../../src/store/database.ts'
-import type { ContentTables } from '../../src/store/tables.ts'
+import { type Database, qualifiedTable } from '../../src/store/engine/database.ts'
+import type { ContentTables } from '../../src/store/schema/tables.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { assertTotalsAreRight } from '../helpers/totals.ts'
@@ -62,7 +62,7 @@ onBothEngines('the doctor looks at the totals', (engine) => {
     const dropped =
       engine === 'sqlite'
         ? sql`drop trigger objects_added`
-        : sql`drop trigger count_objects_on_insert on ${tableOf(database, 'objects')}`
+        : sql`drop trigger count_objects_on_insert on ${qualifiedTable(database, 'objects')}`
     await database.write((db) => dropped.execute(db))
     await group.add(posts, { value: { title: 'Spelt' } })
     const sick = findingsOf(await examine())

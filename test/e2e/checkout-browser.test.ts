@@ -11,7 +11,7 @@ import { createClient, isVariant, priceOf, type SluiceClient, variantsOf } from 
 import { openPage, startBrowser } from '../helpers/browser.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { type ManagedGroup, type Managing, managing } from '../helpers/manage.ts'
-import { stripeFor } from '../helpers/sandbox.ts'
+import { addToSandbox } from '../helpers/sandbox.ts'
 
 /** Somebody who wants to look at the pages says where the pictures are to be kept. */
 const keptIn = process.env.SCREENSHOTS
@@ -79,13 +79,16 @@ async function openBakery(engine: TestEngine): Promise<Bakery> {
   const group = await managed.newManagedGroup({ name: 'Harbour Bakery' })
   const { baseUrl } = await managed.service.listen()
   const { _id } = await managed.ask('POST', `/manage/groups/${group.groupId}/integrations/sandbox`, { type: 'stripe' })
-  const stripe = await stripeFor(managed, _id)
-  for (const [variant, unit_amount] of [['Small', 450], ['Large', 725]] as const) // biome-ignore format: short
-    await stripe.products.create({
+  const sizes = [['Small', 450], ['Large', 725]] as const // biome-ignore format: short
+  const products = sizes.map(([variant, unit_amount]) => ({
+    product: {
+      id: `prod_${variant}`,
       name: `Sourdough ${variant.toLowerCase()}`,
       metadata: { variant_of: 'sourdough', variant, variant_name: 'size' },
-      default_price_data: { currency: 'cad', unit_amount },
-    })
+    },
+    prices: [{ id: `price_${variant}`, currency: 'cad', unit_amount }],
+  }))
+  await addToSandbox(group.store, _id, products, managed.clock.now)
   await managed.service.worker.runDue()
 
   const sluice = createClient({ baseUrl, apiKey: group.key })

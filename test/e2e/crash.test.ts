@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
 import { parseListQuery } from '../../src/content/list-query.ts'
-import { findCollection } from '../../src/store/containers.ts'
-import { openGroup } from '../../src/store/groups.ts'
-import { listObjectsInState } from '../../src/store/list-objects.ts'
+import { findCollection } from '../../src/store/content/containers.ts'
+import { listObjectsInState } from '../../src/store/lists/list-objects.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openGroup } from '../../src/store/store.ts'
 import { createHarness, onBothEngines } from '../helpers/harness.ts'
 
 /** `npm run prove -- kills` asks for 25. */

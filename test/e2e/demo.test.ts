@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
-import { demoSchemas, demoSite } from '../../src/demo/content.ts'
-import type { Order } from '../../src/store/orders.ts'
+import { demoCollections, demoSite } from '../../src/demo/content.ts'
+import type { Order } from '../../src/store/commerce/orders.ts'
 import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
 
@@ -68,7 +68,7 @@ describe('the demo site', () => {
       'primary', 'secondary', 'hover', 'surface', 'surface-alt', 'text-primary', 'text-secondary', 'text-inverse', 'border',
     ]) // biome-ignore format: short
     assert.deepEqual(pages.find(({ slug }) => slug === 'home')?.labels.heroImage, (site.settings as { heroImage: object }).heroImage) // biome-ignore format: short
-    assertKeys(demoSchemas.FAQ, ['title', 'description'])
+    assertKeys(demoCollections.FAQ?.schema ?? {}, ['title', 'description'])
   })
 
   it('has a home page, and slugs without a leading slash', () => {
@@ -207,7 +207,7 @@ describe('the README', () => {
     const { apiKey } = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
     const ask = async () => (await fetch(server.baseUrl + path, { headers: { authorization: apiKey } })).json()
     let given = await ask()
-    for (const endMs = Date.now() + 60_000; !JSON.stringify(given).includes('srcset') && Date.now() < endMs; ) {
+    for (const endMs = Date.now() + 240_000; !JSON.stringify(given).includes('srcset') && Date.now() < endMs; ) {
       await sleep(500)
       given = await ask()
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -86,13 +86,13 @@ const plans: Record<string, Plan> = {
   'docs/commerce.md: Connecting Stripe 2': { by: 'test/cli/integrations.test.ts', as: 'integration secret' },
   'docs/commerce.md: Orders 1': { by: 'test/e2e/commerce-docs.test.ts' },
   'docs/commerce.md: Orders 2': { by: 'test/e2e/commerce-docs.test.ts' },
-  'docs/commerce.md: Metadata that is not text 1': {
+  'docs/commerce.md: Typed metadata 1': {
     prepare: `field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
 VERSION=$(npx sluice integration-type show "Demo Bakery" stripe --json | field version)\n`,
     words: { 'Corner Bakery': 'Demo Bakery', '--version 3': '--version $VERSION' },
   },
-  'docs/commerce.md: The stand-in 1': { prepare: corner },
-  'docs/commerce.md: The stand-in 2': {
+  'docs/commerce.md: The sandbox 1': { prepare: corner },
+  'docs/commerce.md: The sandbox 2': {
     // After the block before it, which connects the account.
     prepare: `field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
 PICTURE=$(npx sluice media add "Corner Bakery" photo.jpg --json | field 'items[0].key')\n`,
@@ -108,42 +108,42 @@ PICTURE=$(npx sluice media add "Corner Bakery" photo.jpg --json | field 'items[0
       { by: 'test/e2e/mail-docs.test.ts' } as Plan,
     ]),
   ),
-  'docs/mail.md: What a collection takes 1': { by: 'test/e2e/mail-docs.test.ts' },
-  'docs/mail.md: What a collection takes 2': { by: 'test/e2e/mail-docs.test.ts' },
-  'docs/mail.md: Being told 1': { by: 'test/e2e/mail-docs.test.ts' },
-  'docs/mail.md: Who may be written to 1': { by: 'test/e2e/mail-docs.test.ts' },
+  'docs/mail.md: Accepting submissions 1': { by: 'test/e2e/mail-docs.test.ts' },
+  'docs/mail.md: Accepting submissions 2': { by: 'test/e2e/mail-docs.test.ts' },
+  'docs/mail.md: Notifications 1': { by: 'test/e2e/mail-docs.test.ts' },
+  'docs/mail.md: Allowed recipients 1': { by: 'test/e2e/mail-docs.test.ts' },
   'docs/mail.md: The outbox 1': { by: 'test/e2e/mail-docs.test.ts' },
-  'docs/mail.md: Addresses that refuse 1': { by: 'test/e2e/mail-docs.test.ts' },
-  'docs/mail.md: A mail server of your own 1': { by: 'test/cli/mail.test.ts', as: 'mail-server set' },
-  'docs/mail.md: Sending for real 1': serves,
-  'docs/mail.md: Sending for real 2': { by: 'test/e2e/mail-docs.test.ts' },
-  'docs/mail.md: Sending for real 3': {},
+  'docs/mail.md: Suppressed addresses 1': { by: 'test/e2e/mail-docs.test.ts' },
+  'docs/mail.md: Your own mail server 1': { by: 'test/cli/mail.test.ts', as: 'mail-server set' },
+  'docs/mail.md: Setting up a mail server 1': serves,
+  'docs/mail.md: Setting up a mail server 2': { by: 'test/e2e/mail-docs.test.ts' },
+  'docs/mail.md: Setting up a mail server 3': {},
   'docs/mail.md: The local mailbox 1': { by: 'test/e2e/mail-docs.test.ts' },
   'docs/managing.md: The first token 1': { finds: /^slc_admin_/m },
-  'docs/managing.md: A tenant from nothing 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
+  'docs/managing.md: Creating a tenant 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
   'docs/managing.md: Members, invitations and programs 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
   'docs/managing.md: Other integrations 1': { by: 'test/e2e/managing.test.ts', as: 'docs/managing.md' },
-  'docs/managing.md: What visitors send in 1': { prepare: corner + reviewsJson, finds: /author,body,email/ },
+  'docs/managing.md: Submissions 1': { prepare: corner + reviewsJson, finds: /author,body,email/ },
   'docs/managing.md: Changing a schema 1': {
     prepare: `${blog}echo '{"title": {"type": "text"}, "slug": {"type": "slug"}, "text": {"type": "longText"}}' > blog.json\n`,
   },
-  'docs/managing.md: Taking a group along 1': {
+  'docs/managing.md: Export and import 1': {
     prepare: `${blog}mkdir -p posts && printf -- '---\\ntitle: Rye\\n---\\nIt is back.\\n' > posts/rye.md
 printf 'email,author\\nada@example.com,Ada\\n' > reviews.csv\n`,
     words: { 'npx sluice import group': 'DATA_DIR="$PWD/elsewhere" npx sluice import group' },
   },
-  'docs/media.md: A picture, from upload to page 1': {},
-  'docs/media.md: A picture, from upload to page 2': {
+  'docs/media.md: From upload to page 1': {},
+  'docs/media.md: From upload to page 2': {
     prepare: `demo() { node -p "require('./data/demo.json').$1"; }
 TOKEN=$(demo adminToken) BASE_URL=$(demo baseUrl) GROUP=$(demo groupId)\n`,
     finds: /"type":"image"/,
   },
-  'docs/media.md: A picture, from upload to page 3': {
+  'docs/media.md: From upload to page 3': {
     prepare: `${corner}printf '%%PDF-1.4\\n%%%%EOF\\n' > menu.pdf\n`,
   },
-  'docs/media.md: Looking after files 1': { prepare: corner },
-  'docs/media.md: In a store that speaks S3 1': { prepare: corner },
-  'docs/media.md: Work for later 1': { how: lookAtJobs },
+  'docs/media.md: Managing files 1': { prepare: corner },
+  'docs/media.md: In an S3 store 1': { prepare: corner },
+  'docs/media.md: Background jobs 1': { how: lookAtJobs },
   'docs/operations.md: Start 1': {
     async how(demo, code) {
       const [install, start = '', ...rest] = code.split('\n')
@@ -163,7 +163,8 @@ TOKEN=$(demo adminToken) BASE_URL=$(demo baseUrl) GROUP=$(demo groupId)\n`,
       await serve(demo, start, async () => assert.match(await demo.run(again), /^sluice_build_info/m))
     },
   },
-  'docs/operations.md: Where the time of a request goes 1': {
+  'docs/testing.md: Testing 1': { ranBy: 'CI' },
+  'docs/operations.md: Request timing 1': {
     prepare: `${facts}BLOG=$(node -p "require('./data/demo.json').collections.Blog")\n`,
     words: { 'collectionId=…': 'collectionId=$BLOG' },
     finds: /^server-timing: auth;dur=/im,
@@ -177,7 +178,9 @@ async function installClient({ folder, run }: Guide, code: string): Promise<void
   const tarball = stdout.trim().split('\n').at(-1) ?? ''
   await mkdir(join(folder, 'sluice'))
   await mkdir(join(folder, 'site'))
-  await rename(join(root, tarball), join(folder, 'sluice', tarball))
+  // The folder may lie on another disk.
+  await cp(join(root, tarball), join(folder, 'sluice', tarball))
+  await rm(join(root, tarball))
   await writeFile(join(folder, 'site/package.json'), '{"type": "module"}')
   const use = `import('@sluice/client').then(({ createClient }) => console.log(typeof createClient))`
   assert.match(await run(`cd site && ${install}\nnode -e "${use}"`), /function/)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { settings } from '../../src/config.ts'
+import { settings } from '../../src/config/config.ts'
 import { deliverHandler } from '../../src/mail/deliver.ts'
 import { blocksOf, type Guide, readDocument, root, sectionOf, startGuide } from '../helpers/guide.ts'
 import { onBothEngines } from '../helpers/harness.ts'
@@ -106,7 +106,7 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
     const fill = (commands: string[], words: Record<string, string>) =>
       commands.join('').replace(/<([a-z ]+)>/g, (_, name: string) => words[name] ?? assert.fail(name))
 
-    const [take = '', ...review] = blocksOf(guide, 'What a collection takes')
+    const [take = '', ...review] = blocksOf(guide, 'Accepting submissions')
     await demo.run(take)
     const { items } = await manage<{ items: { _id: string; name: string }[] }>('collections')
     const collectionId = items.find(({ name }) => name === 'Testimonials')?._id
@@ -125,17 +125,17 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
     const { data: listed } = (await shown.json()) as { data: { totalCount: number } }
     assert.equal(listed.totalCount, 1)
 
-    await demo.run(fill(blocksOf(guide, 'Being told'), { 'site id': siteId, version: '1' }))
+    await demo.run(fill(blocksOf(guide, 'Notifications'), { 'site id': siteId, version: '1' }))
     assert.equal((await send('Grace')).status, 201)
     const [notice] = await awaitMail('New review – Demo Bakery')
     assert.equal(notice?.recipient, 'hello@demo.example')
 
-    await demo.run(fill(blocksOf(guide, 'Who may be written to'), { 'site id': siteId, version: '2' }))
+    await demo.run(fill(blocksOf(guide, 'Allowed recipients'), { 'site id': siteId, version: '2' }))
     const letter = { name: 'Ada', message: 'Hello', siteName: 'Demo Bakery', htmlInfo: {} }
     assert.equal((await demo.post('sendContactEmail', { ...letter, to: 'other@demo.example' })).status, 403)
     assert.equal((await demo.post('sendContactEmail', { ...letter, to: 'hello@demo.example' })).status, 201)
 
-    const [suppress = '', list = '', remove = ''] = blocksOf(guide, 'Addresses that refuse').join('').split('\n')
+    const [suppress = '', list = '', remove = ''] = blocksOf(guide, 'Suppressed addresses').join('').split('\n')
     await demo.run(suppress)
     assert.match(await demo.run(list), /gone@people\.example +No longer works here/)
     const htmlInfo = { title: 'Lost', subtitle: 'a', whiteBoxText: 'b', signature: 'c' }
@@ -226,12 +226,10 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
 describe('the guide to e-mail', () => {
   it('has the schedule of attempts that is really kept', () => {
     const unit: Record<string, number> = { second: 1, minute: 60, hour: 3600 }
-    const rows = [
-      ...sectionOf(guide, 'When a mail server says no').matchAll(/^\| [2-8] \| (\d+) (second|minute|hour)s /gm),
-    ]
+    const rows = [...sectionOf(guide, 'Retries and failures').matchAll(/^\| [2-8] \| (\d+) (second|minute|hour)s /gm)]
     const printed = rows.map(([, count, name = '']) => Number(count) * (unit[name] ?? 0))
     const nothing = () => assert.fail('nothing is delivered here')
-    const { retryAfterSeconds } = deliverHandler({ wayOf: nothing, render: nothing })
+    const { retryAfterSeconds } = deliverHandler({ resolveTransport: nothing, render: nothing })
     assert.deepEqual(printed, retryAfterSeconds)
   })
 
@@ -248,7 +246,7 @@ describe('the guide to e-mail', () => {
   it('makes a key for DKIM, and prints what is to be published of it', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-dkim-'))
     t.after(() => rm(folder, { recursive: true }))
-    const commands = blocksOf(guide, 'Sending for real').find((block) => block.includes('openssl')) ?? ''
+    const commands = blocksOf(guide, 'Setting up a mail server').find((block) => block.includes('openssl')) ?? ''
     const printed = execFileSync('sh', ['-eu', '-c', commands], { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
     const published = createPublicKey({ key: Buffer.from(printed, 'base64'), format: 'der', type: 'spki' })
     const own = createPublicKey(await readFile(join(folder, 'dkim.pem'), 'utf8'))

@@ -95,7 +95,7 @@ onBothEngines('files in an S3 store', (engine) => {
 
     const shown = await Promise.all(
       addressesIn(cake).map(async (url) => {
-        assert.ok(url.startsWith(`${s3.place.endpoint.href}${bucket}/${shop.group.groupId}/`), url)
+        assert.ok(url.startsWith(`${s3.location.endpoint.href}${bucket}/${shop.group.groupId}/`), url)
         const answer = await fetch(url)
         assert.equal(answer.status, 200)
         assert.equal(answer.headers.get('content-disposition'), null, 'shown where it is asked for')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import PostalMime from 'postal-mime'
-import { listSuppressions } from '../../src/store/suppressions.ts'
+import { listSuppressions } from '../../src/store/mail/suppressions.ts'
 import { contactBody, contactPath, messagesOf, openOutbox } from '../helpers/outbox.ts'
 import { startPostfix, whyNoPostfix } from '../helpers/postfix.ts'
 import { until } from '../jobs/workshop.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { findCollection } from '../../src/store/containers.ts'
-import { eachObject } from '../../src/store/each-object.ts'
-import { openGroup } from '../../src/store/groups.ts'
+import { findCollection } from '../../src/store/content/containers.ts'
+import { iterateObjects } from '../../src/store/content/objects.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openGroup } from '../../src/store/store.ts'
 import { assertIndexIsRight, assertNoGaps } from '../helpers/editing.ts'
-import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
+import { harness, onBothEnginesInProve, testStartMs } from '../helpers/harness.ts'
 import {
   newValue,
   oldSchema,
@@ -34,7 +34,7 @@ async function findSide({ dataDir, databaseUrl, ...place }: Place): Promise<Side
     const collection = await findCollection(group, place.collectionId)
     assert.ok(collection)
     const side = collection.schema.has('headline') ? 'new' : 'old'
-    const values = await Array.fromAsync(eachObject(group, collection.id), ({ value }) => value)
+    const values = await Array.fromAsync(iterateObjects(group, collection.id), ({ value }) => value)
     assert.deepEqual(
       values,
       numbers.map((n) => makeValue[side](n)),
@@ -48,7 +48,7 @@ async function findSide({ dataDir, databaseUrl, ...place }: Place): Promise<Side
   }
 }
 
-onBothEngines('kill -9 in the middle of a schema change', (engine) => {
+onBothEnginesInProve('kill -9 in the middle of a schema change', (engine) => {
   it('leaves everything as it was or everything as it will be, and the change can be made again', async (context) => {
     const { newGroup, config, clock } = await harness(engine)
     const group = await newGroup()

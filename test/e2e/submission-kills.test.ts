@@ -6,7 +6,7 @@ import { it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessageContent } from '../../src/content/mail.ts'
 import { createSite } from '../helpers/authoring.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { goodReview, submissionPath, type Visitors, visitors } from '../helpers/visitors.ts'
 
@@ -25,7 +25,7 @@ const limits = {
 }
 
 /** What a visitor wants: every second one writes an e-mail, and half of each kind bring an Idempotency-Key. */
-interface Errand {
+interface DeliveryContext {
   n: number
   path: string
   body: object
@@ -34,10 +34,10 @@ interface Errand {
 
 /** All that was sent, and what came of it as far as visitors know. */
 interface Visits {
-  next(): Errand
+  next(): DeliveryContext
   acknowledged: Set<number>
   /** Those who got no answer: with a key they ask again, without one they leave it. */
-  unanswered: Errand[]
+  unanswered: DeliveryContext[]
   sent: number
 }
 
@@ -64,7 +64,7 @@ function startVisits({ reviews }: Visitors): Visits {
 }
 
 /** False where nobody answered. An answer must be the good one. */
-async function deliver({ baseUrl, output }: ServerProcess, apiKey: string, { path, body, key }: Errand) {
+async function deliver({ baseUrl, output }: ServerProcess, apiKey: string, { path, body, key }: DeliveryContext) {
   const headers = { authorization: apiKey, 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) }
   let answer: { status: number; text: string }
   try {
@@ -103,7 +103,7 @@ async function everythingStored({ group }: Visitors) {
   return { objects: objects.map(({ value }) => JSON.parse(value)), messages, contacts, notices }
 }
 
-onBothEngines('kill -9 of a server that takes submissions and e-mails', (engine) => {
+onBothEnginesInProve('kill -9 of a server that takes submissions and e-mails', (engine) => {
   it('loses nothing that was acknowledged, and keeps and delivers everything once', async (context) => {
     const place = await visitors(engine, { env: limits })
     const { group, clock, config, service } = place

@@ -1,4 +1,4 @@
-import { makeId } from '../../src/ids.ts'
+import { makeId } from '../../src/core/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { plainPng } from '../helpers/pictures.ts'

@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container } from '../../src/content/model.ts'
 import { findPageUrl } from '../../src/mail/mailbox-page.ts'
-import type { NewObject } from '../../src/store/objects.ts'
+import type { NewObject } from '../../src/store/content/objects.ts'
 import type { TestEngine } from '../helpers/harness.ts'
 import { createManaging, fileForm, type ManagedGroup, type Managing } from '../helpers/manage.ts'
 import { photo } from '../helpers/pictures.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { parseMetrics, readValue } from '../helpers/prometheus.ts'
-import { stripeFor } from '../helpers/sandbox.ts'
 import { type Scene, setScene } from '../helpers/verb-cases.ts'
 import type { VictimPlace } from './victim.ts'
 
@@ -335,9 +334,7 @@ async function learn(world: World): Promise<void> {
     const { items } = await created.ask('GET', `/manage/groups/${attacker.groupId}/mail?limit=10&state=sent`)
     return items[0]?._id
   })
-  const sandbox = await stripeFor(created, stored.sandboxId)
-  const { data: prices } = await sandbox.prices.list({ product: 'prod_shop_mug', limit: 1 })
-  stored.priceId = prices[0]?.id ?? ''
+  stored.priceId = 'price_shop_mug'
   stored.checkoutUrl = await poll('A checkout', async () => {
     const { data } = await ask('/tenant/createCheckoutSession', {
       products: [{ price: stored.priceId, quantity: 1 }],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { after, before, it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
-import { makeApiKey } from '../../src/secrets.ts'
-import { listApiKeys } from '../../src/store/api-keys.ts'
+import { makeApiKey } from '../../src/security/tokens.ts'
+import { listApiKeys } from '../../src/store/control/api-keys.ts'
 import { createApiKey, revokeApiKey, setFrozen } from './authoring.ts'
-import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
+import { createHarness, type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 
 /** One endpoint as the shared suite sees it. */
 export interface EndpointCase {
@@ -36,8 +36,14 @@ export function assertFailure(answer: LightMyRequestResponse, status: number, co
 /** What every endpoint under /tenant guarantees. */
 export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
   const { path, prepare, withId, required, allow } = endpoint
+  /** One service for the suite, and a new group for each test. */
+  let created: Harness
+  before(async () => {
+    created = await createHarness(engine)
+  })
+  after(() => created.close())
+
   async function ready() {
-    const created = await harness(engine)
     const group = await created.newGroup()
     const { query, foreignIds } = await prepare(group, created)
     const get = (key: string | undefined, search = query) =>
@@ -157,8 +163,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
   })
 
   it('answers another group’s ids byte for byte like ids that do not exist', async () => {
-    const created = await ready()
-    const { get, query, foreignIds } = created
+    const { get, query, foreignIds } = await ready()
     const other = await created.newGroup({ name: 'Other group' })
     await prepare(other, created) // the other group has content of the same kind
     assert.ok(foreignIds.length > 0)

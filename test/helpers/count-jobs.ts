@@ -1,6 +1,6 @@
-import type { Database } from '../../src/store/database.ts'
-import { type JobState, jobStates } from '../../src/store/jobs.ts'
-import type { ContentTables } from '../../src/store/tables.ts'
+import type { Database } from '../../src/store/engine/database.ts'
+import { type JobState, jobStates } from '../../src/store/jobs/jobs.ts'
+import type { ContentTables } from '../../src/store/schema/tables.ts'
 
 /** How many jobs of a database are in each state. */
 export async function countJobs({ read }: Database<ContentTables>): Promise<Record<JobState, number>> {

@@ -1,6 +1,6 @@
-import { findCollection } from '../../src/store/containers.ts'
-import { openGroup } from '../../src/store/groups.ts'
+import { findCollection } from '../../src/store/content/containers.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openGroup } from '../../src/store/store.ts'
 import { createObjects } from './authoring.ts'
 
 /** Writes batches of ten objects until it is killed, and prints the numbers of each batch once it is acknowledged. */

@@ -1,53 +1,51 @@
+import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
-import type Stripe from 'stripe'
-import { makeId } from '../../src/ids.ts'
+import Stripe from 'stripe'
 import type { Provider } from '../../src/payments/provider.ts'
-import { type SeedProduct, seedSandbox } from '../../src/payments/sandbox/seed.ts'
-import { openStripe } from '../../src/payments/stripe.ts'
-import { noteIntegrationPlace } from '../../src/store/integrations.ts'
+import type { SeedProduct } from '../../src/payments/sandbox/catalogue.ts'
+import { openStripe } from '../../src/payments/stripe/stripe.ts'
 import { type FlakyProxy, startFlakyProxy } from './flaky-proxy.ts'
-import { harness, type TestEngine } from './harness.ts'
+import type { TestEngine } from './harness.ts'
 import { type ManagedGroup, type Managing, managing } from './manage.ts'
-import { stripeFor } from './sandbox.ts'
+import { startStripeServer } from './stripe-server.ts'
 
 /**
- * A service that sells through a provider somewhere else, exactly as it would through Stripe: it is connected with a
- * secret key and speaks to STRIPE_URL. There stands a proxy that can spoil calls, and behind it another service's sandbox.
+ * A service that sells through Stripe by HTTP: it is connected with a secret key and calls STRIPE_URL, where a proxy that
+ * can spoil calls stands before our Stripe in memory.
  */
 export interface DistantShop {
   shop: Managing
   group: ManagedGroup
   proxy: FlakyProxy
-  /** Of the account at the provider. */
+  /** Of the account at Stripe. */
   secretKey: string
   /** The settings with which another process is the same service. */
   env: Record<string, string>
-  /** Connects the account and gives its id here. The catalogue comes in when jobs run. */
+  /** Connects the account and returns its id here. The catalogue comes in when jobs run. */
   connect(): Promise<string>
-  /** Puts things into the provider's catalogue, and nobody is told. */
-  seed(products: readonly SeedProduct[]): Promise<void>
-  /** Somebody who works at the provider, past the proxy. */
+  /** Puts products into the catalogue at Stripe, without events. */
+  seed(products: readonly SeedProduct[]): void
+  /** Works on the same account, past the proxy. */
   stripe: Stripe
-  /** The same place through our own eyes. */
+  /** The same account as our code sees it, past the proxy. */
   provider: Provider
 }
 
-/** The secret of a webhook that somebody has set up there by hand. */
+/** The secret of a webhook that somebody has set up at Stripe by hand. */
 export const webhookSecret = 'whsec_distant'
 
-export async function distantShop(engine: TestEngine, env: Record<string, string> = {}): Promise<DistantShop> {
-  const there = await harness(engine)
-  const { group: owner, store } = await there.newGroup({ name: 'The provider' })
-  const accountThere = makeId()
-  await noteIntegrationPlace(there.service.store, accountThere, owner.id)
-  const { sandbox } = there.service.payments
-  const [secretKey, url] = [sandbox.secretKeyOf(accountThere), await sandbox.url()]
+const account = 'distant'
 
-  const proxy = await startFlakyProxy(url, { faultRate: 0, seed: 1 })
+export async function distantShop(engine: TestEngine, env: Record<string, string> = {}): Promise<DistantShop> {
+  const server = await startStripeServer()
+  after(() => server.close())
+  const proxy = await startFlakyProxy(server.url, { faultRate: 0, seed: 1 })
   after(() => proxy.close())
   const shop = await managing(engine, { env: { STRIPE_URL: proxy.url, ...env } })
   const group = await shop.newManagedGroup({ name: 'The shop' })
   const { dataDir, databaseUrl = '' } = shop.config
+  const secretKey = `sk_test_${account}_${randomBytes(24).toString('hex')}`
+  const { hostname, port } = new URL(server.url)
   return {
     shop,
     group,
@@ -60,9 +58,9 @@ export async function distantShop(engine: TestEngine, env: Record<string, string
       await shop.ask('PUT', `${integrations}/${_id}/webhookSecret`, { webhookSecret })
       return _id
     },
-    seed: (products) => seedSandbox(store, accountThere, products, there.clock.now),
-    stripe: await stripeFor(there, accountThere),
-    provider: await openStripe({ secretKey, url }),
+    seed: (products) => server.seed(account, products),
+    stripe: new Stripe(secretKey, { host: hostname, port, protocol: 'http', telemetry: false }),
+    provider: await openStripe({ secretKey, url: server.url }),
   }
 }
 

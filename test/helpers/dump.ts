@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ControlTables } from '../../src/store/control-tables.ts'
-import type { Store } from '../../src/store/open.ts'
-import type { ContentTables } from '../../src/store/tables.ts'
+import type { ControlTables } from '../../src/store/schema/control-tables.ts'
+import type { ContentTables } from '../../src/store/schema/tables.ts'
+import type { Store } from '../../src/store/store.ts'
 
 const controlTables: Record<keyof ControlTables, true> = {
   migrations: true,

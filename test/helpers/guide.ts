@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEmptyPlace } from './harness.ts'
-import { type ServerProcess, startServer } from './process.ts'
+import { programEnv, type ServerProcess, startServer } from './process.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -77,7 +77,8 @@ export async function startGuide(engine: Parameters<typeof createEmptyPlace>[0])
     ...place.env,
     PORT: new URL(server.baseUrl).port,
     LOG_LEVEL: 'silent',
-    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+    ...programEnv,
+    PATH: `${join(folder, 'bin')}:${programEnv.PATH}`,
   }
   return {
     server,

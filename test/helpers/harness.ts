@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import pg from 'pg'
-import { type Config, readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config/config.ts'
 import type { Container } from '../../src/content/model.ts'
-import { createLogger } from '../../src/logging.ts'
+import { createLogger } from '../../src/core/logging.ts'
 import { createService, type Service, type ServiceOptions } from '../../src/service.ts'
-import { type Group, type GroupStore, type NewGroup, openGroup } from '../../src/store/groups.ts'
-import type { NewObject } from '../../src/store/objects.ts'
+import type { NewObject } from '../../src/store/content/objects.ts'
+import type { Group, NewGroup } from '../../src/store/control/groups.ts'
+import { type GroupStore, openGroup } from '../../src/store/store.ts'
 import { createApiKey, createContainer, createGroup, createObjects } from './authoring.ts'
+import { copySqliteTemplate, createPostgresDatabase } from './templates.ts'
 
 export const engines = ['sqlite', 'postgres'] as const
 export type TestEngine = (typeof engines)[number]
@@ -28,21 +29,10 @@ export function onBothEngines(name: string, suite: (engine: TestEngine) => void)
   for (const engine of engines) describe(`${name} (${engine})`, () => suite(engine))
 }
 
-async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const serverUrl = process.env.TEST_POSTGRES_URL
-  if (!serverUrl)
-    throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
-  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
-  const run = async (statement: string): Promise<void> => {
-    const client = new pg.Client(serverUrl)
-    await client.connect()
-    await client.query(statement)
-    await client.end()
-  }
-  await run(`create database ${name}`)
-  const url = new URL(serverUrl)
-  url.pathname = `/${name}`
-  return { url: url.href, drop: () => run(`drop database ${name} with (force)`) }
+/** The same for a heavy suite: `npm test` runs it on SQLite alone, `npm run prove` on both engines. */
+export function onBothEnginesInProve(name: string, suite: (engine: TestEngine) => void): void {
+  const chosen = process.env.PROVE === '1' ? engines : engines.slice(0, 1)
+  for (const engine of chosen) describe(`${name} (${engine})`, () => suite(engine))
 }
 
 /** Where the files of a bucket lie. */
@@ -51,16 +41,17 @@ export function localFolder({ media: { local } }: Service, bucketName: string): 
   return local.storage.folderOf(bucketName)
 }
 
-/** An empty place for a service: a folder, and with PostgreSQL a database. */
+/** A location for a service: a folder, and with PostgreSQL a database. */
 export interface EmptyPlace {
   /** The settings that lead there. */
   env: { DATA_DIR: string; DATABASE_URL: string }
   remove(): Promise<void>
 }
 
-export async function createEmptyPlace(engine: TestEngine): Promise<EmptyPlace> {
+async function createPlace(engine: TestEngine, isMigrated: boolean): Promise<EmptyPlace> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  const postgres = engine === 'postgres' ? await createPostgresDatabase() : undefined
+  if (isMigrated && engine === 'sqlite') await copySqliteTemplate(dataDir)
+  const postgres = engine === 'postgres' ? await createPostgresDatabase({ isMigrated }) : undefined
   return {
     env: { DATA_DIR: dataDir, DATABASE_URL: postgres?.url ?? '' },
     async remove() {
@@ -69,6 +60,12 @@ export async function createEmptyPlace(engine: TestEngine): Promise<EmptyPlace> 
     },
   }
 }
+
+/** With nothing in it: for tests of migrations, and of the first start. */
+export const createEmptyPlace = (engine: TestEngine): Promise<EmptyPlace> => createPlace(engine, false)
+
+/** With databases at the current schema, copied from those that were migrated once for the run. */
+export const createMigratedPlace = (engine: TestEngine): Promise<EmptyPlace> => createPlace(engine, true)
 
 /** A group with a key, and short ways to fill it. */
 export interface TestGroup {
@@ -96,7 +93,7 @@ export interface Harness {
 }
 
 /** A service on an empty database of its own; nothing is shared between two of them. */
-export interface HarnessOptions extends Pick<ServiceOptions, 'leavesReadsToThreads'> {
+export interface HarnessOptions extends Pick<ServiceOptions, 'readsInWorkersOnly'> {
   env?: Record<string, string>
   prepare?: (app: FastifyInstance) => void
 }
@@ -105,7 +102,7 @@ export async function createHarness(
   engine: TestEngine,
   { env = {}, prepare, ...options }: HarnessOptions = {},
 ): Promise<Harness> {
-  const place = await createEmptyPlace(engine)
+  const place = await createMigratedPlace(engine)
   const config = readConfig({
     ...place.env,
     LOG_LEVEL: 'trace',

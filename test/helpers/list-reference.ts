@@ -1,4 +1,4 @@
-import type { NewObject } from '../../src/store/objects.ts'
+import type { NewObject } from '../../src/store/content/objects.ts'
 
 /** What the contract says of listings, over a plain array and without a look at the service's own code. */
 export type Item = NewObject & { id: string }

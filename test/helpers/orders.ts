@@ -1,4 +1,4 @@
-import type { NewOrder } from '../../src/store/orders.ts'
+import type { NewOrder } from '../../src/store/commerce/orders.ts'
 import { testStartMs } from './harness.ts'
 
 /** Two loaves, sent to Ada. */

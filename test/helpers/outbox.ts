@@ -1,6 +1,12 @@
-import type { GroupStore } from '../../src/store/groups.ts'
-import { findMessage, insertMessage, listMessages, type Message, type NewMessage } from '../../src/store/messages.ts'
-import type { NewSite } from '../../src/store/sites.ts'
+import type { NewSite } from '../../src/store/content/sites.ts'
+import {
+  findMessage,
+  insertMessage,
+  listMessages,
+  type Message,
+  type NewMessage,
+} from '../../src/store/mail/messages.ts'
+import type { GroupStore } from '../../src/store/store.ts'
 import { createSite, write } from './authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 

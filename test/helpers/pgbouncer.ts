@@ -16,7 +16,7 @@ const timeoutMs = 30_000
 export const whyNoPgBouncer = (): string | undefined => whyNotInstalled(program)
 
 /** From 1.21 on, prepared statements can be kept; before, the setting is unknown. */
-function keepsStatements(): boolean {
+function supportsPreparedStatements(): boolean {
   const [, minor = '0'] =
     /PgBouncer 1\.(\d+)/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout) ?? []
   return Number(minor) >= 21
@@ -46,7 +46,7 @@ unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
 default_pool_size = 20
-${keepsStatements() ? 'max_prepared_statements = 0' : ''}
+${supportsPreparedStatements() ? 'max_prepared_statements = 0' : ''}
 `
   const file = join(folder, 'pgbouncer.ini')
   await writeFile(file, settings(startMode))

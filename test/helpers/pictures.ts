@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -17,6 +17,16 @@ export async function temporaryFile(t: TestContext, bytes: Buffer | string, name
   const path = join(await temporaryFolder(t), name)
   await writeFile(path, bytes)
   return path
+}
+
+/** Counts the bytes that are read from and written to files from now on. */
+export async function countBytes(t: TestContext, path: string): Promise<{ read(): number; written(): number }> {
+  await using file = await open(path)
+  const prototype = Object.getPrototypeOf(file) as typeof file
+  const [read, write] = [t.mock.method(prototype, 'read').mock, t.mock.method(prototype, 'write').mock]
+  const sum = ({ calls }: { calls: { arguments: unknown[] }[] }): number =>
+    calls.reduce((total, call) => total + Number(call.arguments[2]), 0)
+  return { read: () => sum(read), written: () => sum(write) }
 }
 
 /** Something like a photograph: slow gradients, and grain that does not compress. The same every time. */

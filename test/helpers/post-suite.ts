@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { makeApiKey } from '../../src/secrets.ts'
+import { makeApiKey } from '../../src/security/tokens.ts'
 import { setFrozen } from './authoring.ts'
 import { assertFailure } from './common-suite.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'

@@ -13,7 +13,7 @@ export interface PostgresServer {
 }
 
 export interface PostgresOptions {
-  /** Where its data stay; without it they lie in a temporary folder, and are gone afterwards. */
+  /** Where its data lie and stay; without it, in a temporary folder that is removed afterwards. */
   keptIn?: string | undefined
   /** Whether a commit is on the disk when it is acknowledged. Tests need not wait for that. */
   isDurable?: boolean
@@ -21,9 +21,20 @@ export interface PostgresOptions {
   tls?: { key: string; cert: string }
 }
 
-const startTimeoutMs = 60_000
+/** Long, for a machine that is busy with other things. */
+const startTimeoutMs = 120_000
 /** PostgreSQL refuses to run as root; 65534 is "nobody" on Linux and macOS alike. */
 const unprivileged = { uid: 65534, gid: 65534 }
+
+/** For data that need not survive: a test waits for no disk. */
+const inHaste = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'checkpoint_timeout=1h',
+]
 
 async function run(command: string, args: string[], identity: object): Promise<void> {
   const child = spawn(command, args, { ...identity, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -66,7 +77,7 @@ export async function startPostgres({ keptIn, isDurable = false, tls }: Postgres
     ...(tls
       ? ['ssl=on', `ssl_key_file=${join(folder, 'server.key')}`, `ssl_cert_file=${join(folder, 'server.crt')}`]
       : []),
-    `fsync=${isDurable ? 'on' : 'off'}`,
+    ...(isDurable ? [] : inHaste),
     'max_connections=200',
     'unix_socket_directories=',
     'listen_addresses=127.0.0.1',
@@ -80,6 +91,8 @@ export async function startPostgres({ keptIn, isDurable = false, tls }: Postgres
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   )
+  const killServer = (): boolean => server.kill('SIGKILL')
+  process.once('exit', killServer) // whatever happens to the test, its server does not outlive it
   let log = ''
   server.stderr.setEncoding('utf8').on('data', (chunk) => (log = (log + chunk).slice(-20_000)))
   const deadline = Date.now() + startTimeoutMs
@@ -92,6 +105,7 @@ export async function startPostgres({ keptIn, isDurable = false, tls }: Postgres
     async stop() {
       server.kill('SIGINT') // "fast": ends the sessions that are left
       if (server.exitCode === null) await once(server, 'close')
+      process.off('exit', killServer)
       if (keptIn === undefined) await rm(folder, { recursive: true, force: true })
     },
   }

@@ -6,11 +6,23 @@ const main = join(import.meta.dirname, '../../src/main.ts')
 /** Long, for a machine that is busy with other things. */
 const startTimeoutMs = 120_000
 
+/** What the program needs of our environment. */
+const { PATH = '', NODE_COMPILE_CACHE } = process.env
+export const programEnv = { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) }
+
+const children = new Set<ChildProcess>()
+/** Whatever happens to the test: nothing that it started outlives it. */
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 function startMain(args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'info', PORT: '0', ...env },
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...programEnv, LOG_LEVEL: 'info', PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  children.add(child)
+  return child.once('exit', () => children.delete(child))
 }
 
 /** Runs one command of the real program to its end. */

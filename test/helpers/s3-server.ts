@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { S3Place } from '../../src/media/s3-address.ts'
+import type { S3Location } from '../../src/media/s3/url.ts'
 
 /** The only keys that the server knows. */
 export const s3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
 
 /** A real server on the loopback that speaks S3 and keeps its buckets in a folder. */
 export interface S3Server {
-  place: S3Place
+  location: S3Location
   /** As `MEDIA_URL` would have it. */
   mediaUrl: string
   /** The settings that lead there. */
@@ -29,7 +29,12 @@ export async function startS3Server(buckets: string[]): Promise<S3Server> {
   ])
   const mediaUrl = `s3://127.0.0.1:${address.port}?region=us-east-1&pathStyle=true&tls=false`
   return {
-    place: { kind: 's3', endpoint: new URL(`http://127.0.0.1:${address.port}`), region: 'us-east-1', pathStyle: true },
+    location: {
+      kind: 's3',
+      endpoint: new URL(`http://127.0.0.1:${address.port}`),
+      region: 'us-east-1',
+      pathStyle: true,
+    },
     mediaUrl,
     env: {
       MEDIA_URL: mediaUrl,

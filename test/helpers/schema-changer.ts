@@ -1,8 +1,8 @@
 import { parseSchema } from '../../src/content/schema.ts'
-import { changeSchema } from '../../src/store/change-schema.ts'
-import { findCollection } from '../../src/store/containers.ts'
-import { openGroup } from '../../src/store/groups.ts'
+import { changeSchema } from '../../src/store/content/change-schema.ts'
+import { findCollection } from '../../src/store/content/containers.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openGroup } from '../../src/store/store.ts'
 import { write } from './authoring.ts'
 
 /** Changes the schema of a collection in a process of its own. Prints how many statements have run, after each. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 import type { TestGroup } from './harness.ts'
 
 /** Two schemas of one collection, and the way from each to the other: fields added, renamed, retyped and removed. */

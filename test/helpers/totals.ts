@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Filter } from '../../src/content/list-query.ts'
 import { draftPublishMs } from '../../src/content/model.ts'
-import { listContainers } from '../../src/store/containers.ts'
-import { readBy } from '../../src/store/database.ts'
-import type { GroupStore } from '../../src/store/groups.ts'
-import { type StoredTotal, storedTotal } from '../../src/store/totals.ts'
+import { listContainers } from '../../src/store/content/containers.ts'
+import { rawReader } from '../../src/store/engine/database.ts'
+import { type StoredTotal, storedTotal } from '../../src/store/lists/totals.ts'
+import type { GroupStore } from '../../src/store/store.ts'
 
 /** No client filters by these. */
 const uncountedFields = ['@media', '@email']
@@ -41,7 +41,7 @@ export async function readStoredTotal(
   ...asked: [containerId: string, filter: Filter | undefined, nowMs: number]
 ): Promise<StoredTotal> {
   const { text, parameters } = storedTotal(group, ...asked)
-  const rows = await readBy(group.database.read)<StoredTotal>(text, parameters)
+  const rows = await rawReader(group.database.read)<StoredTotal>(text, parameters)
   assert.equal(rows.length, 1)
   return rows[0] as StoredTotal
 }

@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import type { Container, ContainerSettings } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/schema.ts'
-import { insertContainer } from '../../src/store/containers.ts'
+import { insertContainer } from '../../src/store/content/containers.ts'
 import { write } from './authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ok } from '../../src/envelope.ts'
+import { ok } from '../../src/core/envelope.ts'
 import { answerJson } from '../../src/http/list-json.ts'
 
 const answers = [

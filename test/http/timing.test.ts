@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { encodeContent } from '../../src/http/answer.ts'
-import { createAnswerCache } from '../../src/http/answer-cache.ts'
+import { encodeContent } from '../../src/delivery/answer.ts'
+import { createAnswerCache } from '../../src/delivery/answer-cache.ts'
 import { createTiming, findTimed } from '../../src/http/timing.ts'
-import { createAdminToken } from '../../src/store/admin-tokens.ts'
-import { addMember, createUser } from '../../src/store/users.ts'
+import { createAdminToken } from '../../src/store/control/admin-tokens.ts'
+import { addMember, createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { type Harness, harness, onBothEngines } from '../helpers/harness.ts'
 
@@ -38,7 +38,7 @@ async function prepared(running: Harness) {
 }
 
 onBothEngines('Server-Timing', (engine) => {
-  it('tells an administrator where the time of a request went, and whether the answer was at hand', async () => {
+  it('tells an administrator where the time of a request went, and whether the answer was cached', async () => {
     const { list, administrator, tokenOf } = await prepared(await harness(engine))
     const token = await tokenOf(administrator)
     const first = await list(token)
@@ -114,7 +114,7 @@ onBothEngines('Server-Timing', (engine) => {
     assert.ok((await list(await tokenOf(administrator))).headers['server-timing'])
   })
 
-  it('is told also where the answer would be sent before the framework sees the request', async () => {
+  it('is also sent with a cached answer, in front of Fastify', async () => {
     const running = await harness(engine)
     const { group, path, administrator, tokenOf } = await prepared(running)
     const { baseUrl } = await running.service.listen()
@@ -134,7 +134,7 @@ onBothEngines('Server-Timing', (engine) => {
 
 describe('A request that waits for the answer to somebody else', () => {
   it('is told so, with the time that it has waited', async () => {
-    const answers = createAnswerCache({ mostBytes: 1_000_000, clock: () => 1000 })
+    const answers = createAnswerCache({ maxBytes: 1_000_000, clock: () => 1000 })
     const question = { groupId: 'g', scope: '', route: '/r', query: {}, url: '/r' }
     const content = encodeContent({ json: ['{}'], revision: 1, untilMs: 2000 })
     let end = (_: typeof content): void => {}

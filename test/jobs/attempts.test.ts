@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PermanentFailure } from '../../src/jobs/handler.ts'
-import { claimJob, leaseMs } from '../../src/store/claim-jobs.ts'
-import { deleteContent, deleteGroupRow, findGroupById } from '../../src/store/groups.ts'
-import { insertJob } from '../../src/store/jobs.ts'
+import { deleteGroupContent } from '../../src/store/content/purge.ts'
+import { deleteGroupRow, findGroupById } from '../../src/store/control/groups.ts'
+import { claimJob, leaseMs } from '../../src/store/jobs/claim-jobs.ts'
+import { insertJob } from '../../src/store/jobs/jobs.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
@@ -238,7 +239,7 @@ onBothEngines('an attempt at a job', (engine) => {
     const group = await newGroup()
     await add(group, { payload: { n: 1 } })
     const handler = handlerOf(async (job, context) => {
-      await deleteContent(group, clock.now, () => {})
+      await deleteGroupContent(group, clock.now, () => {})
       await leaveEffect(job, context)
     })
     await newWorker([handler]).runDue()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { createLogger } from '../../src/core/logging.ts'
 import { runJob } from '../../src/jobs/run-job.ts'
-import { createLogger } from '../../src/logging.ts'
-import { claimJob, leaseMs } from '../../src/store/claim-jobs.ts'
+import { claimJob, leaseMs } from '../../src/store/jobs/claim-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 import { effectsIn, gate, handlerOf, leaveEffect, testKind, until, workshop } from './workshop.ts'
 
@@ -123,7 +123,7 @@ onBothEngines('whether a job is ours', (engine) => {
     const answers: boolean[] = []
     const handler = handlerOf(async (_, { isOurs }) => void answers.push(isOurs()))
     const deps = { store, clock: () => clock.now, logger: createLogger({ logLevel: 'silent' }) }
-    const late = { ...claimed, askedMs: claimed.askedMs - leaseMs }
+    const late = { ...claimed, claimedMs: claimed.claimedMs - leaseMs }
     await runJob(deps, { handler, claimed: late, group, stopping: new AbortController().signal })
     assert.deepEqual(answers, [false])
     assert.equal(await newWorker([handler]).runDue(), 0)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogger } from '../../src/core/logging.ts'
 import { createWorker } from '../../src/jobs/worker.ts'
-import { createLogger } from '../../src/logging.ts'
 import { openStore } from '../../src/store/open.ts'
 import { handlerOf, leaveEffect } from './workshop.ts'
 

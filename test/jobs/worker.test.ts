@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GroupStore } from '../../src/store/groups.ts'
-import { insertJob } from '../../src/store/jobs.ts'
-import type { Store } from '../../src/store/open.ts'
+import { insertJob } from '../../src/store/jobs/jobs.ts'
+import type { GroupStore, Store } from '../../src/store/store.ts'
 import { write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
@@ -74,7 +73,7 @@ onBothEngines('a worker', (engine) => {
         await opened
         hanging -= 1
       },
-      { atOnce: 4, mostPerGroup: 3 },
+      { atOnce: 4, maxPerGroup: 3 },
     )
     assert.equal(await newWorker([handler], { workers: 1 }).runDue(), 40)
     assert.equal(most, 3)

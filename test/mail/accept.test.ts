@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { recordOrder } from '../../src/store/orders.ts'
+import { recordOrder } from '../../src/store/commerce/orders.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { onBothEngines } from '../helpers/harness.ts'

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import PostalMime from 'postal-mime'
-import { AppError } from '../../src/errors.ts'
-import { createComposer, type Letter } from '../../src/mail/compose.ts'
+import { AppError } from '../../src/core/errors.ts'
+import { createComposer, type MailParts } from '../../src/mail/compose.ts'
 import { temporaryFolder } from '../helpers/pictures.ts'
 
 const unsigned = { mailDkimDomain: undefined, mailDkimSelector: undefined, mailDkimPrivateKey: undefined }
 const compose = createComposer(unsigned)
 
-const letter: Letter = {
+const letter: MailParts = {
   from: { name: 'Demo Bakery', address: 'mail@demo.example' },
   to: 'ann@example.com',
   replyTo: 'hello@demo.example',
@@ -23,7 +23,7 @@ const letter: Letter = {
   text: 'Hello',
   logo: { content: Buffer.from('a picture'), contentType: 'image/png', width: 10, height: 10 },
   isAutomatic: false,
-  isVouchedFor: true,
+  canDkimSign: true,
 }
 
 const headersOf = (raw: Buffer): string => raw.toString('latin1').split('\r\n\r\n')[0] as string
@@ -185,7 +185,7 @@ describe('the signature of a domain (DKIM)', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const mailDkimPrivateKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const settings = { mailDkimDomain: 'demo.example', mailDkimSelector: 'mail', mailDkimPrivateKey }
-  const from = (address: string): Letter => ({ ...letter, from: { name: 'Größe', address }, text: 'a\nb\r\n\n\n' })
+  const from = (address: string): MailParts => ({ ...letter, from: { name: 'Größe', address }, text: 'a\nb\r\n\n\n' })
 
   it('can be verified by a receiver, and covers what people see', async () => {
     const raw = await createComposer(settings)(from('mail@demo.example'))
@@ -211,7 +211,7 @@ describe('the signature of a domain (DKIM)', () => {
   })
 
   it('is not given for what leaves by a server that is not the service’s own', async () => {
-    const raw = await createComposer(settings)({ ...from('mail@demo.example'), isVouchedFor: false })
+    const raw = await createComposer(settings)({ ...from('mail@demo.example'), canDkimSign: false })
     assert.doesNotMatch(headersOf(raw), /DKIM/i)
   })
 

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import type { JobHandler } from '../../src/jobs/handler.ts'
-import { runJob, Stopped } from '../../src/jobs/run-job.ts'
+import { runJob, Stopping } from '../../src/jobs/run-job.ts'
 import { createWorker } from '../../src/jobs/worker.ts'
 import { deliverHandler } from '../../src/mail/deliver.ts'
-import type { Mail } from '../../src/mail/mail.ts'
+import type { Mail } from '../../src/mail/types.ts'
 import { createService } from '../../src/service.ts'
-import { claimJob } from '../../src/store/claim-jobs.ts'
-import { mailServerField, mailServerSubject, putMailServer, removeMailServer } from '../../src/store/mail-servers.ts'
-import { deliverKind, endMessage, type Message, restartMessage } from '../../src/store/messages.ts'
-import { listSuppressions, removeSuppression } from '../../src/store/suppressions.ts'
+import { claimJob } from '../../src/store/jobs/claim-jobs.ts'
+import {
+  mailServerField,
+  mailServerSubject,
+  putMailServer,
+  removeMailServer,
+} from '../../src/store/mail/mail-servers.ts'
+import { deliverKind, endMessage, type Message, restartMessage } from '../../src/store/mail/messages.ts'
+import { listSuppressions, removeSuppression } from '../../src/store/mail/suppressions.ts'
 import { setFrozen, write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -325,7 +330,7 @@ onBothEngines('the outbox', (engine) => {
       stopping: stopping.signal,
     })
     await until(() => server.faults.get('hang') === 1)
-    stopping.abort(new Stopped('The process is about to stop.'))
+    stopping.abort(new Stopping('The process is about to stop.'))
     await run
     await until(() => server.openConnections() === 0)
     const { state, attempts, dueMs, isUnderWay } = await find(id)
@@ -353,7 +358,7 @@ onBothEngines('the outbox', (engine) => {
           ...context,
           finish(work) {
             const finished = context.finish(work)
-            stopping.abort(new Stopped('The process is about to stop.'))
+            stopping.abort(new Stopping('The process is about to stop.'))
             return finished
           },
         }),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { createWorker } from '../../src/jobs/worker.ts'
-import type { Courier } from '../../src/mail/courier.ts'
 import { deliverHandler } from '../../src/mail/deliver.ts'
 import { parseMailServer } from '../../src/mail/server-address.ts'
-import { createSmtpCourier } from '../../src/mail/smtp.ts'
-import { insertMessage, listMessages, type NewMessage } from '../../src/store/messages.ts'
-import { listSuppressions } from '../../src/store/suppressions.ts'
+import { createSmtpTransport } from '../../src/mail/smtp.ts'
+import type { MailTransport } from '../../src/mail/transport.ts'
+import { insertMessage, listMessages, type NewMessage } from '../../src/store/mail/messages.ts'
+import { listSuppressions } from '../../src/store/mail/suppressions.ts'
 import { write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { seededRandom } from '../helpers/flaky-proxy.ts'
@@ -90,9 +90,9 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a mail server in 
 
     /** How often the server had the whole message, and we did not hear so. */
     let lostPastData = 0
-    const smtp = createSmtpCourier(parseMailServer(server.url), { hosts: 'any', timeouts })
+    const smtp = createSmtpTransport(parseMailServer(server.url), { hosts: 'any', timeouts })
     after(() => smtp.close())
-    const courier: Courier = {
+    const transport: MailTransport = {
       ...smtp,
       async deliver(parcel, errand) {
         const before = server.taken.length
@@ -106,7 +106,12 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a mail server in 
         }
       },
     }
-    const handlers = [deliverHandler({ ...mail, wayOf: async (of) => ({ ...(await mail.wayOf(of)), courier }) })]
+    const handlers = [
+      deliverHandler({
+        ...mail,
+        resolveTransport: async (of) => ({ ...(await mail.resolveTransport(of)), transport }),
+      }),
+    ]
     const worker = createWorker({ store, handlers, clock: () => clock.now, logger, workers: 2 })
 
     await server.stop()

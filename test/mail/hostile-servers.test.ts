@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { DeliveryFailure } from '../../src/mail/courier.ts'
-import { createSmtpCourier } from '../../src/mail/smtp.ts'
+import { createSmtpTransport } from '../../src/mail/smtp.ts'
+import { DeliveryFailure } from '../../src/mail/transport.ts'
 import { errand } from './parcels.ts'
 
 /** A server that only pretends to speak SMTP: what it says to whom connects, and how it answers each line. */
@@ -61,13 +61,13 @@ const parcel = {
 }
 
 async function failureAt(port: number, timeouts = {}): Promise<DeliveryFailure> {
-  const courier = createSmtpCourier(
+  const transport = createSmtpTransport(
     { host: '127.0.0.1', port, tls: 'off', login: undefined },
     { hosts: 'any', timeouts },
   )
-  after(() => courier.close())
+  after(() => transport.close())
   try {
-    assert.fail(`it was delivered: ${await courier.deliver(parcel, errand())}`)
+    assert.fail(`it was delivered: ${await transport.deliver(parcel, errand())}`)
   } catch (error) {
     assert.ok(error instanceof DeliveryFailure, String(error))
     return error

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { makeId } from '../../src/ids.ts'
+import { makeId } from '../../src/core/ids.ts'
 import { createMailbox, type Mailbox } from '../../src/mail/mailbox.ts'
 import { errand } from './parcels.ts'
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { DeliveryFailure, type Errand, type Parcel } from '../../src/mail/courier.ts'
 import { parseMailServer } from '../../src/mail/server-address.ts'
-import { createSmtpCourier, type SmtpCourier, type SmtpOptions } from '../../src/mail/smtp.ts'
+import { createSmtpTransport, type SmtpOptions, type SmtpTransport } from '../../src/mail/smtp.ts'
+import { type DeliveryContext, DeliveryFailure, type OutgoingMail } from '../../src/mail/transport.ts'
 import type { MailFault, MailServer, MailStage } from '../helpers/mail-server.ts'
 
 let number = 0
-export function parcel(more: Partial<Parcel> = {}): Parcel {
+export function parcel(more: Partial<OutgoingMail> = {}): OutgoingMail {
   number += 1
   const raw = Buffer.from(`Message-ID: <${number}@shop.example>\r\nSubject: ${number}\r\n\r\nHello.\r\n.\r\nBye.\r\n`)
   const place = { id: `${number}`.padStart(24, '0'), groupId: '0'.repeat(24) }
@@ -14,16 +14,16 @@ export function parcel(more: Partial<Parcel> = {}): Parcel {
 }
 
 /** Closed when the test or suite ends that asks for it. */
-export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<SmtpOptions> = {}): SmtpCourier {
-  const courier = createSmtpCourier(parseMailServer(url), { hosts: 'any', ...options })
-  after(() => courier.close())
-  return courier
+export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<SmtpOptions> = {}): SmtpTransport {
+  const transport = createSmtpTransport(parseMailServer(url), { hosts: 'any', ...options })
+  after(() => transport.close())
+  return transport
 }
 
 export const never = new AbortController().signal
 /** Of somebody whose message it is until the signal aborts. */
-export const errand = (signal = never): Errand => ({ signal, isOurs: () => true })
-export const deliver = (courier: SmtpCourier, each = parcel()) => courier.deliver(each, errand())
+export const errand = (signal = never): DeliveryContext => ({ signal, isOurs: () => true })
+export const deliver = (transport: SmtpTransport, each = parcel()) => transport.deliver(each, errand())
 
 export interface Expected {
   isPermanent?: boolean

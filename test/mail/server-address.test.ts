@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type MailServerAddress, parseMailServer } from '../../src/mail/server-address.ts'
-import { isLoopback } from '../../src/public-address.ts'
+import { isLoopback } from '../../src/security/public-address.ts'
 
 const login = { user: 'ann@x', password: 'p:/?#%' }
 const cases: [url: string, address: MailServerAddress][] = [

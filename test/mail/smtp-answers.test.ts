@@ -44,12 +44,12 @@ describe('what the server answers', () => {
 
   it('is the same where commands are sent one at a time', async () => {
     const server = await mailServer({ hidePIPELINING: true })
-    const courier = courierTo(server)
+    const transport = courierTo(server)
     onceAt(server, 'recipient', '550 5.1.1 No such user')
-    await assertFails(deliver(courier), /did not take the recipient: 550 5\.1\.1 No such user$/, unknownAddress)
+    await assertFails(deliver(transport), /did not take the recipient: 550 5\.1\.1 No such user$/, unknownAddress)
     onceAt(server, 'sender', '451 4.3.0 Busy')
-    await assertFails(deliver(courier), /did not take the sender: 451/)
-    await deliver(courier)
+    await assertFails(deliver(transport), /did not take the sender: 451/)
+    await deliver(transport)
     assert.equal(server.connections(), 1)
   })
 
@@ -64,14 +64,14 @@ describe('a server that is not there, or does not speak', () => {
   it('costs one attempt to connect; for a while after that everybody is told the same at once', async () => {
     const server = await mailServer()
     await server.stop()
-    const courier = courierTo(server)
+    const transport = courierTo(server)
     const refused = /could not be reached \(ECONNREFUSED\)$/
-    await assertFails(deliver(courier), refused)
+    await assertFails(deliver(transport), refused)
     await server.start()
-    await assertFails(deliver(courier), refused)
+    await assertFails(deliver(transport), refused)
     assert.equal(server.connections(), 0)
-    await courier.verify(never)
-    await deliver(courier)
+    await transport.verify(never)
+    await deliver(transport)
     const impatient = courierTo(server, { timeouts: { pauseMs: 0 } })
     await server.stop()
     await assertFails(deliver(impatient), refused)
@@ -83,10 +83,10 @@ describe('a server that is not there, or does not speak', () => {
     it(`is not waited for without end at the ${stage}, and for a while not asked by the next`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, 'hang')
-      const courier = courierTo(server, { timeouts: { greetingMs: 50, silenceMs: 50, pauseMs: 60_000 } })
-      await assertFails(deliver(courier), /was silent for too long$/)
+      const transport = courierTo(server, { timeouts: { greetingMs: 50, silenceMs: 50, pauseMs: 60_000 } })
+      await assertFails(deliver(transport), /was silent for too long$/)
       await until(() => server.openConnections() === 0)
-      await assertFails(deliver(courier), /was silent for too long$/)
+      await assertFails(deliver(transport), /was silent for too long$/)
       assert.equal(server.connections(), 1)
     })
   }
@@ -98,8 +98,8 @@ describe('a server that is not there, or does not speak', () => {
   ] as const) {
     it(`has ${seconds} seconds at the ${stage}; then it is left alone for a while, and all connections are closed`, async (context) => {
       const server = await mailServer()
-      const courier = courierTo(server, { timeouts: { idleMs: 3_600_000, pauseMs: 60_000 } })
-      await Promise.all([deliver(courier), deliver(courier)])
+      const transport = courierTo(server, { timeouts: { idleMs: 3_600_000, pauseMs: 60_000 } })
+      await Promise.all([deliver(transport), deliver(transport)])
       assert.equal(server.openConnections(), 2)
       alwaysAt(server, stage, 'hang')
       context.mock.timers.enable({ apis: ['setTimeout'] })
@@ -109,7 +109,7 @@ describe('a server that is not there, or does not speak', () => {
         isBegun = true
         return true
       }
-      const failed = assertFails(courier.deliver(parcel(), { signal: never, isOurs }), tooLong)
+      const failed = assertFails(transport.deliver(parcel(), { signal: never, isOurs }), tooLong)
       await until(() => server.faults.get('hang') === 1 && isBegun === (stage === 'message'))
       context.mock.timers.tick(seconds * 1000 - 1)
       assert.equal(server.openConnections(), 2)
@@ -118,26 +118,26 @@ describe('a server that is not there, or does not speak', () => {
       await until(() => server.openConnections() === 0)
       context.mock.timers.reset()
       server.spoil = () => undefined
-      await assertFails(deliver(courier), tooLong)
+      await assertFails(deliver(transport), tooLong)
       assert.deepEqual([server.connections(), server.taken.length], [2, 2])
-      await courier.verify(never)
-      await deliver(courier)
+      await transport.verify(never)
+      await deliver(transport)
     })
   }
 
   it('is left alone no longer because others ask for it meanwhile', async (context) => {
     const server = await mailServer()
-    const courier = courierTo(server, { timeouts: { bodyMs: 50 } })
+    const transport = courierTo(server, { timeouts: { bodyMs: 50 } })
     alwaysAt(server, 'message', 'hang')
     const tooLong = /took longer than/
     let passedMs = 0
     const now = performance.now.bind(performance)
     context.mock.method(performance, 'now', () => now() + passedMs)
-    await assertFails(deliver(courier), tooLong)
+    await assertFails(deliver(transport), tooLong)
     passedMs += 4000
-    await assertFails(deliver(courier), tooLong)
+    await assertFails(deliver(transport), tooLong)
     passedMs += 1000
-    await assertFails(deliver(courier), tooLong)
+    await assertFails(deliver(transport), tooLong)
     assert.equal(server.faults.get('hang'), 2)
   })
 
@@ -152,10 +152,10 @@ describe('a server that is not there, or does not speak', () => {
   it('that breaks off or says "later" is asked again at once', async () => {
     for (const fault of ['drop', '451 4.3.2 Later'] as const) {
       const server = await mailServer()
-      const courier = courierTo(server)
+      const transport = courierTo(server)
       onceAt(server, 'recipient', fault)
-      await assertFails(deliver(courier), /broke off|Later/)
-      await deliver(courier)
+      await assertFails(deliver(transport), /broke off|Later/)
+      await deliver(transport)
       assert.equal(server.taken.length, 1)
     }
   })
@@ -173,11 +173,11 @@ describe('a server that is not there, or does not speak', () => {
         })
       },
     })
-    const courier = courierTo(server, { connections: 1, timeouts: { idleMs: 3_600_000 } })
-    await deliver(courier)
+    const transport = courierTo(server, { connections: 1, timeouts: { idleMs: 3_600_000 } })
+    await deliver(transport)
     isBusy = true
     context.mock.timers.enable({ apis: ['setTimeout'] })
-    const both = Promise.all([deliver(courier), deliver(courier)])
+    const both = Promise.all([deliver(transport), deliver(transport)])
     await until(() => begun === 2)
     context.mock.timers.tick(200_000)
     answer()

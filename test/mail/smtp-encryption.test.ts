@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { SMTPServerOptions } from 'smtp-server'
-import type { DeliveryFailure } from '../../src/mail/courier.ts'
+import type { DeliveryFailure } from '../../src/mail/transport.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
 import { type MailServer, mailServer } from '../helpers/mail-server.ts'
 import { until } from '../jobs/workshop.ts'
@@ -32,9 +32,9 @@ describe('encryption', () => {
   it('is by STARTTLS where it is required, and from the first byte with smtps', async () => {
     for (const secure of [false, true]) {
       const server = await mailServer({ ...encrypted(), secure })
-      const courier = courierTo(named(server), namedOptions())
-      await deliver(courier)
-      await deliver(courier)
+      const transport = courierTo(named(server), namedOptions())
+      await deliver(transport)
+      await deliver(transport)
       assert.deepEqual(
         server.taken.map(({ isEncrypted }) => isEncrypted),
         [true, true],
@@ -66,8 +66,8 @@ describe('encryption', () => {
     const ca = join(folder, 'ca.pem')
     await writeFile(ca, own.cert)
     const module = (name: string) => JSON.stringify(new URL(`../../src/mail/${name}.ts`, import.meta.url))
-    const script = `import { tryServer } from ${module('try-server')}; import { parseMailServer } from ${module('server-address')}
-      console.log(await tryServer(parseMailServer('smtps://localhost:${server.port}'), { hosts: 'any' }))`
+    const script = `import { probeServer } from ${module('probe-server')}; import { parseMailServer } from ${module('server-address')}
+      console.log(await probeServer(parseMailServer('smtps://localhost:${server.port}'), { hosts: 'any' }))`
     const run = async (env: Record<string, string>) =>
       (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })).stdout
     assert.equal(await run({ NODE_EXTRA_CA_CERTS: ca }), 'undefined\n')
@@ -86,8 +86,8 @@ describe('encryption', () => {
       logins += 1
     }
     const server = await mailServer({ authOptional: true, allowInsecureAuth: true, onAuth })
-    const courier = courierTo(named(server, `ann:${encodeURIComponent(password)}@`), namedOptions())
-    await assertFails(deliver(courier), /did not encrypt the connection: 5\d\d/)
+    const transport = courierTo(named(server, `ann:${encodeURIComponent(password)}@`), namedOptions())
+    await assertFails(deliver(transport), /did not encrypt the connection: 5\d\d/)
     assert.equal(logins, 0)
     assert.deepEqual(server.taken, [])
   })
@@ -121,9 +121,9 @@ describe('encryption', () => {
   it('does not keep a connection from being cut when the signal aborts', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: [] })
     alwaysAt(server, 'message', 'hang')
-    const courier = courierTo(named(server), namedOptions())
+    const transport = courierTo(named(server), namedOptions())
     const ending = new AbortController()
-    const delivery = courier.deliver(parcel(), errand(ending.signal))
+    const delivery = transport.deliver(parcel(), errand(ending.signal))
     await until(() => server.faults.get('hang') === 1)
     ending.abort(new Error('enough'))
     await assert.rejects(delivery, /enough/)
@@ -146,10 +146,10 @@ describe('a login', () => {
 
   it('is proven once for each connection', async () => {
     const server = await wanting()
-    const courier = courierTo(named(server, `ann%40x:${encodeURIComponent(password)}@`), namedOptions())
-    await courier.verify(never)
-    await deliver(courier)
-    await deliver(courier)
+    const transport = courierTo(named(server, `ann%40x:${encodeURIComponent(password)}@`), namedOptions())
+    await transport.verify(never)
+    await deliver(transport)
+    await deliver(transport)
     assert.deepEqual(
       server.taken.map(({ user }) => user),
       ['ann@x', 'ann@x'],
@@ -160,8 +160,8 @@ describe('a login', () => {
   it('that is refused is tried again later, and never repeated to anybody', async () => {
     const server = await wanting()
     const wrong = 'wrong-but-secret'
-    const courier = courierTo(named(server, `ann:${wrong}@`), namedOptions())
-    for (const work of [() => deliver(courier), () => courier.verify(never)]) {
+    const transport = courierTo(named(server, `ann:${wrong}@`), namedOptions())
+    for (const work of [() => deliver(transport), () => transport.verify(never)]) {
       await assert.rejects(work(), (error: DeliveryFailure) => {
         assert.match(error.message, /^mail\.example:\d+ did not accept our login: 535 5\.7\.8$/)
         assert.equal(error.isPermanent, false)
@@ -173,8 +173,8 @@ describe('a login', () => {
 
   it('is not given to a server that offers none', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: ['AUTH'] })
-    const courier = courierTo(named(server, 'ann:secret@'), namedOptions())
-    await assertFails(deliver(courier), /^mail\.example:\d+ offers no login\.$/)
+    const transport = courierTo(named(server, 'ann:secret@'), namedOptions())
+    await assertFails(deliver(transport), /^mail\.example:\d+ offers no login\.$/)
   })
 
   it('that is missing is no fault of the message', async () => {

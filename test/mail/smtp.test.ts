@@ -19,7 +19,7 @@ describe('a message that is taken', () => {
 
   it('is never given to the library with an address that could be more than one', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
+    const transport = courierTo(server)
     const hostile = [
       'a@x.example>\r\nRCPT TO:<b@y.example',
       'a@x.example b@y.example',
@@ -27,7 +27,7 @@ describe('a message that is taken', () => {
       'a@b@c.example',
     ]
     for (const recipient of [...hostile, 'ä@x.example', 'a@x.example\0', '', 'nobody'])
-      await assertFails(deliver(courier, parcel({ recipient })), /cannot be one/, { isPermanent: true })
+      await assertFails(deliver(transport, parcel({ recipient })), /cannot be one/, { isPermanent: true })
     assert.equal(server.connections(), 0)
   })
 })
@@ -35,24 +35,24 @@ describe('a message that is taken', () => {
 describe('connections', () => {
   it('are used again, also after a message was refused, and there are never more than they may be', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
-    await deliver(courier)
+    const transport = courierTo(server)
+    await deliver(transport)
     onceAt(server, 'recipient', '550 5.1.1 No such user')
-    await assertFails(deliver(courier), /No such user/, { isPermanent: true, refusesRecipient: true })
+    await assertFails(deliver(transport), /No such user/, { isPermanent: true, refusesRecipient: true })
     onceAt(server, 'message', '451 4.3.2 Later')
-    await assertFails(deliver(courier), /Later/)
-    await deliver(courier)
+    await assertFails(deliver(transport), /Later/)
+    await deliver(transport)
     assert.equal(server.connections(), 1)
     let most = 0
     server.spoil = () => {
       most = Math.max(most, server.openConnections())
       return undefined
     }
-    await Promise.all(Array.from({ length: 40 }, () => deliver(courier)))
+    await Promise.all(Array.from({ length: 40 }, () => deliver(transport)))
     assert.equal(server.taken.length, 42)
     assert.equal(most, 5)
     const wide = courierTo(server, { connections: 10 })
-    courier.close()
+    transport.close()
     await until(() => server.openConnections() === 0)
     await Promise.all(Array.from({ length: 40 }, () => deliver(wide)))
     assert.equal(most, 10)
@@ -60,55 +60,55 @@ describe('connections', () => {
 
   it('that the server has closed meanwhile do not cost an attempt', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
-    await deliver(courier)
+    const transport = courierTo(server)
+    await deliver(transport)
     await server.stop()
     await server.start()
-    await deliver(courier)
+    await deliver(transport)
     assert.equal(server.taken.length, 2)
     onceAt(server, 'sender', '421 4.4.2 You were idle for too long')
-    await deliver(courier)
+    await deliver(transport)
     onceAt(server, 'sender', 'drop')
-    await deliver(courier)
+    await deliver(transport)
     assert.equal(server.taken.length, 4)
     assert.equal(server.connections(), 4)
   })
 
   it('that break when the server may have taken the message are not tried again behind the caller', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
-    await deliver(courier)
+    const transport = courierTo(server)
+    await deliver(transport)
     for (const fault of ['dropInside', 'dropAfter'] as const) {
       onceAt(server, 'message', fault)
-      await assertFails(deliver(courier), /^127\.0\.0\.1:\d+ broke off the connection$/)
-      await deliver(courier)
+      await assertFails(deliver(transport), /^127\.0\.0\.1:\d+ broke off the connection$/)
+      await deliver(transport)
     }
     assert.equal(server.taken.length, 4)
   })
 
-  it('take 100 messages each, and are closed when nobody uses them, and when the courier is', async () => {
+  it('take 100 messages each, and are closed when nobody uses them, and when the transport is', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
-    for (let count = 0; count < 101; count += 1) await deliver(courier)
+    const transport = courierTo(server)
+    for (let count = 0; count < 101; count += 1) await deliver(transport)
     assert.equal(server.connections(), 2)
     await until(() => server.openConnections() === 1)
-    courier.close()
+    transport.close()
     await until(() => server.openConnections() === 0)
     await deliver(courierTo(server, { timeouts: { idleMs: 1 } }))
     await until(() => server.openConnections() === 0)
   })
 
-  it('in use are closed when they are done, where the courier was closed before', async () => {
+  it('in use are closed when they are done, where the transport was closed before', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
+    const transport = courierTo(server)
     const { promise, resolve } = Promise.withResolvers<void>()
     server.spoil = (stage) => {
       if (stage === 'recipient') resolve()
       return undefined
     }
-    const delivery = deliver(courier)
+    const delivery = deliver(transport)
     await promise
-    courier.close()
+    transport.close()
     await delivery
     assert.equal(server.taken.length, 1)
     await until(() => server.openConnections() === 0)
@@ -120,9 +120,9 @@ describe('when the signal aborts', () => {
     it(`at the ${stage}, the connection is cut at once, and the reason is told`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, 'hang')
-      const courier = courierTo(server)
+      const transport = courierTo(server)
       const ending = new AbortController()
-      const delivery = courier.deliver(parcel(), errand(ending.signal))
+      const delivery = transport.deliver(parcel(), errand(ending.signal))
       await until(() => server.faults.get('hang') === 1)
       const reason = new Error('enough')
       ending.abort(reason)
@@ -130,25 +130,25 @@ describe('when the signal aborts', () => {
       await until(() => server.openConnections() === 0)
       assert.deepEqual(server.taken, [])
       server.spoil = () => undefined
-      await deliver(courier)
+      await deliver(transport)
     })
   }
 
   it('ends the wait for a free connection, and leaves the place to the next', async () => {
     const server = await mailServer()
     alwaysAt(server, 'message', 'hang')
-    const courier = courierTo(server)
+    const transport = courierTo(server)
     const stuck = new AbortController()
-    const all = Array.from({ length: 5 }, () => courier.deliver(parcel(), errand(stuck.signal)).catch(() => {}))
+    const all = Array.from({ length: 5 }, () => transport.deliver(parcel(), errand(stuck.signal)).catch(() => {}))
     await until(() => server.faults.get('hang') === 5)
     const waiting = new AbortController()
-    const late = courier.deliver(parcel(), errand(waiting.signal))
+    const late = transport.deliver(parcel(), errand(waiting.signal))
     waiting.abort(new Error('no longer'))
     await assert.rejects(late, /no longer/)
     server.spoil = () => undefined
     stuck.abort(new Error('enough'))
     await Promise.all(all)
-    await Promise.all(Array.from({ length: 10 }, () => deliver(courier)))
+    await Promise.all(Array.from({ length: 10 }, () => deliver(transport)))
     assert.equal(server.taken.length, 10)
   })
 
@@ -165,8 +165,8 @@ describe('when the signal aborts', () => {
 describe('a message that is no longer ours', () => {
   it('is not handed over: the connection is cut, and nothing of it is sent', async () => {
     const server = await mailServer()
-    const courier = courierTo(server)
-    await deliver(courier)
+    const transport = courierTo(server)
+    await deliver(transport)
     let begun = 0
     server.spoil = (stage) => {
       if (stage === 'message') begun += 1
@@ -174,11 +174,11 @@ describe('a message that is no longer ours', () => {
     }
     for (const connections of [1, 2]) {
       const notOurs = { signal: never, isOurs: () => false }
-      await assertFails(courier.deliver(parcel(), notOurs), /^Not sent: this process was held up for too long\.$/)
+      await assertFails(transport.deliver(parcel(), notOurs), /^Not sent: this process was held up for too long\.$/)
       await until(() => server.openConnections() === 0)
       assert.deepEqual([begun, server.taken.length, server.connections()], [connections, 1, connections])
     }
-    await deliver(courier)
+    await deliver(transport)
     assert.equal(server.taken.length, 2)
   })
 

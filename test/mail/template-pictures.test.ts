@@ -5,8 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import sharp from 'sharp'
 import type { MessageContent } from '../../src/content/mail.ts'
-import { palette } from '../../src/demo/drawing/palette.ts'
-import { drawPicture } from '../../src/demo/pictures.ts'
+import { demoSite, readPicture } from '../../src/demo/content.ts'
 import { renderMessage } from '../../src/mail/render.ts'
 import { sanitiseBox, sanitiseCustom } from '../../src/mail/sanitise.ts'
 import type { SiteLook } from '../../src/mail/site-look.ts'
@@ -17,12 +16,18 @@ import { hostileMarkup } from '../helpers/hostile-markup.ts'
 const drawsPictures = process.env.DRAW_MAIL_PICTURES === '1'
 const docs = join(import.meta.dirname, '../../docs')
 
-const logo = { content: drawPicture('logo'), contentType: 'image/png', width: 64, height: 64 }
-const { brick, flour, ink } = palette
+const logo = { content: readPicture('logo'), contentType: 'image/png', width: 64, height: 64 }
+const { colors: demoColors } = demoSite({}, (name) => ({ name, key: name, type: 'image' })).settings as {
+  colors: Record<'primary' | 'surface' | 'text-primary', string>
+}
 const bakery: SiteLook = {
   name: 'Demo Bakery',
   domainName: 'demo.example',
-  colors: { primary: brick, surface: flour, 'text-primary': ink },
+  colors: {
+    primary: demoColors.primary,
+    surface: demoColors.surface,
+    'text-primary': demoColors['text-primary'],
+  },
   logo,
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { encodePng } from '../../src/demo/drawing/png.ts'
+import sharp from 'sharp'
 import { verbs } from '../../src/manage/index.ts'
 import { recordName, type Verb } from '../../src/manage/verb.ts'
-import { createInvitation } from '../../src/store/invitations.ts'
-import { insertJob } from '../../src/store/jobs.ts'
+import { createInvitation } from '../../src/store/control/invitations.ts'
+import { insertJob } from '../../src/store/jobs/jobs.ts'
 import { authoring, createContainer, createObjects, write } from '../helpers/authoring.ts'
 import { assertRefused, type Data, editing, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -14,8 +14,11 @@ import { putMessage } from '../helpers/outbox.ts'
 const address = '203.0.113.7'
 const canary = 'canary-value'
 const schema = { title: { type: 'text' } }
-const pixel = (color: number): Buffer => encodePng(1, 1, new Uint8Array([color, 0, 0]))
-const [picture, otherPicture, forgotten] = [pixel(1), pixel(2), pixel(3)]
+const pixel = (red: number): Promise<Buffer> =>
+  sharp(new Uint8Array([red, 0, 0]), { raw: { width: 1, height: 1, channels: 3 } })
+    .png()
+    .toBuffer()
+const [picture, otherPicture, forgotten] = await Promise.all([pixel(1), pixel(2), pixel(3)])
 type Ids = Record<string, string>
 
 /** Every verb that changes something, in an order that works; what it is given, what is recorded, and what its answer is kept as. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { readRevision } from '../../src/store/revisions.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
 import { assertRefused, editing, editingPosts, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type GroupRole, groupRoles, lesserRole } from '../../src/roles.ts'
+import { type GroupRole, groupRoles, lesserRole } from '../../src/core/roles.ts'
 import { createService } from '../../src/service.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { assertUnchanged } from '../helpers/dump.ts'

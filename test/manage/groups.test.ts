@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { readRevision } from '../../src/store/revisions.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
 import { createApiKey } from '../helpers/authoring.ts'
 import { assertRefused, everythingIn } from '../helpers/editing.ts'
 import { localFolder, onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -121,7 +121,7 @@ onBothEngines('groups', (engine) => {
     const [mine, theirs] = [await fill(created, group), await fill(created, other)]
     const before = await rowsOf(created, other)
     assert.ok(before.length > 4000)
-    assertRefused(await call('POST', `${path}/delete`, { confirm: 'bakery' }), 400, /confirm must be the name/)
+    assertRefused(await call('POST', `${path}/delete`, { confirm: 'bakery' }), 400, /confirm must be the exact name/)
     assert.equal((await deliver(`/tenant/siteDetails?siteId=${mine.site._id}`)).statusCode, 200)
     assert.deepEqual(await ask('POST', `${path}/delete`, { confirm: 'Bakery' }), { done: true })
     assertOnlyClosed(await rowsOf(created, group))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
-import { makeId } from '../../src/ids.ts'
+import { makeId } from '../../src/core/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import { assertUnchanged } from '../helpers/dump.ts'

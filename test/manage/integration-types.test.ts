@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Container } from '../../src/content/model.ts'
-import { findIntegration } from '../../src/store/containers.ts'
+import { findIntegration } from '../../src/store/content/containers.ts'
 import { assertIndexIsRight, assertRefused, type Data, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
@@ -102,7 +102,7 @@ onBothEngines('integration types', (engine) => {
     assertRefused(await send('POST', `${path}/bulk`, { items: twice }), 409, /already an object/)
     assertRefused(await send('POST', path, { objectValue: { likes: 'many' } }), 400, /likes must be a whole number/)
     const inCollection = await send('POST', `/collections/${posts._id}/objects`, { objectValue: {}, externalId: 'x' })
-    assertRefused(inCollection, 400, /are for objects of integration types/)
+    assertRefused(inCollection, 400, /are only for objects of integration types/)
     assertRefused(await send('POST', '/integrationTypes', { type: 'instagram', schema }), 409, /already a/)
     assertRefused(await send('POST', '/integrationTypes', { type: 'a b', schema }), 400, /type/)
     assertRefused(await send('GET', '/integrationTypes/tiktok'), 404, /no such integration type/)

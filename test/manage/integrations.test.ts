@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { Value } from 'typebox/value'
-import { integrationShape } from '../../src/manage/integration-shapes.ts'
+import { integrationShape } from '../../src/manage/integrations.ts'
 import { listOf } from '../../src/manage/shapes.ts'
 import { syncKind } from '../../src/payments/jobs.ts'
-import { findPendingJobs } from '../../src/store/jobs.ts'
-import { recordOrder } from '../../src/store/orders.ts'
-import { secretFields } from '../../src/store/secrets.ts'
+import { recordOrder } from '../../src/store/commerce/orders.ts'
+import { secretFields } from '../../src/store/content/secrets.ts'
+import { findPendingJobs } from '../../src/store/jobs/jobs.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertUnchanged, dumpTables } from '../helpers/dump.ts'
 import { onBothEngines } from '../helpers/harness.ts'
@@ -227,9 +227,9 @@ onBothEngines('an account of a service with a public address', (engine) => {
     const { _id, webhook } = await created.ask('POST', path, { type: 'stripe', secretKey: keyOf('told') })
     assert.equal(webhook, 'registered')
     const secretOf = () => created.service.payments.vault.read(store, _id, 'webhookSecret')
-    assert.equal(await secretOf(), 'whsec_1_canary')
+    assert.match((await secretOf()) ?? '', /^whsec_1_/)
     await created.ask('POST', `${path}/${_id}/webhook`)
-    assert.equal(await secretOf(), 'whsec_2_canary')
+    assert.match((await secretOf()) ?? '', /^whsec_2_/)
     await created.ask('DELETE', `${path}/${_id}`)
     assert.deepEqual(
       created.stripe.asked.filter((call) => call.includes('webhook')),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createInvitation } from '../../src/store/invitations.ts'
+import { createInvitation } from '../../src/store/control/invitations.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { assertUnchanged } from '../helpers/dump.ts'

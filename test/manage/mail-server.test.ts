@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { it } from 'node:test'
 import { parseMailServer } from '../../src/mail/server-address.ts'
-import { findMailServer, putMailServer } from '../../src/store/mail-servers.ts'
-import { secretFields } from '../../src/store/secrets.ts'
+import { secretFields } from '../../src/store/content/secrets.ts'
+import { findMailServer, putMailServer } from '../../src/store/mail/mail-servers.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertUnchanged, dumpTables } from '../helpers/dump.ts'
 import { assertRefused } from '../helpers/editing.ts'
@@ -98,7 +98,7 @@ onBothEngines('a group’s own mail server', (engine) => {
     })
     await assertUnchanged(service.store, async () => {
       for (const domain of ['service.example', 'NEWS.service.example', 'signed.example', 'a.b.signed.example'])
-        assertRefused(await set(plain.url, `hello@${domain}`), 400, /^from must be of a domain of your own: /)
+        assertRefused(await set(plain.url, `hello@${domain}`), 400, /^from must be in a domain of your own: /)
     })
     assert.equal(plain.connections(), 0)
     for (const domain of ['notservice.example', 'signed.example.shop.example'])

@@ -120,7 +120,7 @@ onBothEngines('a file that is replaced', (engine) => {
     const put = (content: string) => send('PUT', `/media/${picture._id}/file`, fileForm('x.png', content))
     assertRefused(await put('words'), 400, /new file is of the type file; what it replaces is of the type image/)
     assertRefused(await put(''), 400, /empty/)
-    assertRefused(await send('PUT', `/media/${picture._id}/file`), 400, /A file must be sent/)
+    assertRefused(await send('PUT', `/media/${picture._id}/file`), 400, /A file is required/)
     assertRefused(await send('PUT', '/media/nothing/file', fileForm('x', 'x')), 404, /no such file/)
     assert.deepEqual([await shown(), await traces()], [before, tracesBefore])
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { UnfinishedUnknown } from '../../src/media/storage.ts'
+import { UnfinishedUploadsUnavailable } from '../../src/media/storage.ts'
 import { assertRefused, type Data } from '../helpers/editing.ts'
 import { localFolder, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
@@ -153,7 +153,7 @@ onBothEngines('a sweep', (engine) => {
     assert.deepEqual(aborted, ['begun 2 days ago'])
     // biome-ignore lint/correctness/useYield: it fails before
     storage.listUnfinished = async function* () {
-      throw new UnfinishedUnknown('The store does not list them.')
+      throw new UnfinishedUploadsUnavailable('The store does not list them.')
     }
     assert.equal((await sweep()).uploads, null)
   })
@@ -173,7 +173,7 @@ onBothEngines('a sweep', (engine) => {
     await begun.promise
     const second = await call('POST', path, {})
     mayEnd.resolve()
-    assertRefused(second, 429, /being done for the group already/)
+    assertRefused(second, 429, /already running for the group/)
     assert.equal(second.headers['retry-after'], '5')
     assert.equal((await first).statusCode, 200)
     assert.equal((await does('POST', '/media/sweep', {})).items, 0)

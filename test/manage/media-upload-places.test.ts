@@ -44,7 +44,7 @@ onBothEngines('uploads that are slow to come in', (engine) => {
     const slow = await begun(created, Array(8).fill(editor))
     const refused = await readUntilClosed(beginUpload(created, formHead, { token: editor }))
     assert.match(refused, /^HTTP\/1\.1 429 .*\r\nretry-after: [1-9]\d*\r\n.*"code":"RateLimited"/is)
-    assert.match(refused, /You are sending 8 files already/)
+    assert.match(refused, /You are uploading 8 files already/)
     assert.equal(await send(created, owner), 201)
     clock.now += 2000
     const delivered = await fetch(`${created.baseUrl}/tenant/collectionObjects?collectionId=${posts.id}`, {

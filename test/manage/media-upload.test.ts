@@ -140,16 +140,16 @@ onBothEngines('an upload that cannot be taken leaves nothing behind, and says wh
       ['two files', `${first}\r\n${partOf('b.txt')}other${end}`, /more than one file/],
       ['a second file of another name', `${first}\r\n${partOf('b.txt', 'more')}other${end}`, /more than one file/],
       ['no bytes', `${partOf('a.txt')}${end}`, /The file is empty/],
-      ['no end', first, /did not come to its end/],
+      ['no end', first, /is incomplete/],
       ['no end, right behind the headers', partOf('a.txt'), /form cannot be read/],
-      ['half a boundary', `${first}\r\n--${boundary.slice(0, 2)}`, /did not come to its end/],
-      ['something broken off behind the file', `${first}\r\n${field}`, /did not come to its end/],
+      ['half a boundary', `${first}\r\n--${boundary.slice(0, 2)}`, /is incomplete/],
+      ['something broken off behind the file', `${first}\r\n${field}`, /is incomplete/],
       ['the end in the middle of headers', '--edge\r\nContent-Disposition: form-data; na', /form/],
       ['a part that is all headers, before the file', `${headers}\r\n${first}${end}`, /form cannot be read/],
       ['a part that is all headers, behind the file', `${first}\r\n${headers}${end}`, /form cannot be read/],
       ['a part that is all headers, and no file', `${headers}${end}`, /form cannot be read/],
       ['no form at all', 'hello', /form cannot be read/],
-      ['nothing', '', /form cannot be read|must be sent/],
+      ['nothing', '', /form cannot be read|is required/],
     ]
     for (const [what, body, message] of refused) {
       const answer = await sendRaw(created, body)
@@ -167,7 +167,7 @@ onBothEngines('an upload that cannot be taken leaves nothing behind, and says wh
     assertRefused(await sendRaw(created, body, 'multipart/form-data; boundary='), 400, /form cannot be read/)
     assertRefused(await sendRaw(created, 'hello', 'application/octet-stream'), 415, /multipart\/form-data/)
     assertRefused(await sendRaw(created, 'a=b', 'application/x-www-form-urlencoded'), 415, /multipart\/form-data/)
-    assertRefused(await created.send('POST', '/media'), 400, /A file must be sent along/)
+    assertRefused(await created.send('POST', '/media'), 400, /A file is required/)
     assert.deepEqual(await created.traces(), noTraces)
   })
 

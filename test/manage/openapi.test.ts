@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import Schema from 'typebox/schema'
-import { makeId } from '../../src/ids.ts'
+import { makeId } from '../../src/core/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
+import { verbTable } from '../../src/manage/verb-table.ts'
 import { createManaging, type Managing } from '../helpers/manage.ts'
 import { inputFor, namesInPath, requestOf, type Scene, setScene, takesBody } from '../helpers/verb-cases.ts'
 
@@ -45,6 +46,11 @@ describe('the OpenAPI document of the management API', () => {
     assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, verbs.length)
     for (const { operationId } of operations) assert.match(operationId, /^[a-z][A-Za-z]+$/)
     for (const verb of verbs) assert.equal(operationOf(verb).summary, verb.summary)
+    assert.deepEqual(
+      verbs.map(({ name }) => name),
+      Object.keys(verbTable),
+      'each verb of the table is defined, in its order',
+    )
   })
 
   it('says that every request needs a bearer token', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { OrderStatus } from '../../src/content/orders.ts'
-import { recordOrder } from '../../src/store/orders.ts'
+import { recordOrder } from '../../src/store/commerce/orders.ts'
 import { write } from '../helpers/authoring.ts'
 import { onBothEngines, testStartMs } from '../helpers/harness.ts'
 import { managing } from '../helpers/manage.ts'

@@ -147,7 +147,7 @@ onBothEngines('members', (engine) => {
     const others = [boss, other, members.editor, members.viewer].map(({ user }) => user.id)
     await assertUnchanged(service.store, async () => {
       for (const userId of others)
-        assertFailure(await call('POST', path(userId), undefined, tokens.owner), 403, 'Forbidden', /another person/)
+        assertFailure(await call('POST', path(userId), undefined, tokens.owner), 403, 'Forbidden', /for other people/)
     })
     for (const userId of others) assert.equal((await call('POST', path(userId))).statusCode, 201)
     const own = await call('POST', path(members.owner.user.id), { role: 'viewer' }, tokens.owner)

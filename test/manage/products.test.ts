@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { encodePng } from '../../src/demo/drawing/png.ts'
+import sharp from 'sharp'
 import { assertIndexIsRight, assertRefused, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
@@ -60,7 +60,16 @@ onBothEngines('products', (engine) => {
 
   it('can be edited in four fields, and are delivered accordingly', async () => {
     const { does, path, cake, group, delivered, clock } = await withProducts(engine)
-    const { key } = await does('POST', '/media', fileForm('cake.png', encodePng(1, 1, new Uint8Array(3))))
+    const { key } = await does(
+      'POST',
+      '/media',
+      fileForm(
+        'cake.png',
+        await sharp(new Uint8Array(3), { raw: { width: 1, height: 1, channels: 3 } })
+          .png()
+          .toBuffer(),
+      ),
+    )
     const productImage = { name: 'Cake', key, type: 'image' }
     clock.now += 1000
     const after = await does('PATCH', path, { version: 1, productType: 'Bread', productImage })

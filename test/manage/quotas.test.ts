@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
-import { readDatabaseBytes, readMediaBytes } from '../../src/store/usage.ts'
+import { readDatabaseBytes, readMediaBytes } from '../../src/store/content/usage.ts'
 import { assertRefused, type Data, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'

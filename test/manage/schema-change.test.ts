@@ -3,9 +3,7 @@ import { it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import { assertIndexIsRight, assertNoGaps, assertRefused, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
-import {
-  newSchema, newValue, oldSchema, oldValue, placeOf, sideOf, startChanger, toNew, toOld,
-} from '../helpers/schema-changes.ts' // biome-ignore format: one line reads better
+import { newSchema, newValue, oldSchema, oldValue, placeOf, sideOf, startChanger, toNew, toOld } from '../helpers/schema-changes.ts' // biome-ignore format: one line reads better
 
 /** `npm run prove -- schema` asks for 10,000. */
 const count = Number(process.env.SCHEMA_OBJECTS ?? 500)

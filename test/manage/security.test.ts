@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
-import { makeId } from '../../src/ids.ts'
+import { makeId } from '../../src/core/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
-import { hashSecret, makeAdminToken, makeApiKey } from '../../src/secrets.ts'
+import { hashSecret, makeAdminToken, makeApiKey } from '../../src/security/tokens.ts'
 import { assertUnchanged, dumpTables } from '../helpers/dump.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 import { createManaging, type Managing } from '../helpers/manage.ts'
@@ -153,7 +153,9 @@ onBothEngines('secrets', (engine) => {
   }
 
   it('are shown once, when they are made, and by no list', () => {
-    const made = verbs.filter(({ isCreation, answer }) => isCreation && /shown only now/.test(JSON.stringify(answer)))
+    const made = verbs.filter(
+      ({ isCreation, answer }) => isCreation && /shown only this once/.test(JSON.stringify(answer)),
+    )
     assert.ok(secrets.size > made.length)
     for (const secret of secrets) {
       const showing = answers.filter((body) => body.includes(secret))

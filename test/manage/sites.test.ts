@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownKeys } from '../../src/content/site-settings.ts'
 import { verbs } from '../../src/manage/index.ts'
-import { readRevision } from '../../src/store/revisions.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
 import { assertRefused, type Data, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { NewObject } from '../../src/store/objects.ts'
+import type { NewObject } from '../../src/store/content/objects.ts'
 import { assertIndexIsRight, assertRefused, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 

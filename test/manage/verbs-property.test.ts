@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import {
-  deliverCollectionObject, deliverIntegrationObject, deliverSite,
-} from '../../src/content/delivery.ts' // biome-ignore format: one line reads better
-import { listContainers, schemaText } from '../../src/store/containers.ts'
-import { findGroupById, type GroupStore } from '../../src/store/groups.ts'
-import { toStoredObject } from '../../src/store/objects.ts'
-import { readRevision } from '../../src/store/revisions.ts'
-import { listSites } from '../../src/store/sites.ts'
-import type { GroupRevisionRow, ObjectRow, ObjectVersionRow } from '../../src/store/tables.ts'
+import { deliverCollectionObject, deliverIntegrationObject, deliverSite } from '../../src/content/delivery.ts' // biome-ignore format: one line reads better
+import { listContainers, schemaText } from '../../src/store/content/containers.ts'
+import { toStoredObject } from '../../src/store/content/objects.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
+import { listSites } from '../../src/store/content/sites.ts'
+import { findGroupById } from '../../src/store/control/groups.ts'
+import type { GroupRevisionRow, ObjectRow, ObjectVersionRow } from '../../src/store/schema/tables.ts'
+import type { GroupStore } from '../../src/store/store.ts'
 import { createItem } from '../helpers/authoring.ts'
 import { assertIndexIsRight, assertNoGaps } from '../helpers/editing.ts'
 import { onBothEngines, type TestGroup } from '../helpers/harness.ts'

@@ -107,7 +107,11 @@ onBothEngines('versions', (engine) => {
       { field: 'objectValue.rating', to: 1 },
     ])
     assert.deepEqual(await diff(3, 3), [])
-    assertRefused(await send('GET', `/objects/${_id}/diff?from=1&to=9`), 404, /Version 9 of this object is not kept/)
+    assertRefused(
+      await send('GET', `/objects/${_id}/diff?from=1&to=9`),
+      404,
+      /Version 9 of this object is not retained/,
+    )
     assertRefused(await send('GET', `/objects/${_id}/diff?from=0&to=1`), 400, /from must be a whole number from 1/)
     assertRefused(await send('GET', `/objects/${_id}/diff?from=1`), 400, /to is required/)
   })
@@ -124,7 +128,7 @@ onBothEngines('versions', (engine) => {
     )
     assert.deepEqual(await deliveredValues('title', '&filters[rating]=1&search=a'), ['a'])
     assert.equal((await does('POST', `/objects/${_id}/versions/2/restore`)).status, 'draft')
-    assertRefused(await send('POST', `/objects/${_id}/versions/9/restore`), 404, /Version 9 .* not kept/)
+    assertRefused(await send('POST', `/objects/${_id}/versions/9/restore`), 404, /Version 9 .* not retained/)
     assertRefused(await send('POST', `/objects/${_id}/versions/1/restore`, { version: 3 }), 409, /at version 4/)
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { requestLimits } from '../../src/store/write-limits.ts'
+import { requestLimits } from '../../src/store/content/changes.ts'
 import { assertIndexIsRight, assertRefused, editingPosts, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 

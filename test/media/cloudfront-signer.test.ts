@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { getSignedUrl } from '@aws-sdk/cloudfront-signer'
 import fc from 'fast-check'
-import { AppError } from '../../src/errors.ts'
+import { AppError } from '../../src/core/errors.ts'
 import { createCloudFrontSigner } from '../../src/media/cloudfront-signer.ts'
 import { anyMediaKey } from '../helpers/media-key-arbitrary.ts'
 

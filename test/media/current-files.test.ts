@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
-import { readMediaRevision } from '../../src/store/media.ts'
-import { Superseded } from '../../src/store/revisions.ts'
+import { Superseded } from '../../src/store/content/revisions.ts'
+import { readMediaRevision } from '../../src/store/media/items.ts'
 import { createItem, write } from '../helpers/authoring.ts'
 import { harness, onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 
@@ -36,7 +36,7 @@ onBothEngines('current files', (engine) => {
   it('are not mixed with content of another revision: who has read one that is gone reads again', async () => {
     const { store, key, prepare } = await library(engine)
     const mediaRevision = await readMediaRevision(store)
-    await write(store, testStartMs, async ({ touchMedia }) => touchMedia())
+    await write(store, testStartMs, async ({ bumpMediaRevision }) => bumpMediaRevision())
     await assert.rejects(prepare({ nowMs: testStartMs, mediaRevision }), Superseded)
     const { sign } = await prepare({ nowMs: testStartMs, mediaRevision: mediaRevision + 1 })
     assert.equal(sign(key)?.source, `https://b/${key}`)

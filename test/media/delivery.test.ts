@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { deriveKey, loadMasterKey } from '../../src/master-key.ts'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
 import { createLocalSigner } from '../../src/media/local-signer.ts'
 import { signingWindow } from '../../src/media/signer.ts'
+import { deriveKey, loadMasterKey } from '../../src/security/master-key.ts'
 import { createHarness, type Harness, localFolder, type TestGroup, testStartMs } from '../helpers/harness.ts'
 
 const hourMs = 3_600_000

@@ -4,9 +4,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eachItem } from '../../src/store/media.ts'
-import { eachFile, keysOfFile } from '../../src/store/media-files.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { iterateMediaFiles, keysOfFile } from '../../src/store/media/files.ts'
+import { iterateMediaItems } from '../../src/store/media/items.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian } from '../helpers/media.ts'
 import { photo } from '../helpers/pictures.ts'
@@ -59,10 +59,10 @@ async function sendUntilKilled(
 async function assertWhole(library: Librarian, collectionId: string, acknowledged: Acknowledged): Promise<void> {
   const { group, stored, service, does } = library
   const inBucket = new Set(await stored())
-  const files = await Array.fromAsync(eachFile(group.store))
+  const files = await Array.fromAsync(iterateMediaFiles(group.store))
   const missing = files.flatMap(keysOfFile).filter((key) => !inBucket.has(key))
   assert.deepEqual(missing, [], 'every file that is spoken of is there')
-  const media = await Array.fromAsync(eachItem(group.store))
+  const media = await Array.fromAsync(iterateMediaItems(group.store))
   const rows = await group.store.database.read.selectFrom('media').select('id').execute()
   assert.equal(media.length, rows.length, 'every item has its file')
   const ids = new Set(media.map(({ id }) => id))
@@ -88,7 +88,7 @@ interface Shown {
   currentFile: { source: string }
 }
 
-onBothEngines('kill -9 of a server that takes pictures in and makes smaller ones of them', (engine) => {
+onBothEnginesInProve('kill -9 of a server that takes pictures in and makes smaller ones of them', (engine) => {
   it('leaves no item without its file, loses no work, and hinders nobody afterwards', async (context) => {
     const library = await librarian(engine)
     const { service, clock, group, config, does, newUser, traces, stored } = library
@@ -131,7 +131,7 @@ onBothEngines('kill -9 of a server that takes pictures in and makes smaller ones
     )
     const done = jobs.filter(({ state }) => state === 'done')
     assert.equal(done.length + givenUp.length, jobs.length, 'all work came to its end')
-    const files = await Array.fromAsync(eachFile(group.store))
+    const files = await Array.fromAsync(iterateMediaFiles(group.store))
     assert.equal(jobs.length, files.length, 'each picture has had its job')
     assert.equal(files.filter(({ derivatives }) => derivatives.length > 0).length, done.length)
 

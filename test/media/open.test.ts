@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { openMedia, openStorage } from '../../src/media/open.ts'
 import { s3Credentials, startS3Server } from '../helpers/s3-server.ts'
 

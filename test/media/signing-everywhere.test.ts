@@ -253,7 +253,7 @@ describe('the key that signs', () => {
 })
 
 describe('addresses that were made', () => {
-  async function counting(maxKept?: number) {
+  async function counting(maxCached?: number) {
     const library = await librarian('sqlite')
     const { group, service, clock } = library
     let count = 0
@@ -264,14 +264,14 @@ describe('addresses that were made', () => {
         return service.media.signer.sign(...request)
       },
     }
-    const options = { signer, ttlSeconds: 86_400, clock: () => clock.now, ...(maxKept && { maxKept }) }
+    const options = { signer, ttlSeconds: 86_400, clock: () => clock.now, ...(maxCached && { maxCached }) }
     const files = createCurrentFiles(options)
     const made = async (...names: string[]): Promise<number> => {
       const before = count
       const keys = names.map((name) => `${group.groupId}/${name}.png`)
       const { sign } = await files.prepare(group.store, group.group.bucketName, keys)
       for (const key of keys) assert.ok(sign(key)?.source.includes(key))
-      assert.throws(() => sign(`${group.groupId}/other.png`), /was not made ready/)
+      assert.throws(() => sign(`${group.groupId}/other.png`), /was not prepared/)
       return count - before
     }
     return { ...library, made }

@@ -63,7 +63,7 @@ describe('GET /metrics on the port of the delivery API', () => {
     for (const text of wrongTokens.filter(({ length }) => length > 1)) assert.ok(!log().includes(text), text)
   })
 
-  it('limits who tries tokens like any stranger, and never who has it', async () => {
+  it('limits callers that guess tokens like any stranger, and never callers with the token', async () => {
     const rateLimits = 'anonymous=1/5,free=1/1,basic=1/1,pro=1/1,proplus=1/1'
     const { app } = await harness('sqlite', { env: { METRICS_TOKEN: token, RATE_LIMITS: rateLimits } })
     const ask = async (text: string) => (await app.inject({ url: '/metrics', headers: bearer(text) })).statusCode
@@ -102,7 +102,7 @@ describe('GET /metrics on a port of its own', () => {
       assert.equal((await fetch(new URL(path, url))).status, 404, path)
   })
 
-  it('asks for the token where there is one, and limits who tries', async () => {
+  it('asks for the token where there is one, and limits guesses', async () => {
     const rateLimits = 'anonymous=1/40,free=1/1,basic=1/1,pro=1/1,proplus=1/1'
     const running = await harness('sqlite', { env: { ...ownPort, METRICS_TOKEN: token, RATE_LIMITS: rateLimits } })
     const url = await urlOf(running)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type Work, watchStalls } from '../../src/metrics/stalls.ts'
 import { renderText } from '../../src/metrics/text-format.ts'
@@ -119,16 +120,28 @@ describe('A stall of the event loop', () => {
   })
 
   it('names the verb and the group of a request to the management API, and the group of a delivery request', async () => {
+    const stall = (): void => {
+      const untilMs = performance.now() + 150
+      while (performance.now() < untilMs);
+    }
     const created = await managing('sqlite', {
       prepare: (app) => {
         app.addHook('preHandler', (_request, _reply, done) => {
-          const untilMs = performance.now() + 150
-          while (performance.now() < untilMs);
+          stall()
           setTimeout(done, 50)
         })
       },
     })
-    const { groupId, get, tokens } = await created.newManagedGroup()
+    const { currentFiles } = created.service.media
+    const { prepare } = currentFiles
+    currentFiles.prepare = async (...wanted) => {
+      stall()
+      await setTimeoutPromise(50)
+      return prepare(...wanted)
+    }
+    const { groupId, get, collection, tokens } = await created.newManagedGroup()
+    const posts = await collection('Posts', { title: { type: 'text' } })
+    let skip = 0
     const told = (): Line['during'] =>
       created
         .log()
@@ -137,7 +150,10 @@ describe('A stall of the event loop', () => {
         .flatMap((line) => JSON.parse(line).during)
     const path = `/manage/groups/${groupId}/sites`
     for (const [ask, expected] of [
-      [() => get('/tenant/siteDetails?siteId=x'), { what: 'GET /tenant/siteDetails', group: groupId }],
+      [
+        () => get(`/tenant/collectionObjects?collectionId=${posts.id}&skip=${++skip}`),
+        { what: 'GET /tenant/collectionObjects', group: groupId },
+      ],
       [
         () => created.call('GET', path, undefined, tokens.viewer),
         { what: 'GET /manage/groups/:groupId/sites', verb: 'site list', group: groupId },

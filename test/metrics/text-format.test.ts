@@ -16,10 +16,10 @@ describe('The text format', () => {
     ])
     assert.equal(
       text,
-      `# HELP sluice_build_info Always 1; what runs here.
+      `# HELP sluice_build_info Always 1; version, engine and Node in its labels.
 # TYPE sluice_build_info gauge
 sluice_build_info{version="1.2.3",engine="sqlite",node="v26"} 1
-# HELP sluice_answer_cache_bytes Memory that the kept answers take.
+# HELP sluice_answer_cache_bytes Memory used by cached answers.
 # TYPE sluice_answer_cache_bytes gauge
 sluice_answer_cache_bytes 0.5
 `,

@@ -5,7 +5,7 @@ import { projectProduct } from '../../src/content/products.ts'
 import type { Page, Provider } from '../../src/payments/provider.ts'
 import type { TestGroup } from '../helpers/harness.ts'
 
-async function allPages<Item>(list: (after: string | undefined) => Promise<Page<Item>>): Promise<Item[]> {
+export async function allPages<Item>(list: (after: string | undefined) => Promise<Page<Item>>): Promise<Item[]> {
   const items: Item[] = []
   for (let after: string | undefined; ; ) {
     const page = await list(after)

@@ -12,7 +12,7 @@ import { assertMirrored } from './assert-mirrored.ts'
 const productCount = Number(process.env.CATALOGUE_PRODUCTS ?? 120)
 const kills = Number(process.env.IMPORT_KILLS ?? 1)
 const pageSize = 100
-const lookEveryMs = 100
+const checkEveryMs = 100
 /** What the process keeps beyond this ends it. */
 const mostHeap = '--max-old-space-size=96'
 
@@ -52,7 +52,7 @@ onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that
     const { shop, group, env, seed, connect, proxy, provider } = distant
     shop.clock.now = Date.now() // as the real server's
     const catalogue = manyProducts(productCount)
-    await seed(catalogue)
+    seed(catalogue)
     const integration = `/manage/groups/${group.groupId}/integrations/${await connect()}`
     const priceCount = catalogue.flatMap(({ prices }) => prices).length
     const pageCount = Math.ceil(priceCount / pageSize) + Math.ceil(productCount / pageSize)
@@ -82,7 +82,7 @@ onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that
     let report = await look()
     for (; !report; report = await look()) {
       assert.equal(server.child.exitCode, null, server.output())
-      await sleep(lookEveryMs)
+      await sleep(checkEveryMs)
     }
     const seconds = (performance.now() - startedMs) / 1000
     const megabytes = await peakMegabytes(server)

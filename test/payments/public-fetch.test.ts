@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { openPublic, PublicFetchFailure, type PublicFetchOptions } from '../../src/payments/public-fetch.ts'
-import { isPublicAddress } from '../../src/public-address.ts'
+import { isPublicAddress } from '../../src/security/public-address.ts'
 
 const host = 'pictures.example'
 let certificate: { key: string; cert: string }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Value } from 'typebox/value'
-import { integrationShape } from '../../src/manage/integration-shapes.ts'
+import { integrationShape } from '../../src/manage/integrations.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { managing } from '../helpers/manage.ts'
 

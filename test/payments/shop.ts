@@ -1,9 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify'
 import type { CataloguePrice, CatalogueProduct } from '../../src/content/catalogue.ts'
-import { makeId } from '../../src/ids.ts'
-import { refreshProduct } from '../../src/payments/mirror.ts'
+import { makeId } from '../../src/core/ids.ts'
+import { refreshProduct } from '../../src/payments/mirror/mirror.ts'
 import type { CheckoutSession, Provider, SessionRequest } from '../../src/payments/provider.ts'
-import { type Integration, insertIntegration, noteIntegrationPlace } from '../../src/store/integrations.ts'
+import { type Integration, insertIntegration, registerIntegration } from '../../src/store/commerce/integrations.ts'
 import { write } from '../helpers/authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from '../helpers/harness.ts'
 
@@ -103,7 +103,7 @@ export async function connectAccount(created: Harness, group: TestGroup, account
   const { service, clock } = created
   const provider = createScriptedProvider()
   const id = makeId()
-  await noteIntegrationPlace(service.store, id, group.group.id)
+  await registerIntegration(service.store, id, group.group.id)
   const account = { type: 'stripe', accountHandle, accountId: `acct_${id}`, accountName: 'Shop' }
   const integration = await write(group.store, clock.now, (writer) =>
     insertIntegration(writer, { id, ...account, sandbox: false, live: false }),

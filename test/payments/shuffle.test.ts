@@ -95,7 +95,7 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     const distant = await distantShop(engine, { JOB_WORKERS: '2' })
     const { shop, group, seed, connect, stripe, provider } = distant
     const catalogue = manyProducts(productCount)
-    await seed(catalogue)
+    seed(catalogue)
     const integrationId = await connect()
     await shop.service.worker.runDue()
     await assertMirrored(group, provider)

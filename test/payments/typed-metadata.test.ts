@@ -7,7 +7,7 @@ import { parseSchema } from '../../src/content/schema.ts'
 import { assertIndexIsRight, assertRefused } from '../helpers/editing.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 import { managing } from '../helpers/manage.ts'
-import { stripeFor } from '../helpers/sandbox.ts'
+import { addToSandbox } from '../helpers/sandbox.ts'
 
 const declared = {
   quantityOptions: { type: 'list', of: { type: 'integer' } },
@@ -26,11 +26,12 @@ onBothEngines('metadata that the schema declares', (engine) => {
       while ((await service.worker.runDue()) > 0);
     }
     await run()
-    const stripe = await stripeFor(created, _id)
     const add = async (id: string, metadata: Record<string, string>) => {
-      const price = { currency: 'cad', unit_amount: 500 }
-      await stripe.products.create({ id, name: id, metadata, default_price_data: price })
+      const prices = [{ id: `price_${id}`, currency: 'cad', unit_amount: 500 }]
+      await addToSandbox(group.store, _id, [{ product: { id, name: id, metadata }, prices }], created.clock.now)
     }
+    const edit = (id: string, change: object) =>
+      ask('PATCH', `${base}/integrations/${_id}/sandbox/products/${id}`, change)
     const list = async (query = '') =>
       (await group.get(`/tenant/integrationObjects?type=stripe&${query}`)).json().data.items as {
         id: string
@@ -40,11 +41,11 @@ onBothEngines('metadata that the schema declares', (engine) => {
     const change = (body: object) => call('POST', `${base}/integrationTypes/stripe/schema`, body)
     const show = () => ask('GET', `${base}/integrationTypes/stripe`)
     const account = () => ask('GET', `${base}/integrations/${_id}`)
-    return { ...created, group, stripe, add, list, fieldsOf, change, show, account, run }
+    return { ...created, group, edit, add, list, fieldsOf, change, show, account, run }
   }
 
   it('is delivered, filtered and sorted by its type; what does not fit is reported and comes back as text', async () => {
-    const { add, list, fieldsOf, change, show, account, run, group, stripe } = await shop()
+    const { add, list, fieldsOf, change, show, account, run, group, edit } = await shop()
     await add('box', { quantityOptions: '1, 6,12', weight: '10.50', organic: 'true' })
     await add('bag', { quantityOptions: 'a few', weight: '9' })
     await run()
@@ -66,7 +67,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
     assert.deepEqual((await ids('sort=weight:asc')).slice(0, 2), ['bag', 'box'])
     const { problems } = (await account()).lastSync
     assert.deepEqual(problems, ['metadata.quantityOptions of the product "bag" is left out: objectValue.quantityOptions[0] must be a whole number.']) // biome-ignore format: short
-    await stripe.products.update('bag', { metadata: { quantityOptions: '2' } })
+    await edit('bag', { metadata: { quantityOptions: '2' } })
     await run()
     assert.deepEqual((await fieldsOf('bag')).quantityOptions, [2])
     await assertIndexIsRight(group.store)
@@ -87,7 +88,11 @@ onBothEngines('metadata that the schema declares', (engine) => {
       [{ size: { type: 'text', searchable: true } }, /schema\.size cannot be searchable/],
     ]
     for (const [wrong, message] of refused) assertRefused(await change({ version, schema: wrong }), 400, message)
-    assertRefused(await change({ version, schema: {}, renames: { a: 'b' } }), 400, /renames and defaults are not for/)
+    assertRefused(
+      await change({ version, schema: {}, renames: { a: 'b' } }),
+      400,
+      /renames and defaults do not apply to/,
+    )
     assert.equal((await change({ version, schema })).statusCode, 200, 'what is shown can be sent back')
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { makeApiKey } from '../../src/secrets.ts'
-import type { KeyHolder } from '../../src/store/api-keys.ts'
+import { makeApiKey } from '../../src/security/tokens.ts'
+import type { KeyHolder } from '../../src/store/control/api-keys.ts'
 import { createAuthorizer } from '../../src/tenant/authorizer.ts'
 
 const tenant: KeyHolder = {

@@ -445,7 +445,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     }
   })
 
-  it('answers 304 to who has the content already, only after authorization, and 200 after a change', async () => {
+  it('answers 304 to clients that have the content already, only after authorization, and 200 after a change', async () => {
     const { group, created, list } = await withPosts(engine)
     const first = await list()
     const etag = String(first.headers.etag)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import type { ReviewState } from '../../src/content/model.ts'
-import { deleteContainer } from '../../src/store/containers.ts'
-import { listSubmissions } from '../../src/store/submissions.ts'
+import { deleteContainer } from '../../src/store/content/containers.ts'
+import { listSubmissions } from '../../src/store/content/submissions.ts'
 import { createItem, createObjects, createSite, write } from '../helpers/authoring.ts'
 import { assertFailure } from '../helpers/common-suite.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
@@ -326,7 +326,7 @@ onBothEngines('subscribing', (engine) => {
   })
 })
 
-onBothEngines('the trap for programs', (engine) => {
+onBothEngines('the honeypot', (engine) => {
   it('answers as if it had stored, wherever it is filled in, and stores nothing', async () => {
     const { service, send, reviews, group, clock } = await visitors(engine)
     const notices = { to: 'owner@shop.example', rhythm: 'each' as const }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { NewObject } from '../../src/store/objects.ts'
+import type { NewObject } from '../../src/store/content/objects.ts'
 import { createHarness, engines, type Harness, type TestGroup, testStartMs } from '../helpers/harness.ts'
 import { type Item, listByReference, type Query, type Rules } from '../helpers/list-reference.ts'
 

@@ -30,13 +30,13 @@ async function withSite(engine: TestEngine, more: (media: (name: string) => obje
 /** Settings that can no longer be written, but may have been stored by an older version. */
 async function withStoredSettings(engine: TestEngine, settings: object) {
   const { group, site } = await withSite(engine)
-  await write(group.store, testStartMs, async ({ db, touch }) => {
+  await write(group.store, testStartMs, async ({ db, bumpRevision }) => {
     await db
       .updateTable('sites')
       .set({ settings: JSON.stringify(settings) })
       .where('id', '=', site.id)
       .execute()
-    touch()
+    bumpRevision()
   })
   return { site, answer: await group.get(`/tenant/siteDetails?siteId=${site.id}`) }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { NewObject } from '../../src/store/objects.ts'
+import type { NewObject } from '../../src/store/content/objects.ts'
 import { createPreviewToken } from '../helpers/authoring.ts'
 import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
 

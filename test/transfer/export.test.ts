@@ -5,13 +5,14 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { changeObjects } from '../../src/store/change-objects.ts'
-import { findContainerById } from '../../src/store/containers.ts'
-import { findObjects } from '../../src/store/objects.ts'
+import { changeObjects } from '../../src/store/content/change-objects.ts'
+import { findContainerById } from '../../src/store/content/containers.ts'
+import { findObjects } from '../../src/store/content/objects.ts'
+import { exportGroup } from '../../src/transfer/export/export-group.ts'
 import type { ObjectLine } from '../../src/transfer/export-format.ts'
-import { exportGroup } from '../../src/transfer/export-group.ts'
 import { write } from '../helpers/authoring.ts'
 import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { programEnv } from '../helpers/process.ts'
 import { exportOf, newPath, readExport } from './exports.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
@@ -128,7 +129,7 @@ describe('the folder of an export', () => {
 
     const killed = newPath()
     const child = spawn(process.execPath, [main, 'export', 'group', 'Shop', killed], {
-      env: { PATH: process.env.PATH, DATA_DIR: config.dataDir, LOG_LEVEL: 'silent' },
+      env: { ...programEnv, DATA_DIR: config.dataDir, LOG_LEVEL: 'silent' },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     child.stderr.once('data', () => child.kill('SIGKILL')) // it has begun to write

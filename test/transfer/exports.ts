@@ -4,15 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { isFilterable, isSearchable, isSortable } from '../../src/content/schema.ts'
-import { listContainers } from '../../src/store/containers.ts'
-import { eachObject } from '../../src/store/each-object.ts'
-import { findGroupById, type GroupStore, listGroups, openContentOf } from '../../src/store/groups.ts'
-import type { Store } from '../../src/store/open.ts'
-import { listSites } from '../../src/store/sites.ts'
-import type { ExportLine } from '../../src/transfer/export-format.ts'
-import { linesFile } from '../../src/transfer/export-format.ts'
-import { exportGroup } from '../../src/transfer/export-group.ts'
-import { type ImportOptions, importGroup } from '../../src/transfer/import-group.ts'
+import { listContainers } from '../../src/store/content/containers.ts'
+import { iterateObjects } from '../../src/store/content/objects.ts'
+import { listSites } from '../../src/store/content/sites.ts'
+import { findGroupById, listGroups, openContentOf } from '../../src/store/control/groups.ts'
+import type { GroupStore, Store } from '../../src/store/store.ts'
+import { exportGroup } from '../../src/transfer/export/export-group.ts'
+import { type ExportLine, linesFile } from '../../src/transfer/export-format.ts'
+import { type ImportOptions, importGroup } from '../../src/transfer/import/import-group.ts'
 import type { OnProgress } from '../../src/transfer/progress.ts'
 import { createApiKey, createPreviewToken } from '../helpers/authoring.ts'
 import type { Harness } from '../helpers/harness.ts'
@@ -42,8 +41,8 @@ export async function importInto(
   onProgress: OnProgress = () => {},
 ) {
   const { store } = service
-  const { storage, addressLifeMs } = service.media
-  const deps = { store, storage, nowMs: clock.now, author, addressLifeMs, onProgress }
+  const { storage, signedUrlLifetimeMs } = service.media
+  const deps = { store, storage, nowMs: clock.now, author, signedUrlLifetimeMs, onProgress }
   const named = (await listGroups(store)).find(({ id }) => readHead(folder).includes(id))?.id
   return importGroup(deps, folder, { isEdited: false, isDryRun: false, into: named, ...options })
 }
@@ -111,7 +110,7 @@ async function addressesOf(group: GroupStore): Promise<string[]> {
   const lists: string[] = []
   for (const { id, kind, name, schema } of await listContainers(group)) {
     const list = kind === 'collection' ? `collectionObjects?collectionId=${id}` : `integrationObjects?type=${name}`
-    const [object] = await Array.fromAsync(eachObject(group, id))
+    const [object] = await Array.fromAsync(iterateObjects(group, id))
     const queries = ['', '&limit=2&skip=1', '&sort=createdAt:desc', '&sort=updatedAt:asc', '&sort=publishDate:desc']
     for (const [field, rules] of schema) {
       const value = object?.value[field]
@@ -141,7 +140,7 @@ export async function deliveryOf(harness: Harness, groupId: string): Promise<Map
   }
   for (const address of await addressesOf(group)) await ask(address)
   for (const { id } of await listContainers(group)) {
-    for await (const object of eachObject(group, id)) {
+    for await (const object of iterateObjects(group, id)) {
       if (!object.archived && object.publishMs <= clock.now) continue
       const { token } = await createPreviewToken(group, { objectId: object.id }, clock.now)
       await ask(`/tenant/preview?token=${token}`, `preview of ${object.id}`)

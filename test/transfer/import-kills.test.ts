@@ -4,13 +4,15 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { changeObjects } from '../../src/store/change-objects.ts'
-import { deleteContent, deleteGroupRow, listGroups, openContentOf } from '../../src/store/groups.ts'
-import { countContent } from '../../src/store/import-lookups.ts'
-import type { MediaItem } from '../../src/store/media.ts'
-import { findObjects } from '../../src/store/objects.ts'
+import { changeObjects } from '../../src/store/content/change-objects.ts'
+import { findObjects } from '../../src/store/content/objects.ts'
+import { deleteGroupContent } from '../../src/store/content/purge.ts'
+import { deleteGroupRow, listGroups, openContentOf } from '../../src/store/control/groups.ts'
+import type { MediaItem } from '../../src/store/media/items.ts'
+import { countContent } from '../../src/store/transfer/import.ts'
 import { authoring, write } from '../helpers/authoring.ts'
-import { createHarness, type Harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { createHarness, type Harness, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
+import { programEnv } from '../helpers/process.ts'
 import { deliveryOf, exportOf, importInto } from './exports.ts'
 import { replace, upload } from './library.ts'
 
@@ -29,7 +31,7 @@ async function killInTheMiddle(
 ): Promise<boolean> {
   const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', LOG_LEVEL: 'silent' }
   const child = spawn(process.execPath, [main, 'import', 'group', folder, ...options], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...programEnv, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const closed = once(child, 'close')
@@ -87,7 +89,7 @@ async function filled(harness: Harness) {
   return { group, posts, files, ids: objects.map(({ id }) => id) }
 }
 
-onBothEngines('kill -9 in the middle of an import', (engine) => {
+onBothEnginesInProve('kill -9 in the middle of an import', (engine) => {
   it('of a new group leaves no group or the whole of it, and the next run completes it', async (context) => {
     const source = await open(engine)
     const { id } = (await filled(source)).group.group
@@ -100,7 +102,7 @@ onBothEngines('kill -9 in the middle of an import', (engine) => {
     const found = { killed: 0, begun: 0 }
     for (const moment of moments(writingMs)) {
       const [former] = await listGroups(store)
-      await deleteContent(content, target.clock.now, () => {})
+      await deleteGroupContent(content, target.clock.now, () => {})
       if (former) await deleteGroupRow(store, former, authoring(target.clock.now))
       if (await killInTheMiddle(target, folder, moment)) found.killed += 1
       const groups = await listGroups(store)

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { addMedia, type Library, replaceMedia } from '../../src/media/library.ts'
-import { findGroupById, openContentOf } from '../../src/store/groups.ts'
-import { findMediaByKeys, type MediaItem } from '../../src/store/media.ts'
+import { findGroupById, openContentOf } from '../../src/store/control/groups.ts'
+import { findMediaByKeys, type MediaItem } from '../../src/store/media/items.ts'
 import { authoring } from '../helpers/authoring.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { readExport, writeExport } from './exports.ts'
@@ -38,10 +38,10 @@ export async function replace(
   content: Buffer | string,
 ): Promise<MediaItem> {
   const library = await libraryOf(harness, groupId)
-  const { inbox, addressLifeMs } = harness.service.media
+  const { inbox, signedUrlLifetimeMs } = harness.service.media
   const { id, name } = (await findItem(harness, groupId, media.key)) ?? media
   return inbox.receive(uploadOf(name, content), 1e9, (file) =>
-    replaceMedia(library, file, { id, name, keepMs: addressLifeMs }),
+    replaceMedia(library, file, { id, name, keepMs: signedUrlLifetimeMs }),
   )
 }
 

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { createEmptyPlace, createHarness, engines, type Harness } from '../helpers/harness.ts'
+import { programEnv } from '../helpers/process.ts'
 import { newPath } from './exports.ts'
 
 /** `npm run prove -- transfer` asks for 100,000. */
@@ -28,7 +29,7 @@ interface Measured {
 async function measure(env: Record<string, string>, ...args: string[]): Promise<Measured> {
   const startedMs = performance.now()
   const { stderr } = await promisify(execFile)(process.execPath, [...limits, '--import', tellPeak, main, ...args], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'silent', ...env },
+    env: { ...programEnv, LOG_LEVEL: 'silent', ...env },
   })
   const kilobytes = Number(/peak=(\d+)/.exec(stderr)?.[1])
   assert.ok(kilobytes > 0, stderr)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sweepMedia } from '../../src/media/sweep.ts'
-import { findPendingJobs } from '../../src/store/jobs.ts'
-import { findUsers } from '../../src/store/media-users.ts'
+import { findPendingJobs } from '../../src/store/jobs/jobs.ts'
+import { findMediaUsages } from '../../src/store/media/items.ts'
 import { createSite } from '../helpers/authoring.ts'
 import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { photo, smallPicture } from '../helpers/pictures.ts'
@@ -64,7 +64,7 @@ onBothEngines('an export from before there was a library', (engine) => {
     assert.equal((await findPendingJobs(group, 'media.derive')).length, 1)
     await target.service.worker.runDue()
     assert.match((await findItem(target, id, `${id}/pictures/bread.png`))?.file.color ?? '', /^#/)
-    const { users } = await findUsers(group, `${id}/pictures/bread.png`)
+    const { users } = await findMediaUsages(group, `${id}/pictures/bread.png`)
     assert.deepEqual(users.map(({ kind }) => kind), ['object'])
   }) // biome-ignore format: one line for each file reads better
 

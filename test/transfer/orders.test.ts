@@ -4,12 +4,13 @@ import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { connectAccount } from '../../src/payments/connect.ts'
+import { seedSandbox } from '../../src/payments/sandbox/catalogue.ts'
 import { sampleProducts } from '../../src/payments/sandbox/sample.ts'
-import { seedSandbox } from '../../src/payments/sandbox/seed.ts'
-import { findIntegration } from '../../src/store/containers.ts'
-import { eachObject } from '../../src/store/each-object.ts'
-import { findGroupById, type GroupStore, openContentOf } from '../../src/store/groups.ts'
-import { listOrders, type NewOrder, recordOrder } from '../../src/store/orders.ts'
+import { listOrders, type NewOrder, recordOrder } from '../../src/store/commerce/orders.ts'
+import { findIntegration } from '../../src/store/content/containers.ts'
+import { iterateObjects } from '../../src/store/content/objects.ts'
+import { findGroupById, openContentOf } from '../../src/store/control/groups.ts'
+import type { GroupStore } from '../../src/store/store.ts'
 import { authoring, write } from '../helpers/authoring.ts'
 import { type Harness, harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { newOrder } from '../helpers/orders.ts'
@@ -126,7 +127,7 @@ onBothEngines('orders', (engine) => {
       [{ status: 'lost' }, /status must be one of pending, paid, failed/],
       [{ total: '1,50' }, /total must be an amount such as 12\.50/],
       [{ lines: [{ description: 'x' }] }, /lines\[0\]\.quantity is missing/],
-      [{ sessionId: 'cs_2' }, /the session cs_2 stands here more than once/],
+      [{ sessionId: 'cs_2' }, /the session cs_2 appears more than once/],
       [{ secretKey: 'sk_live_1' }, /secretKey is not known here/],
     ] as const)
       await assert.rejects(importInto(target, edited(folder, change(changes))), message)
@@ -150,7 +151,7 @@ onBothEngines('an export of a group with a payment account', (engine) => {
     const here = await contentOf(target, group.id)
     const products = async () => {
       const shop = await findIntegration(here, 'stripe')
-      return (await Array.fromAsync(eachObject(here, shop?.id ?? ''))).map(({ id, archived }) => `${id} ${archived}`)
+      return (await Array.fromAsync(iterateObjects(here, shop?.id ?? ''))).map(({ id, archived }) => `${id} ${archived}`)
     }
     const imported = await products()
     await connectSandbox(target, here, 'other')

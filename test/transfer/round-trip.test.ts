@@ -4,11 +4,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { seedDemo } from '../../src/demo/seed.ts'
-import { changeObject } from '../../src/store/change-objects.ts'
-import { findCollection } from '../../src/store/containers.ts'
-import { eachObject } from '../../src/store/each-object.ts'
-import { findGroupById, type GroupStore, listGroups, openContentOf, updateGroup } from '../../src/store/groups.ts'
-import { listVersions } from '../../src/store/versions.ts'
+import { changeObject } from '../../src/store/content/change-objects.ts'
+import { findCollection } from '../../src/store/content/containers.ts'
+import { iterateObjects } from '../../src/store/content/objects.ts'
+import { listVersions } from '../../src/store/content/versions.ts'
+import { findGroupById, listGroups, openContentOf, updateGroup } from '../../src/store/control/groups.ts'
+import type { GroupStore } from '../../src/store/store.ts'
 import { authoring, write } from '../helpers/authoring.ts'
 import { createHarness, type Harness, harness, localFolder, onBothEngines } from '../helpers/harness.ts'
 import { deliveryOf, dumpOf, exportOf, importInto, newPath, readExport } from './exports.ts'
@@ -21,7 +22,7 @@ const contentOf = async ({ service }: Harness, groupId: string): Promise<GroupSt
 
 /** Gives the first post of the demo a history, and answers its id. */
 async function editPost(content: GroupStore, blogId: string, nowMs: number): Promise<string> {
-  const [post] = await Array.fromAsync(eachObject(content, blogId))
+  const [post] = await Array.fromAsync(iterateObjects(content, blogId))
   const blog = await findCollection(content, blogId)
   assert.ok(post && blog)
   let current = post

@@ -2,28 +2,19 @@ import { open, writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import type { Derivative, Derived } from './derive.ts'
-import { dominantColor } from './dominant-color.ts'
+import type { Derivative, DeriveResult, DeriveTask } from './derive.ts'
+import type { Size } from './formats.ts'
 import { boxes, pngChunks } from './parts.ts'
 import { createReader } from './reader.ts'
-import type { Size } from './size.ts'
 
 /**
- * Runs as a process of its own, once for each picture, so that a picture that crashes, stalls or bloats the decoder
- * takes nothing with it. Its argument is a task, its output an answer; without a task it says that it could be loaded.
+ * A child process, one for each picture, so that a picture that crashes, stalls or bloats the decoder harms nothing else.
+ * Without a task it only shows that sharp can be loaded.
  */
-export interface Task {
-  path: string
-  outputFolder: string
-  maxPixels: number
-  maxMemoryBytes: number
-}
-
-export type Answer = { derived: Derived } | { problem: string }
 
 const widths = [320, 640, 1280]
 const formats = ['webp', 'avif'] as const
-/** What WebP and AVIF can hold. */
+/** The limit of WebP and AVIF. */
 const maxSide = 16_383
 const maxPlaceholderLength = 400
 
@@ -40,7 +31,7 @@ interface Pixels {
   info: { width: number; height: number; channels: 1 | 2 | 3 | 4 }
 }
 
-/** libvips knows animation in GIF and WebP only; of the others it would show the first picture. */
+/** libvips reports animation in GIF and WebP only; of the others it decodes the first frame. */
 async function hasFrames(path: string): Promise<boolean> {
   await using file = await open(path)
   const reader = await createReader(file)
@@ -58,10 +49,7 @@ async function hasFrames(path: string): Promise<boolean> {
 
 const from = ({ data, info }: Pixels) => sharp(data, { raw: info })
 
-/**
- * A few bytes that show where light and dark will be, for the moment before the picture is there. It lies behind the
- * picture, so one that can be seen through has none.
- */
+/** A blurred preview shown until the picture has loaded. It lies behind the picture, so a transparent one has none. */
 async function makePlaceholder(pixels: Pixels): Promise<string | null> {
   const { isOpaque } = await from(pixels).stats()
   if (!isOpaque) return null
@@ -78,9 +66,24 @@ async function makePlaceholder(pixels: Pixels): Promise<string | null> {
   return null
 }
 
+/** The mean of the pixels in the most frequent of 512 colour ranges. */
 async function findColor(pixels: Pixels): Promise<string> {
   const small = from(pixels).resize(64, 64, { fit: 'inside' }).flatten({ background: '#ffffff' })
-  return dominantColor(await small.toColourspace('srgb').removeAlpha().raw().toBuffer())
+  const rgb = await small.toColourspace('srgb').removeAlpha().raw().toBuffer()
+  const ranges = new Map<number, { count: number; sum: [number, number, number] }>()
+  for (let at = 0; at + 2 < rgb.length; at += 3) {
+    const [red = 0, green = 0, blue = 0] = rgb.subarray(at, at + 3)
+    const key = ((red >> 5) << 6) | ((green >> 5) << 3) | (blue >> 5)
+    const range = ranges.get(key) ?? { count: 0, sum: [0, 0, 0] }
+    range.count += 1
+    range.sum[0] += red
+    range.sum[1] += green
+    range.sum[2] += blue
+    ranges.set(key, range)
+  }
+  const { count, sum } = [...ranges.values()].reduce((most, range) => (range.count > most.count ? range : most))
+  const hex = (total: number): string => Math.round(total / count).toString(16).padStart(2, '0') // biome-ignore format: short
+  return `#${sum.map(hex).join('')}`
 }
 
 async function writeDerivatives(pixels: Pixels, sizes: Size[], folder: string): Promise<Derivative[]> {
@@ -99,7 +102,7 @@ async function writeDerivatives(pixels: Pixels, sizes: Size[], folder: string): 
 }
 
 interface Decoded extends Size {
-  /** Those that the picture gets, and its pixels in the largest of them. */
+  /** Sizes of the derivatives, and the pixels in the largest of them. */
   sizes: Size[]
   pixels: Pixels
 }
@@ -111,7 +114,7 @@ function sizesOf({ width, height }: Size): Size[] {
     .filter((size) => size.height <= maxSide)
 }
 
-/** The only step that reads the file. It is read once: the smaller pictures are made from the largest. */
+/** The only step that decodes the file; smaller pictures are made from the largest. */
 async function decode(path: string, maxPixels: number, animated: boolean): Promise<Decoded> {
   const picture = sharp(path, { limitInputPixels: maxPixels, failOn: 'error' }).autoOrient()
   const { autoOrient, pages } = await picture.metadata()
@@ -125,7 +128,7 @@ async function decode(path: string, maxPixels: number, animated: boolean): Promi
   return { ...autoOrient, sizes: still ? fitting : [], pixels }
 }
 
-/** A sentence for the owner of the site, who can do something about the picture but not about libvips. */
+/** A sentence for the owner of the site. */
 function describe(error: unknown, path: string): string {
   const [reason = ''] = (error instanceof Error ? error.message : String(error))
     .replaceAll(path, 'the file')
@@ -135,7 +138,7 @@ function describe(error: unknown, path: string): string {
   return `The picture is damaged: ${reason}`
 }
 
-async function derive({ path, outputFolder, maxPixels }: Task): Promise<Answer> {
+async function derive({ path, outputFolder, maxPixels }: DeriveTask): Promise<DeriveResult> {
   const animated = await hasFrames(path)
   let decoded: Decoded
   try {
@@ -151,7 +154,7 @@ async function derive({ path, outputFolder, maxPixels }: Task): Promise<Answer> 
   }
 }
 
-/** The decoder works in threads of its own, so this one is free to watch it. */
+/** The decoder has threads of its own, so this timer fires. */
 function watchMemory(maxMemoryBytes: number): void {
   const check = (): void => {
     if (process.memoryUsage.rss() > maxMemoryBytes) process.kill(process.pid, 'SIGKILL')
@@ -159,7 +162,7 @@ function watchMemory(maxMemoryBytes: number): void {
   setInterval(check, 25).unref()
 }
 
-/** Whoever started us holds the other end of our input; when it is gone, nobody waits for the answer. */
+/** The parent holds the other end of stdin; when it closes, nobody waits for the result. */
 function endWithParent(): void {
   process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume()
   process.stdin.unref()
@@ -167,7 +170,7 @@ function endWithParent(): void {
 
 const [argument] = process.argv.slice(2)
 if (argument !== undefined) {
-  const task: Task = JSON.parse(argument)
+  const task: DeriveTask = JSON.parse(argument)
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   sharp.cache(false)
   sharp.concurrency(1)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Answer, Task } from './derive-process.ts'
+import type { Size } from './formats.ts'
 
 export interface Derivative {
   width: number
@@ -12,25 +12,33 @@ export interface Derivative {
   bytes: number
 }
 
-export interface Derived {
-  /** As one sees the picture. */
-  width: number
-  height: number
-  /** The one that most of the picture comes near to, as "#rrggbb". */
+/** The size is that of the upright picture. */
+export interface Derived extends Size {
+  /** The dominant colour, as "#rrggbb". */
   color: string
-  /** A data URL of a few hundred characters; none of a picture that can be seen through. */
+  /** A data URL of a few hundred characters; none for a transparent picture. */
   placeholder: string | null
-  /** Smaller pictures, WebP before AVIF; none of an animated one, which they would stop. */
+  /** Smaller pictures, WebP before AVIF; none for an animation, as they would not move. */
   derivatives: Derivative[]
 }
 
-/** The picture itself is to blame: trying again will not help. The message is for the owner of the site. */
+/** What the child process gets as its argument and what it prints, both as JSON. */
+export interface DeriveTask {
+  path: string
+  outputFolder: string
+  maxPixels: number
+  maxMemoryBytes: number
+}
+
+export type DeriveResult = { derived: Derived } | { problem: string }
+
+/** The picture itself is the cause, so a retry will not help. The message is for the owner of the site. */
 export class PictureProblem extends Error {
   override readonly name = 'PictureProblem'
 }
 
 const script = join(import.meta.dirname, 'derive-process.ts')
-/** The script itself needs little; libvips has its pixels outside of this heap. */
+/** The script itself needs little: libvips allocates outside of this heap. */
 const nodeOptions = ['--max-old-space-size=128']
 
 interface Outcome {
@@ -40,7 +48,7 @@ interface Outcome {
   killedBy: NodeJS.Signals | null
 }
 
-/** Resolves when the process is gone, killed or not. It gets none of our environment: the settings hold secrets. */
+/** Resolves when the process has ended, killed or not. It gets no environment, as settings hold secrets. */
 async function runScript(args: string[], signal?: AbortSignal): Promise<Outcome> {
   const child = spawn(process.execPath, [...nodeOptions, script, ...args], {
     env: { MALLOC_ARENA_MAX: '2' },
@@ -58,24 +66,24 @@ async function runScript(args: string[], signal?: AbortSignal): Promise<Outcome>
   }
 }
 
-/** What a bug in native code ends with. */
+/** Signals of a crash in native code. */
 const crashSignals: (string | null)[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP']
 const tooMuchMemory = 'The picture needs too much memory. Make it smaller and upload it again.'
 
-function readAnswer({ output, errors, code, killedBy }: Outcome): Derived {
+function parseOutcome({ output, errors, code, killedBy }: Outcome): Derived {
   if (crashSignals.includes(killedBy)) {
     throw new PictureProblem('The picture is damaged: the program that reads pictures broke off.')
   }
-  // By the script itself when it grew too large, or by a system that ran out of memory.
+  // By the script itself at its memory limit, or by a system that ran out of memory.
   if (killedBy === 'SIGKILL') throw new PictureProblem(tooMuchMemory)
-  // Ended with us, by Ctrl-C for example, or unable to write: the picture is not to blame.
+  // Ended together with the server, or unable to write: the picture is not the cause.
   if (code !== 0)
     throw new Error('The program that reads pictures failed; the log of the server says more.', {
       cause: errors.trim() || killedBy,
     })
-  const answer: Answer = JSON.parse(output)
-  if ('problem' in answer) throw new PictureProblem(answer.problem)
-  return answer.derived
+  const result: DeriveResult = JSON.parse(output)
+  if ('problem' in result) throw new PictureProblem(result.problem)
+  return result.derived
 }
 
 async function removeDerivatives(folder: string): Promise<void> {
@@ -84,8 +92,8 @@ async function removeDerivatives(folder: string): Promise<void> {
 }
 
 /**
- * Looks at a picture and writes smaller ones of it into a folder that is the caller's for this purpose. Throws a
- * `PictureProblem` when the picture cannot be read; after any failure the folder holds none of them.
+ * Analyses a picture and writes smaller versions of it to the folder. Throws a `PictureProblem` when the picture cannot
+ * be read; after any failure the folder holds none of them.
  */
 export async function deriveImage(
   path: string,
@@ -94,7 +102,7 @@ export async function deriveImage(
 ): Promise<Derived> {
   const { maxPixels, limitSeconds, maxMemoryBytes = 1024 ** 3, signal } = options
   signal?.throwIfAborted()
-  const task: Task = { path, outputFolder, maxPixels, maxMemoryBytes }
+  const task: DeriveTask = { path, outputFolder, maxPixels, maxMemoryBytes }
   const limit = AbortSignal.timeout(limitSeconds * 1000)
   try {
     const outcome = await runScript([JSON.stringify(task)], signal ? AbortSignal.any([limit, signal]) : limit)
@@ -102,14 +110,14 @@ export async function deriveImage(
     if (limit.aborted && outcome.killedBy === 'SIGKILL') {
       throw new PictureProblem(`Making smaller pictures took longer than ${limitSeconds} seconds.`)
     }
-    return readAnswer(outcome)
+    return parseOutcome(outcome)
   } catch (error) {
     await removeDerivatives(outputFolder)
     throw error
   }
 }
 
-/** Whether sharp, which is optional, can be loaded here. It is tried in a process of its own. */
+/** Whether sharp, which is optional, can be loaded; tried in a child process. */
 export async function canDerive(): Promise<boolean> {
   return (await runScript([])).code === 0
 }

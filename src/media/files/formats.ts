@@ -5,7 +5,12 @@ export interface Format {
   type: MediaType
 }
 
-/** The endings that keys have, each with the one content type that it stands for. */
+export interface Size {
+  width: number
+  height: number
+}
+
+/** The extensions of media keys, each with its one content type. */
 export const formats = {
   jpg: { contentType: 'image/jpeg', type: 'image' },
   png: { contentType: 'image/png', type: 'image' },
@@ -85,7 +90,7 @@ export const formats = {
 
 export type Extension = keyof typeof formats
 
-/** Endings that file-type tells apart and we do not. */
+/** Extensions that file-type distinguishes and we do not. */
 const sameAs: Record<string, Extension> = {
   apng: 'png',
   cur: 'ico',
@@ -99,7 +104,7 @@ const sameAs: Record<string, Extension> = {
   'tar.gz': 'gz',
 }
 
-/** Our ending for one of file-type. A format that no website hands out is one of plain bytes. */
+/** Our extension for one of file-type. Formats that no website serves are plain bytes. */
 export function extensionFor(detected: string | undefined): Extension {
   const name = detected === undefined ? 'bin' : (sameAs[detected] ?? detected)
   return Object.hasOwn(formats, name) ? (name as Extension) : 'bin'

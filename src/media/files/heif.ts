@@ -1,16 +1,15 @@
-import { damaged } from './damaged.ts'
-import { boxes, innerBoxes } from './parts.ts'
+import type { Size } from './formats.ts'
+import { boxes, damaged, innerBoxes } from './parts.ts'
 import type { Range, Reader } from './reader.ts'
-import type { Size } from './size.ts'
 
-/** The box "meta" of an AVIF or HEIC says which items the file has, where they are and what they look like. */
+/** The box "meta" of an AVIF or HEIC lists the items of the file: their type, location and properties. */
 export interface Meta {
   /** Where its content begins in the file. */
   start: number
   content: Buffer
 }
 
-/** Photographs of many tiles stay far below. */
+/** Photographs with many tiles stay far below. */
 const maxMetaBytes = 1024 * 1024
 
 export async function findMeta(reader: Reader): Promise<Meta | undefined> {
@@ -22,7 +21,7 @@ export async function findMeta(reader: Reader): Promise<Meta | undefined> {
   return undefined
 }
 
-export function boxNamed(bytes: Buffer, name: string): Buffer {
+function boxNamed(bytes: Buffer, name: string): Buffer {
   const box = innerBoxes(bytes).find((inner) => inner.name === name)
   if (!box) throw new RangeError(`no ${name}`)
   return box.content
@@ -71,17 +70,17 @@ export function heifSize({ content }: Meta): Size {
   return { width, height }
 }
 
-/** One for each item, and some for further pictures. */
+/** One for each item, and some for further pictures in the file. */
 const maxExtents = 32
 
-interface Item {
+interface MetadataItem {
   kind: 'exif' | 'xmp'
   ranges: Range[]
 }
 
 /** The kinds of the items that hold metadata, by number: ISO 14496-12, 8.11.6. */
-function metadataItems(information: Buffer): Map<number, Item['kind']> {
-  const kinds = new Map<number, Item['kind']>()
+function metadataItems(information: Buffer): Map<number, MetadataItem['kind']> {
+  const kinds = new Map<number, MetadataItem['kind']>()
   const countBytes = information.readUInt8(0) === 0 ? 2 : 4
   for (const { name, content } of innerBoxes(information.subarray(4 + countBytes))) {
     const version = content.readUInt8(0)
@@ -98,7 +97,7 @@ function metadataItems(information: Buffer): Map<number, Item['kind']> {
 }
 
 /** Where each of these items is: ISO 14496-12, 8.11.3. Numbers have as many bytes as the box says, none of them for 0. */
-function* locate(kinds: Map<number, Item['kind']>, box: Buffer, idatStart: number): Generator<Item> {
+function* locate(kinds: Map<number, MetadataItem['kind']>, box: Buffer, idatStart: number): Generator<MetadataItem> {
   const version = box.readUInt8(0)
   let at = 4
   const read = (bytes: number): number => {
@@ -131,8 +130,8 @@ function* locate(kinds: Map<number, Item['kind']>, box: Buffer, idatStart: numbe
   }
 }
 
-/** Every byte that is blanked is written, so none may be named twice. */
-function areApart(extents: Range[], size: number): boolean {
+/** Every named byte is overwritten, so none may be named twice. */
+function areDisjoint(extents: Range[], size: number): boolean {
   let end = 0
   return extents
     .toSorted((left, right) => left.start - right.start)
@@ -143,20 +142,20 @@ function areApart(extents: Range[], size: number): boolean {
     })
 }
 
-/** The Exif and XMP of an AVIF or HEIC. Nothing where the file does not say so in a readable way: so it is for others. */
-export function heifMetadata({ start, content }: Meta, size: number): Item[] {
+/** The Exif and XMP of an AVIF or HEIC; none where the list is unreadable, as no other program finds them then. */
+export function heifMetadata({ start, content }: Meta, size: number): MetadataItem[] {
   try {
     const kinds = metadataItems(boxNamed(content, 'iinf'))
     const data = innerBoxes(content).find(({ name }) => name === 'idat')?.content
     const idatStart = data ? start + data.byteOffset - content.byteOffset : 0
-    const items: Item[] = []
+    const items: MetadataItem[] = []
     const extents: Range[] = []
     for (const item of locate(kinds, boxNamed(content, 'iloc'), idatStart)) {
       items.push(item)
       extents.push(...item.ranges)
-      if (extents.length > maxExtents) throw damaged(`its metadata lies in more than ${maxExtents} places`)
+      if (extents.length > maxExtents) throw damaged(`its metadata lies in more than ${maxExtents} ranges`)
     }
-    if (!areApart(extents, size)) throw damaged('pieces of its metadata overlap or lie outside of the file')
+    if (!areDisjoint(extents, size)) throw damaged('pieces of its metadata overlap or lie outside of the file')
     return items
   } catch (error) {
     if (error instanceof RangeError) return []

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import type { MediaType } from '../../content/schema.ts'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../core/errors.ts'
 import { type Extension, extensionFor, formats } from './formats.ts'
 import { createReader } from './reader.ts'
 import { measurePicture } from './size.ts'

@@ -1,15 +1,17 @@
-import type { Reader } from './reader.ts'
+import { type AppError, invalid } from '../../core/errors.ts'
+import type { Range, Reader } from './reader.ts'
 
-/** A named piece of a picture file: a segment, a chunk or a box. */
-export interface Part {
+/** A segment, chunk or box of a picture file. The range is that of its content, and ends with the file at the latest. */
+export interface Part extends Range {
   name: string
-  /** Where its content begins. */
-  start: number
-  /** As the file says, but never beyond its end. */
-  length: number
 }
 
-/** More than any real picture has; a made-up one may consist of nothing else. */
+/** Refuses a picture that no camera and no program writes. */
+export function damaged(reason: string): AppError {
+  return invalid(`The picture is damaged: ${reason}. Save it again with a program for pictures and upload the result.`)
+}
+
+/** More than any real picture has; a crafted one may consist of nothing else. */
 const maxParts = 100_000
 const startOfScan = 0xda
 
@@ -75,10 +77,10 @@ export async function* boxes(reader: Reader): AsyncGenerator<Part> {
   }
 }
 
-/** A photograph of many tiles has some hundreds. */
+/** A photograph with many tiles has some hundreds. */
 const maxInnerBoxes = 10_000
 
-/** The boxes inside a piece of memory. Throws a `RangeError` when one does not fit. */
+/** The boxes in a buffer. Throws a `RangeError` when one does not fit. */
 export function innerBoxes(bytes: Buffer): { name: string; content: Buffer }[] {
   const found: { name: string; content: Buffer }[] = []
   for (let at = 0; at < bytes.length; ) {

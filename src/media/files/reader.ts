@@ -1,40 +1,40 @@
 import type { FileHandle } from 'node:fs/promises'
-import { takePiece } from '../../heavy-work.ts'
+import { yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
 
 const windowBytes = 64 * 1024
-/** A file may consist of tiny pieces, all of them in memory: after so many reads everything else goes on. */
-const readsPerPiece = 2000
+/** A crafted file of tiny parts is read from the buffer alone: yield to the event loop after so many reads. */
+const readsPerSlice = 2000
 
 export interface Range {
   start: number
   length: number
 }
 
-/** Reads pieces of an open file anywhere; neighbours come from one read. */
+/** Random access to an open file; neighbouring ranges come from one read. */
 export interface Reader {
   size: number
-  /** Shorter at the end of the file. The bytes are only good until the next call. */
+  /** Shorter at the end of the file. The buffer is valid until the next call. */
   read(position: number, length: number): Promise<Buffer>
 }
 
 export async function createReader(file: FileHandle): Promise<Reader> {
   const { size } = await file.stat()
   let start = 0
-  let held: Buffer = Buffer.alloc(0)
+  let buffered: Buffer = Buffer.alloc(0)
   let reads = 0
   return {
     size,
     async read(position, length) {
       reads += 1
-      if (reads % readsPerPiece === 0) await takePiece()
+      if (reads % readsPerSlice === 0) await yieldForHeavyWork()
       const end = Math.min(position + length, size)
-      if (position < start || end > start + held.length) {
+      if (position < start || end > start + buffered.length) {
         const wanted = Math.max(0, Math.min(Math.max(length, windowBytes), size - position))
         const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, position)
         start = position
-        held = buffer.subarray(0, bytesRead)
+        buffered = buffer.subarray(0, bytesRead)
       }
-      return held.subarray(position - start, Math.max(position, end) - start)
+      return buffered.subarray(position - start, Math.max(position, end) - start)
     },
   }
 }

@@ -1,28 +1,18 @@
 import { readOrientation } from './exif.ts'
-import type { Extension } from './formats.ts'
+import type { Extension, Size } from './formats.ts'
 import { findMeta, heifSize } from './heif.ts'
-import { jpegSegments, type Part, pngChunks, webpChunks } from './parts.ts'
+import { jpegSegments, pngChunks, webpChunks } from './parts.ts'
 import type { Reader } from './reader.ts'
 
-export interface Size {
-  width: number
-  height: number
-}
-
-/** Headers that cannot be read throw this, or the `RangeError` of a read beyond their end. */
+/** Unreadable headers throw this, or the `RangeError` of a read beyond their end. */
 const unreadable = (): RangeError => new RangeError('the header cannot be read')
 
-/** From 5 on, a camera was held on its side. */
+/** From 5 on, the camera was held sideways. */
 function turned({ width, height }: Size, orientation: number): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height }
 }
 
-async function orientationIn(reader: Reader, { start, length }: Part): Promise<number> {
-  // Far more than the first directory needs.
-  return readOrientation(await reader.read(start, Math.min(length, 64 * 1024)))
-}
-
-/** Start of frame, of any kind; the numbers in between are tables. */
+/** Start of frame, of any kind; the markers in between are tables. */
 const frameMarker = /^c[0-35-79-bd-f]$/
 
 async function jpegSize(reader: Reader): Promise<Size> {
@@ -33,7 +23,7 @@ async function jpegSize(reader: Reader): Promise<Size> {
       return turned({ width: frame.readUInt16BE(3), height: frame.readUInt16BE(1) }, orientation)
     }
     const isExif = segment.name === 'e1' && (await reader.read(segment.start, 6)).toString('latin1') === 'Exif\0\0'
-    if (isExif) orientation = await orientationIn(reader, segment)
+    if (isExif) orientation = await readOrientation(reader, segment)
   }
   throw unreadable()
 }
@@ -46,7 +36,7 @@ async function pngSize(reader: Reader): Promise<Size> {
       const header = await reader.read(chunk.start, 8)
       size = { width: header.readUInt32BE(0), height: header.readUInt32BE(4) }
     } else if (chunk.name === 'eXIf') {
-      return turned(size, await orientationIn(reader, chunk))
+      return turned(size, await readOrientation(reader, chunk))
     } else if (chunk.name === 'IDAT') {
       return size
     }
@@ -59,7 +49,7 @@ async function webpSize(reader: Reader): Promise<Size> {
   for await (const chunk of webpChunks(reader)) {
     const head = await reader.read(chunk.start, Math.min(chunk.length, 10))
     if (size) {
-      if (chunk.name === 'EXIF') return turned(size, await orientationIn(reader, chunk))
+      if (chunk.name === 'EXIF') return turned(size, await readOrientation(reader, chunk))
     } else if (chunk.name === 'VP8X') {
       size = { width: 1 + head.readUIntLE(4, 3), height: 1 + head.readUIntLE(7, 3) }
     } else if (chunk.name === 'VP8L') {
@@ -84,11 +74,11 @@ async function gifSize(reader: Reader): Promise<Size> {
 async function bmpSize(reader: Reader): Promise<Size> {
   const header = await reader.read(14, 12)
   if (header.readUInt32LE(0) === 12) return { width: header.readUInt16LE(4), height: header.readUInt16LE(6) }
-  // A negative height means that the rows begin at the top.
+  // Negative when the rows begin at the top.
   return { width: header.readInt32LE(4), height: Math.abs(header.readInt32LE(8)) }
 }
 
-/** The largest of the pictures in an icon; 0 stands for 256. */
+/** The largest picture of an icon; 0 stands for 256. */
 async function icoSize(reader: Reader): Promise<Size> {
   const count = (await reader.read(4, 2)).readUInt16LE(0)
   const entries = await reader.read(6, count * 16)
@@ -117,7 +107,7 @@ const measures: Partial<Record<Extension, (reader: Reader) => Promise<Size>>> = 
   heic: heifFileSize,
 }
 
-/** How large a picture is as one sees it, null for a format that we do not measure, undefined when it is damaged. */
+/** The size of a picture as displayed, null for a format that is not measured, undefined when it is damaged. */
 export async function measurePicture(reader: Reader, extension: Extension): Promise<Size | null | undefined> {
   const measure = measures[extension]
   if (!measure) return null

@@ -3,9 +3,9 @@ import { isOrigin } from '../../content/addresses.ts'
 import { mainUnits } from '../../content/amounts.ts'
 import { escapeHtml } from '../../content/escape-html.ts'
 import { pageIcon } from '../../http/page-icon.ts'
-import { sessionMark } from './checks.ts'
-import type { LineItem, Session, SessionRecord } from './objects.ts'
-import { linesOf } from './session-lines.ts'
+import type { Price, Session, SessionLine, SessionRecord } from './objects.ts'
+
+const sessionPlaceholder = '{CHECKOUT_SESSION_ID}'
 
 const style = `:root { color-scheme: light dark; --ink: #1b2530; --soft: #566473; --line: #d5dce3; --paper: #fff; --ground: #eef1f4;
   --accent: #14608f; --on-accent: #fff; --mark: #7a4b00; --mark-ground: #ffefcf; --bad: #a3191f }
@@ -36,7 +36,7 @@ a { color: var(--accent) } section > :last-child { margin-bottom: 0 } .problem {
 
 /** The page's own style and nothing else; a browser also asks where the answer to a form may lead. */
 export function pagePolicy({ success_url: successUrl }: Pick<Session, 'success_url'>): string {
-  const origin = URL.parse(successUrl ?? '')?.origin ?? ''
+  const origin = URL.parse(successUrl)?.origin ?? ''
   // Hosts may hold signs such as `;`, with which a policy would say something else.
   const targets = isOrigin(origin) ? `'self' ${origin}` : "'self'"
   const styleHash = hash('sha256', style, 'base64')
@@ -59,14 +59,14 @@ ${content}
 }
 
 function rowOf(
-  { description, quantity, amount_total: amount, price }: LineItem,
+  { description, quantity, amount }: SessionLine,
+  recurring: Price['recurring'] | undefined,
   shown: (amount: number) => string,
 ): string {
-  const recurring = price?.recurring
   const every =
     recurring?.interval_count === 1 ? recurring.interval : `${recurring?.interval_count} ${recurring?.interval}s`
   const rhythm = recurring ? `, every ${every}` : ''
-  return `<tr><th scope="row">${escapeHtml(description ?? '')}<small>Quantity ${quantity}${rhythm}</small></th><td>${shown(amount)}</td></tr>`
+  return `<tr><th scope="row">${escapeHtml(description)}<small>Quantity ${quantity}${rhythm}</small></th><td>${shown(amount)}</td></tr>`
 }
 
 /** What a customer has typed, to be shown again where it was not accepted. */
@@ -98,17 +98,18 @@ ${field('state', 'State or province (optional)', typed, 'autocomplete="shipping 
 
 /** Where a customer pays. */
 export function renderCheckout(record: SessionRecord, action: string, typed: Typed, problem?: string): string {
-  const { session } = record
+  const { session, lines, prices } = record
   const { currency, amount_total: amount, cancel_url: cancelUrl, shipping_address_collection: shipping } = session
+  const recurringOf = (id: string) => prices.find((price) => price.id === id)?.recurring
   const business = session.branding_settings?.display_name ?? ''
-  const shown = amountsIn(currency ?? '')
-  const total = shown(amount ?? 0)
+  const shown = amountsIn(currency)
+  const total = shown(amount)
   const filled = { ...typed, email: typed.email ?? session.customer_email ?? '' }
   return page(
     `Pay ${business}`,
     `<main class="pay"><section><h1>${escapeHtml(business)}</h1>
-<table><tbody>${linesOf(record)
-      .map((line) => rowOf(line, shown))
+<table><tbody>${lines
+      .map((line) => rowOf(line, recurringOf(line.priceId), shown))
       .join('')}</tbody><tfoot><tr><th scope="row">Total</th><td>${total}</td></tr></tfoot></table>
 ${cancelUrl === null ? '' : `<p><a href="${escapeHtml(cancelUrl)}">Cancel and go back</a></p>`}</section>
 <form method="post" action="${escapeHtml(action)}"><h2>Your details</h2>
@@ -126,11 +127,11 @@ ${shipping ? addressFields(shipping.allowed_countries, filled) : ''}
 /** Where there is nothing to pay (any more). */
 export function renderEnd({ status, success_url: successUrl, cancel_url: cancelUrl }: Session, id: string): string {
   const complete = status === 'complete'
-  const back = complete ? successUrl && returnUrl(successUrl, id) : cancelUrl
+  const back = complete ? returnUrl(successUrl, id) : cancelUrl
   const words = complete ? 'This has been paid already.' : 'This page has expired. Begin again in the shop.'
   const link = back ? `<p><a href="${escapeHtml(back)}">Back to the shop</a></p>` : ''
   return page(words, `<main><section><h1>${words}</h1>${link}</section></main>`)
 }
 
 /** Where a customer goes after paying. */
-export const returnUrl = (successUrl: string, id: string): string => successUrl.replaceAll(sessionMark, id)
+export const returnUrl = (successUrl: string, id: string): string => successUrl.replaceAll(sessionPlaceholder, id)

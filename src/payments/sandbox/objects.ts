@@ -1,30 +1,75 @@
 import { randomBytes } from 'node:crypto'
-import type Stripe from 'stripe'
+import { findSandboxObject, iterateSandboxObjects, putSandboxObject } from '../../store/commerce/sandbox.ts'
+import { type ContentWriter, writeContent } from '../../store/content/changes.ts'
+import type { GroupStore } from '../../store/store.ts'
+import { type Page, ProviderFailure } from '../provider.ts'
 
-/** The SDK's types as they are sent: decimals are texts. */
-export type Sent<Value> = Value extends string
-  ? Value
-  : Value extends Stripe.Decimal
-    ? string
-    : Value extends (infer Item)[]
-      ? Sent<Item>[]
-      : Value extends object
-        ? { [Key in keyof Value]: Sent<Value[Key]> }
-        : Value
-
-export type Product = Omit<Stripe.Product, 'default_price'> & { default_price: string | null }
-export type Price = Omit<Sent<Stripe.Price>, 'product'> & { product: string }
-export type LineItem = Omit<Stripe.LineItem, 'price'> & { price: Price | null }
-export type Session = Omit<Stripe.Checkout.Session, 'line_items'>
-export type WebhookEndpoint = Omit<Stripe.WebhookEndpoint, 'secret'>
-
-export interface Event extends Omit<Stripe.EventBase, 'type' | 'data'> {
-  type: string
-  data: { object: object }
+/**
+ * What the sandbox stores: the fields of Stripe's objects that we read, under Stripe's names. Up to 0.6 the objects were
+ * stored complete, so older rows have more fields than these.
+ */
+export interface Product {
+  id: string
+  active: boolean
+  /** In seconds, as all moments here. */
+  created: number
+  default_price: string | null
+  description: string | null
+  images: string[]
+  metadata: Record<string, string>
+  name: string
 }
 
-/** What is bought in a session, with as little as it takes: there may be many lines. */
-export interface KeptLine {
+export interface Price {
+  id: string
+  active: boolean
+  created: number
+  currency: string
+  lookup_key: string | null
+  metadata: Record<string, string>
+  nickname: string | null
+  product: string
+  recurring: { interval: 'day' | 'week' | 'month' | 'year'; interval_count: number } | null
+  /** Null where an older version stored a price without a fixed amount. */
+  unit_amount_decimal: string | null
+}
+
+export interface ShippingDetails {
+  name: string
+  address: {
+    line1: string | null
+    line2: string | null
+    city: string | null
+    state: string | null
+    postal_code: string | null
+    country: string | null
+  }
+}
+
+export interface Session {
+  id: string
+  amount_subtotal: number
+  amount_total: number
+  branding_settings: { display_name: string } | null
+  cancel_url: string | null
+  collected_information: { shipping_details: ShippingDetails | null } | null
+  created: number
+  currency: string
+  customer_details: { email: string | null; name: string | null; phone: string | null } | null
+  customer_email: string | null
+  expires_at: number
+  metadata: Record<string, string>
+  mode: 'payment' | 'subscription'
+  payment_intent: string | null
+  payment_status: 'no_payment_required' | 'paid' | 'unpaid'
+  shipping_address_collection: { allowed_countries: string[] } | null
+  status: 'open' | 'complete' | 'expired'
+  subscription: string | null
+  success_url: string
+  url: string | null
+}
+
+export interface SessionLine {
   id: string
   priceId: string
   description: string
@@ -32,66 +77,93 @@ export interface KeptLine {
   amount: number
 }
 
-/** The payment or the subscription that a session leads to, as far as our callers look at it. */
+/** The payment or the subscription that a session leads to. */
 export interface Payment {
   id: string
   object: 'payment_intent' | 'subscription'
   status: string
-  description: string | null
-  metadata: Record<string, string>
-  /** Subscriptions have none. */
-  receipt_email?: string | null
 }
 
-/** A session with what belongs to it. */
 export interface SessionRecord {
   session: Session
-  lines: KeptLine[]
-  /** Of the lines, each once. */
+  lines: SessionLine[]
+  /** The prices of the lines, each once. */
   prices: Price[]
   payment: Payment
 }
 
-/** What was answered to a request under an idempotency key. */
-export interface KeptAnswer {
-  request: string
-  requestId: string
+/** The session that was created under an idempotency key. */
+export interface StoredAnswer {
   created: number
-  answer: object
+  answer: { id: string; url: string }
 }
 
-/** Everything that is remembered, by its kind. */
-export interface Kinds {
+interface Kinds {
   product: Product
   price: Price
   session: SessionRecord
-  event: Event
-  webhook_endpoint: WebhookEndpoint
-  kept_answer: KeptAnswer
+  kept_answer: StoredAnswer
 }
 export type Kind = keyof Kinds
 
+const pageSize = 100
+
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** As the provider's ids look: what it is, and letters that nobody can guess. */
+/** In the form of Stripe's ids: a prefix and unguessable letters. */
 export const newId = (prefix: string, length = 24): string =>
   prefix + Array.from(randomBytes(length), (byte) => letters[byte % letters.length]).join('')
 
-/** What the sandbox does later. */
-export const eventKind = 'sandbox.event'
-export const settleKind = 'sandbox.settle'
+export const secondsOf = (ms: number): number => Math.floor(ms / 1000)
 
-/** To tell of an event: of which kind, and about what, for who looks at the job. */
-export interface EventWork {
-  integrationId: string
-  eventId: string
-  type?: string
-  about?: string
+export async function findObject<K extends Kind>(
+  group: GroupStore,
+  integrationId: string,
+  kind: K,
+  id: string,
+): Promise<Kinds[K] | undefined> {
+  const found = await findSandboxObject(group, integrationId, id)
+  return found?.kind === kind ? JSON.parse(found.data) : undefined
 }
 
-/** To let a payment that takes its time come in, or fail. */
-export interface SettleWork {
-  integrationId: string
-  sessionId: string
-  succeeds: boolean
+/** A page of those that match, newest first. */
+export async function listObjects<K extends Kind>(
+  group: GroupStore,
+  integrationId: string,
+  kind: K,
+  after: string | undefined,
+  matches: (item: Kinds[K]) => boolean = () => true,
+): Promise<Page<Kinds[K]>> {
+  const last = after === undefined ? undefined : await findSandboxObject(group, integrationId, after)
+  if (after !== undefined && last?.kind !== kind) throw new ProviderFailure('unknown', `No such ${kind}: '${after}'`)
+  const items: Kinds[K][] = []
+  let lastId: string | undefined
+  for await (const { id, data } of iterateSandboxObjects(group, integrationId, kind, last?.seq)) {
+    const item: Kinds[K] = JSON.parse(data)
+    if (!matches(item)) continue
+    if (items.length === pageSize) return { items, next: lastId }
+    items.push(item)
+    lastId = id
+  }
+  return { items, next: undefined }
 }
+
+export const putObject = <K extends Kind>(
+  writer: ContentWriter,
+  integrationId: string,
+  kind: K,
+  id: string,
+  value: Kinds[K],
+): Promise<void> => putSandboxObject(writer, integrationId, { id, kind, data: JSON.stringify(value) })
+
+/** Delivered content does not change with it, so no record of the change is written. */
+export const writeSandbox = <Result>(
+  group: GroupStore,
+  nowMs: number,
+  work: (writer: ContentWriter) => Promise<Result>,
+): Promise<Result> =>
+  writeContent(
+    group,
+    { author: { id: null, name: 'sandbox', address: '' }, verb: 'sandbox', nowMs, versionsKept: 0 },
+    work,
+  )

@@ -1,4 +1,4 @@
-import type { SeedProduct } from './seed.ts'
+import type { SeedProduct } from './catalogue.ts'
 
 const currency = 'usd'
 

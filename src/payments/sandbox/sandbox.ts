@@ -1,30 +1,142 @@
 import type { FastifyInstance } from 'fastify'
-import type { Sandbox } from '../payments.ts'
-import { sandboxHandlers } from './handlers.ts'
-import { secretKeyOf } from './keys.ts'
-import { registerCheckoutPages } from './pages.ts'
-import { buildServer, type SandboxDeps } from './server.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { JobHandler } from '../../jobs/handler.ts'
+import { findSandboxObject } from '../../store/commerce/sandbox.ts'
+import { findGroupById } from '../../store/control/groups.ts'
+import type { GroupStore, Store } from '../../store/store.ts'
+import { recordChange } from '../jobs.ts'
+import type { Page, Provider } from '../provider.ts'
+import { eventOf } from '../stripe/events.ts'
+import { priceOf, productOf, sessionOf } from '../stripe/shapes.ts'
+import { checkoutPath, type LimitVisitor, registerCheckoutPages } from './checkout-routes.ts'
+import { findObject, listObjects, newId, type Price, type SessionRecord, secondsOf, writeSandbox } from './objects.ts'
+import { createSession, findSession, type SettleWork, settleKind, settleSession } from './sessions.ts'
 
-/** A local stand-in for the payment provider: its API on loopback, its checkout page among our own pages. */
-export function createSandbox(deps: SandboxDeps): Sandbox {
-  let listening: Promise<{ app: FastifyInstance; url: string }> | undefined
+/** A payment provider without money, for those who have no account. Its objects are in our own database. */
+export interface Sandbox {
+  /** An account of the sandbox. It needs no key. */
+  open(group: GroupStore, integrationId: string): Provider
+  /** Adds the pages on which customers pay. They are public, so each visitor is limited. */
+  registerPages(app: FastifyInstance, limit: LimitVisitor): void
+  handlers: JobHandler[]
+}
 
-  async function listen() {
-    const app = buildServer(deps)
-    return { app, url: await app.listen({ host: '127.0.0.1', port: 0 }) }
+export interface SandboxDeps {
+  store: Store
+  clock: Clock
+  /** Where this service is reached: the checkout pages are there. */
+  baseUrl(): string
+}
+
+const retryAfterSeconds = [5, 30, 300, 3600]
+const limitSeconds = 60
+
+const mapPage = <Item, Ours>({ items, next }: Page<Item>, convert: (item: Item) => Ours): Page<Ours> => ({
+  items: items.map(convert),
+  next,
+})
+
+function checkoutSessionOf({ session, lines, prices, payment }: SessionRecord) {
+  const priceById = new Map(prices.map((price) => [price.id, price]))
+  const lineItems = lines.map(({ priceId, amount, ...line }) => ({
+    ...line,
+    amount_total: amount,
+    currency: session.currency,
+    price: priceById.get(priceId) ?? null,
+  }))
+  const payments = {
+    payment_intent: session.payment_intent && payment,
+    subscription: session.subscription && payment,
   }
+  return sessionOf({ ...session, ...payments }, lineItems)
+}
+
+function openAccount({ store, clock, baseUrl }: SandboxDeps, group: GroupStore, integrationId: string): Provider {
+  const ownerOf = () => findGroupById(store, group.groupId)
+  const find = <K extends Parameters<typeof findObject>[2]>(kind: K, id: string) =>
+    findObject(group, integrationId, kind, id)
 
   return {
-    secretKeyOf: (integrationId) => secretKeyOf(deps.signingKey, integrationId),
-    async url() {
-      listening ??= listen()
-      return (await listening).url
+    async verify() {
+      const { name } = await ownerOf()
+      return { id: `acct_${integrationId}`, name: `${name} (sandbox)`, live: false }
     },
-    registerPages: (app, limit) => registerCheckoutPages(app, deps, limit),
-    handlers: sandboxHandlers(deps),
-    async close() {
-      const server = await listening
-      await server?.app.close()
+
+    async listProducts(after) {
+      return mapPage(await listObjects(group, integrationId, 'product', after), productOf)
     },
+
+    async listPrices(after) {
+      return mapPage(await listObjects(group, integrationId, 'price', after, ({ active }) => active), priceOf)
+    },
+
+    async fetchProduct(id) {
+      const product = await find('product', id)
+      if (!product) return undefined
+      const isOurs = (price: Price) => price.active && price.product === id
+      const prices: Price[] = []
+      for (let after: string | undefined, isLast = false; !isLast; ) {
+        const page = await listObjects(group, integrationId, 'price', after, isOurs)
+        prices.push(...page.items)
+        after = page.next
+        isLast = after === undefined
+      }
+      return { product: productOf(product), prices: prices.map(priceOf) }
+    },
+
+    async findProductOfPrice(priceId) {
+      return (await find('price', priceId))?.product
+    },
+
+    async createSession(request, idempotencyKey) {
+      const owner = await ownerOf()
+      const urlOf = (sessionId: string) => `${baseUrl()}${checkoutPath(integrationId, sessionId)}`
+      return writeSandbox(group, clock(), (writer) =>
+        createSession(writer, integrationId, request, { idempotencyKey, owner, urlOf }),
+      )
+    },
+
+    async fetchSession(id) {
+      const record = await findSession(group, integrationId, id, clock())
+      return record && checkoutSessionOf(record)
+    },
+
+    async listCompletedSessions(sinceMs, after) {
+      const isWanted = ({ session }: SessionRecord) =>
+        session.status === 'complete' && session.created >= secondsOf(sinceMs)
+      const page = await listObjects(group, integrationId, 'session', after, isWanted)
+      return mapPage(page, ({ session: { id, metadata } }) => ({ id, metadata }))
+    },
+
+    // Changes are noted in the transaction that makes them: nobody has to call us.
+    registerWebhook: async () => ({ id: newId('we_'), secret: newId('whsec_', 32) }),
+    removeWebhook: async () => {},
   }
 }
+
+/** Lets a payment that takes its time succeed or fail. */
+const settleHandler: JobHandler = {
+  kind: settleKind,
+  retryAfterSeconds,
+  limitSeconds,
+  run: ({ payload }, { finish }) => finish((writer) => settleSession(writer, payload as SettleWork)),
+}
+
+/** Up to 0.6 each change was stored as an event with a job that delivered it; an upgrade may find such jobs waiting. */
+const formerEventHandler: JobHandler = {
+  kind: 'sandbox.event',
+  retryAfterSeconds,
+  limitSeconds,
+  async run({ payload }, { group, finish }) {
+    const { integrationId, eventId } = payload as { integrationId: string; eventId: string }
+    const stored = await findSandboxObject(group, integrationId, eventId)
+    const concerns = stored && eventOf(JSON.parse(stored.data)).concerns
+    if (concerns) await finish((writer) => recordChange(writer, integrationId, concerns))
+  },
+}
+
+export const createSandbox = (deps: SandboxDeps): Sandbox => ({
+  open: (group, integrationId) => openAccount(deps, group, integrationId),
+  registerPages: (app, limit) => registerCheckoutPages(app, deps, limit),
+  handlers: [settleHandler, formerEventHandler],
+})

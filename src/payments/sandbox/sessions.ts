@@ -1,218 +1,222 @@
-import { isEmailAddress } from '../../content/email.ts'
-import { type Books, limitOf, type OpenBooks, type PageOf, type Paging, secondsOf } from './books.ts'
-import { changeMetadata, checkUrl } from './checks.ts'
-import type { Call } from './endpoints.ts'
-import { type LineItem, newId, type Payment, type Session, type SessionRecord } from './objects.ts'
-import type { ParameterTypes } from './parameters.ts'
-import { noSuch, notInSandbox, refuse } from './refusal.ts'
-import { linesOf, makeLines } from './session-lines.ts'
-import { findShop } from './shop.ts'
+import { hash } from 'node:crypto'
+import { readNotes } from '../../content/checkout.ts'
+import { countryOf } from '../../content/countries.ts'
+import { isRecord } from '../../content/schema.ts'
+import type { ContentWriter } from '../../store/content/changes.ts'
+import { listSites } from '../../store/content/sites.ts'
+import type { Group } from '../../store/control/groups.ts'
+import { insertJob } from '../../store/jobs/jobs.ts'
+import type { GroupStore } from '../../store/store.ts'
+import { recordChange } from '../jobs.ts'
+import { ProviderFailure, type SessionRequest } from '../provider.ts'
+import {
+  findObject,
+  newId,
+  type Payment,
+  type Price,
+  putObject,
+  type Session,
+  type SessionLine,
+  type SessionRecord,
+  type ShippingDetails,
+  secondsOf,
+} from './objects.ts'
 
-type Given = ParameterTypes['SessionCreateParams']
-type Mode = 'payment' | 'subscription'
+const sessionLifeSeconds = 24 * 3600
+const idempotencySeconds = 24 * 3600
+const settleAfterMs = 3000
+export const settleKind = 'sandbox.settle'
 
-const lifeSeconds = 24 * 3600
-/** The provider gives away no more lines together with a session; the rest is listed. */
-const linesTogether = 10
-
-function checkEmail(param: string, email: string | undefined): void {
-  if (email !== undefined && !isEmailAddress(email))
-    throw refuse(param, `Invalid email address: ${email}`, 'email_invalid')
+/** To let a payment that takes its time succeed or fail. */
+export interface SettleWork {
+  integrationId: string
+  sessionId: string
+  succeeds: boolean
 }
 
-/** What the parameters say of each other. */
-function check(given: Given): { mode: Mode; successUrl: string } {
-  const { mode, success_url: successUrl, cancel_url: cancelUrl } = given
-  if (mode === undefined) throw refuse('mode', 'Missing required param: mode.', 'parameter_missing')
-  if (mode !== 'payment' && mode !== 'subscription') throw notInSandbox(`mode ${mode}`)
-  if (successUrl === undefined) throw refuse('success_url', 'Missing required param: success_url.', 'parameter_missing')
-  checkUrl('success_url', successUrl)
-  if (cancelUrl !== undefined) checkUrl('cancel_url', cancelUrl)
-  checkEmail('customer_email', given.customer_email)
-  checkEmail('payment_intent_data[receipt_email]', given.payment_intent_data?.receipt_email)
-  if (mode === 'subscription' && given.payment_intent_data)
-    throw refuse('payment_intent_data', 'You can not pass `payment_intent_data` in `subscription` mode.')
-  if (mode === 'payment' && given.subscription_data)
-    throw refuse('subscription_data', 'You can not pass `subscription_data` in `payment` mode.')
-  return { mode: mode === 'payment' ? 'payment' : 'subscription', successUrl }
+/** How a customer pays: at once, or by a bank debit that succeeds or fails some time later. */
+export const paymentChoices = ['paid', 'paid-later', 'fails-later'] as const
+export type PaymentChoice = (typeof paymentChoices)[number]
+
+export interface Customer {
+  email: string
+  name: string | null
+  shipping: ShippingDetails | null
 }
 
-/** What a session leads to, as long as nobody has paid. */
-function makePayment(mode: Mode, { payment_intent_data: ofIntent, subscription_data: ofSubscription }: Given): Payment {
-  if (mode === 'subscription') {
-    const { description = null, metadata } = ofSubscription ?? {}
-    return {
-      id: newId('sub_'),
-      object: 'subscription',
-      status: 'incomplete',
-      description,
-      metadata: changeMetadata({}, metadata, 'subscription_data[metadata]'),
-    }
-  }
-  const { description = null, receipt_email = null, metadata } = ofIntent ?? {}
+/** The shop as customers know it: by the site that the session was made for, else by the group's first one. */
+export async function findShop(
+  group: GroupStore,
+  owner: Pick<Group, 'name'>,
+  metadata: Record<string, string>,
+): Promise<{ name: string; country: string | undefined }> {
+  const sites = await listSites(group)
+  const { siteId } = readNotes(metadata)
+  const site = sites.find(({ id }) => id === siteId) ?? sites[0]
+  const info = site?.settings.businessInfo
+  const { name, address } = isRecord(info) ? info : {}
+  const { country } = isRecord(address) ? address : {}
   return {
-    id: newId('pi_'),
-    object: 'payment_intent',
-    status: 'requires_payment_method',
-    description,
-    receipt_email,
-    metadata: changeMetadata({}, metadata, 'payment_intent_data[metadata]'),
+    name: (typeof name === 'string' && name) || site?.name || owner.name,
+    country: typeof country === 'string' ? countryOf(country) : undefined,
   }
 }
 
+const refuse = (parameter: string, message: string): ProviderFailure =>
+  new ProviderFailure('invalid', message, { parameter })
+
+async function makeLine(
+  group: GroupStore,
+  integrationId: string,
+  { price: priceId, quantity }: SessionRequest['lines'][number],
+  parameter: string,
+): Promise<{ line: SessionLine; price: Price }> {
+  const price = await findObject(group, integrationId, 'price', priceId)
+  if (!price) throw new ProviderFailure('unknown', `The sandbox has no price '${priceId}'.`, { parameter })
+  const product = await findObject(group, integrationId, 'product', price.product)
+  if (!price.active || !product?.active)
+    throw refuse(parameter, `The price '${priceId}' is not on sale in the sandbox.`)
+  const { unit_amount_decimal: unitAmount } = price
+  if (unitAmount === null) throw refuse(parameter, `The price '${priceId}' has no fixed amount.`)
+  const amount = Math.round(Number(unitAmount) * quantity)
+  return { line: { id: newId('li_'), priceId, description: product.name, quantity, amount }, price }
+}
+
+/** The mirror may be older than the catalogue, so a request can name what no longer fits together. */
+async function makeLines(
+  group: GroupStore,
+  integrationId: string,
+  { lines: wanted, mode }: SessionRequest,
+): Promise<Pick<SessionRecord, 'lines' | 'prices'>> {
+  const lines: SessionLine[] = []
+  const priceById = new Map<string, Price>()
+  for (const [index, each] of wanted.entries()) {
+    const { line, price } = await makeLine(group, integrationId, each, `line_items[${index}][price]`)
+    lines.push(line)
+    priceById.set(price.id, price)
+  }
+  const prices = [...priceById.values()]
+  if ((mode === 'subscription') !== prices.some(({ recurring }) => recurring !== null))
+    throw refuse('mode', 'A subscription needs a price that recurs; a single payment must not have one.')
+  const currencies = new Set(prices.map(({ currency }) => currency))
+  if (currencies.size > 1)
+    throw refuse('currency', `All lines must have the same currency, not ${[...currencies].join(' and ')}.`)
+  return { lines, prices }
+}
+
+/** The same key gives the same session for a day. */
 export async function createSession(
-  books: OpenBooks,
-  given: Given,
-  { owner, pageOf }: Pick<Call, 'owner' | 'pageOf'>,
-): Promise<Session> {
-  const { mode, successUrl } = check(given)
-  const { lines, prices } = await makeLines(books, given.line_items ?? [], mode)
-  const payment = makePayment(mode, given)
-  const metadata = changeMetadata({}, given.metadata)
-  const { name: shopName } = await findShop(books.writer.group, owner, metadata)
-  const now = secondsOf(books)
+  writer: ContentWriter,
+  integrationId: string,
+  request: SessionRequest,
+  options: { idempotencyKey: string; owner: Pick<Group, 'name'>; urlOf(sessionId: string): string },
+): Promise<{ id: string; url: string }> {
+  const { group, nowMs } = writer
+  const answerId = `kept_${hash('sha256', options.idempotencyKey)}`
+  const known = await findObject(group, integrationId, 'kept_answer', answerId)
+  const now = secondsOf(nowMs)
+  if (known && now - known.created < idempotencySeconds) return known.answer
+
+  const { mode, metadata, successUrl, cancelUrl, shippingCountries, contactEmail = null } = request
+  const { lines, prices } = await makeLines(group, integrationId, request)
+  const displayName = request.businessName ?? (await findShop(group, options.owner, metadata)).name
   const id = newId('cs_test_', 58)
+  const url = options.urlOf(id)
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
   const session: Session = {
     id,
-    object: 'checkout.session',
-    adaptive_pricing: null,
-    after_expiration: null,
-    allow_promotion_codes: null,
-    allowed_payment_method_types: null,
     amount_subtotal: total,
     amount_total: total,
-    automatic_tax: { enabled: false, liability: null, provider: null, status: null },
-    billing_address_collection: null,
-    branding_settings: {
-      background_color: '#ffffff',
-      border_style: 'rounded',
-      button_color: '#0074d4',
-      display_name: given.branding_settings?.display_name ?? shopName,
-      font_family: 'default',
-      icon: null,
-      logo: null,
-    },
-    cancel_url: given.cancel_url ?? null,
-    client_reference_id: null,
-    client_secret: null,
+    branding_settings: { display_name: displayName },
+    cancel_url: cancelUrl,
     collected_information: null,
-    consent: null,
-    consent_collection: null,
     created: now,
-    currency: prices[0]?.currency ?? null,
-    currency_conversion: null,
-    custom_fields: [],
-    custom_text: { after_submit: null, shipping_address: null, submit: null, terms_of_service_acceptance: null },
-    customer: null,
-    customer_account: null,
-    customer_creation: mode === 'payment' ? 'if_required' : 'always',
+    currency: prices[0]?.currency ?? '',
     customer_details: null,
-    customer_email: given.customer_email ?? null,
-    discounts: [],
-    expires_at: now + lifeSeconds,
-    integration_identifier: null,
-    invoice: null,
-    invoice_creation: null,
-    livemode: false,
-    locale: null,
-    managed_payments: null,
+    customer_email: contactEmail,
+    expires_at: now + sessionLifeSeconds,
     metadata,
     mode,
-    origin_context: null,
     payment_intent: null,
-    payment_link: null,
-    payment_method_collection: 'if_required',
-    payment_method_configuration_details: null,
-    payment_method_options: {},
-    payment_method_types: ['card'],
     payment_status: total === 0 ? 'no_payment_required' : 'unpaid',
-    permissions: null,
-    phone_number_collection: { enabled: false },
-    recovered_from: null,
-    saved_payment_method_options: null,
-    setup_intent: null,
-    shipping_address_collection: given.shipping_address_collection ?? null,
-    shipping_cost: null,
-    shipping_options: [],
+    shipping_address_collection: shippingCountries ? { allowed_countries: shippingCountries } : null,
     status: 'open',
-    submit_type: null,
     subscription: null,
     success_url: successUrl,
-    total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
-    ui_mode: 'hosted_page',
-    url: pageOf(id),
-    wallet_options: null,
+    url,
   }
-  await books.put('session', id, { session, lines, prices, payment })
+  const payment: Payment =
+    mode === 'subscription'
+      ? { id: newId('sub_'), object: 'subscription', status: 'incomplete' }
+      : { id: newId('pi_'), object: 'payment_intent', status: 'requires_payment_method' }
+  await putObject(writer, integrationId, 'session', id, { session, lines, prices, payment })
+  await putObject(writer, integrationId, 'kept_answer', answerId, { created: now, answer: { id, url } })
+  return { id, url }
+}
+
+/** As it stands now: an open session expires. */
+export async function findSession(
+  group: GroupStore,
+  integrationId: string,
+  id: string,
+  nowMs: number,
+): Promise<SessionRecord | undefined> {
+  const record = await findObject(group, integrationId, 'session', id)
+  if (record?.session.status !== 'open' || record.session.expires_at > secondsOf(nowMs)) return record
+  return { ...record, session: { ...record.session, status: 'expired', url: null } }
+}
+
+const paymentStatuses = {
+  payment_intent: { paid: 'succeeded', pending: 'processing', failed: 'requires_payment_method' },
+  subscription: { paid: 'active', pending: 'incomplete', failed: 'incomplete_expired' },
+} as const
+
+const withStatus = (payment: Payment, status: 'paid' | 'pending' | 'failed'): Payment => ({
+  ...payment,
+  status: paymentStatuses[payment.object][status],
+})
+
+/** Records what the customer entered and how they pay. A session is completed once: a second time changes nothing. */
+export async function completeSession(
+  writer: ContentWriter,
+  integrationId: string,
+  id: string,
+  { email, name, shipping }: Customer,
+  choice: PaymentChoice,
+): Promise<Session | undefined> {
+  const record = await findSession(writer.group, integrationId, id, writer.nowMs)
+  if (record?.session.status !== 'open') return record?.session
+  const isFree = record.session.payment_status === 'no_payment_required'
+  const isPaid = isFree || choice === 'paid'
+  const payment = withStatus(record.payment, isPaid ? 'paid' : 'pending')
+  const session: Session = {
+    ...record.session,
+    collected_information: { shipping_details: shipping },
+    customer_details: { email, name, phone: null },
+    ...(payment.object === 'subscription' && { subscription: payment.id }),
+    ...(payment.object === 'payment_intent' && !isFree && { payment_intent: payment.id }),
+    payment_status: isFree ? 'no_payment_required' : isPaid ? 'paid' : 'unpaid',
+    status: 'complete',
+    url: null,
+  }
+  await putObject(writer, integrationId, 'session', id, { ...record, session, payment })
+  await recordChange(writer, integrationId, { kind: 'session', id })
+  if (!isPaid) {
+    const payload: SettleWork = { integrationId, sessionId: id, succeeds: choice === 'paid-later' }
+    await insertJob(writer, { kind: settleKind, payload, runAtMs: writer.nowMs + settleAfterMs })
+  }
   return session
 }
 
-/** As it stands now: one that was left alone has expired. */
-function asOf(record: SessionRecord, now: number): SessionRecord {
-  const { session } = record
-  if (session.status !== 'open' || session.expires_at > now) return record
-  return { ...record, session: { ...session, status: 'expired', url: null } }
-}
-
-export async function findSession(books: Books, id: string): Promise<SessionRecord> {
-  const record = await books.find('session', id)
-  if (!record) throw noSuch('checkout.session', id, 'session')
-  return asOf(record, secondsOf(books))
-}
-
-export const sessionsPath = '/v1/checkout/sessions'
-
-export const asList = ({ items, hasMore }: PageOf<object>, url: string): object => ({
-  object: 'list',
-  data: items,
-  has_more: hasMore,
-  url,
-})
-
-/** A session with what stands beside it, where that is asked for. */
-export function expanded(record: SessionRecord, wanted: readonly string[] = []): object {
-  const { session, payment } = record
-  const parts: Record<string, () => unknown> = {
-    line_items: () => asList(pageOfLines(linesOf(record), linesTogether), `${sessionsPath}/${session.id}/line_items`),
-    payment_intent: () => session.payment_intent && payment,
-    subscription: () => session.subscription && payment,
-  }
-  const found = wanted.map((name, index) => {
-    const part = Object.hasOwn(parts, name) ? parts[name] : undefined
-    if (!part) throw refuse(`expand[${index}]`, `This property cannot be expanded (${name}).`)
-    return [name, part()]
-  })
-  return { ...session, ...Object.fromEntries(found) }
-}
-
-const pageOfLines = (lines: readonly LineItem[], limit: number): PageOf<LineItem> => ({
-  items: lines.slice(0, limit),
-  hasMore: lines.length > limit,
-})
-
-export async function listLines(books: Books, id: string, paging: Paging): Promise<PageOf<LineItem>> {
-  const lines = linesOf(await findSession(books, id))
-  const { starting_after: after } = paging
-  const place = lines.findIndex((line) => line.id === after)
-  if (after !== undefined && place < 0) throw noSuch('item', after, 'starting_after', 400)
-  return pageOfLines(lines.slice(place + 1), limitOf(paging))
-}
-
-/** Whether a moment is what a list was asked for. */
-function within(wanted: ParameterTypes['SessionListParams']['created'], moment: number): boolean {
-  if (wanted === undefined) return true
-  if (typeof wanted === 'number') return moment === wanted
-  const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity } = wanted
-  return moment > gt && moment >= gte && moment < lt && moment <= lte
-}
-
-export async function listSessions(books: Books, query: ParameterTypes['SessionListParams']): Promise<PageOf<Session>> {
-  const { created, status } = query
-  const now = secondsOf(books)
-  const { items, hasMore } = await books.page('session', query, (record) => {
-    const { session } = asOf(record, now)
-    return (status === undefined || session.status === status) && within(created, session.created)
-  })
-  return { items: items.map((record) => asOf(record, now).session), hasMore }
+/** The money that was to come later has arrived, or never will. */
+export async function settleSession(
+  writer: ContentWriter,
+  { integrationId, sessionId, succeeds }: SettleWork,
+): Promise<void> {
+  const record = await findObject(writer.group, integrationId, 'session', sessionId)
+  if (record?.session.status !== 'complete' || record.session.payment_status !== 'unpaid') return
+  const session: Session = { ...record.session, payment_status: succeeds ? 'paid' : 'unpaid' }
+  const payment = withStatus(record.payment, succeeds ? 'paid' : 'failed')
+  await putObject(writer, integrationId, 'session', sessionId, { ...record, session, payment })
+  await recordChange(writer, integrationId, { kind: 'session', id: sessionId })
 }

@@ -69,7 +69,7 @@ onBothEngines('products of the sandbox', (engine) => {
   it('are changed by many at once, each to the end, and shown as the last one left them', async () => {
     const { ask, call, path, delivered } = await shop()
     const made = await ask('POST', path, { name: 'Rye', price: '5.00', currency: 'cad' })
-    const changes = Array.from({ length: 100 }, (_, n) => call('PATCH', `${path}/${made.id}`, { name: `Rye ${n}` }))
+    const changes = Array.from({ length: 25 }, (_, n) => call('PATCH', `${path}/${made.id}`, { name: `Rye ${n}` }))
     const answers = await Promise.all(changes)
     assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [200])
     const shown = await ask('PATCH', `${path}/${made.id}`, { price: '6.00' })
@@ -91,6 +91,6 @@ onBothEngines('products of the sandbox', (engine) => {
     assertRefused(await call('PATCH', `${path}/prod_sandbox_mug`, { currency: 'eur' }), 400, /give price, too/)
     const account = { type: 'stripe', accountHandle: 'real', secretKey: 'sk_test_real_canary' }
     const { _id } = await ask('POST', `${base}/integrations`, account)
-    assertRefused(await call('POST', `${base}/integrations/${_id}/sandbox/products`, good), 400, /is a real one/)
+    assertRefused(await call('POST', `${base}/integrations/${_id}/sandbox/products`, good), 400, /is a real account/)
   })
 })

@@ -1,0 +1,12 @@
+import { it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+/** Runs the test files that are its arguments, in this process. What they fork is no test, and reports nothing. */
+process.execArgv.length = 0
+for (const file of process.argv.splice(2)) {
+  await import(pathToFileURL(file).href).catch((error: unknown) => {
+    it(`${file} can be loaded`, () => {
+      throw error
+    })
+  })
+}

@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findRunning, killAll } from './leftovers.ts'
+import type { TestRecord } from './reporter.ts'
+
+/** How long what a test file started may take to end after it. */
+const endingTimeoutMs = 15_000
+/** How long a process may run between two tests, or after the last one. */
+const maxIdleMs = 60_000
+
+export interface RunOptions {
+  /** For scratch files; each run gets a folder of its own in it. */
+  folder: string
+  env: Record<string, string | undefined>
+  testTimeoutMs: number
+  fileTimeoutMs: number
+}
+
+export interface Failure {
+  file: string
+  /** The path of the test, or what went wrong outside of tests. */
+  name: string
+}
+
+export interface FileResult {
+  files: string[]
+  passed: number
+  skipped: number
+  failures: Failure[]
+  durationMs: number
+  /** User and system time of the processes. */
+  cpuMs: number
+  output: string
+}
+
+function readRecords(path: string): TestRecord[] {
+  try {
+    const lines = readFileSync(path, 'utf8').split('\n')
+    return lines.slice(0, -1).map((line) => JSON.parse(line)) // the last one may be cut
+  } catch {
+    return []
+  }
+}
+
+/** The tests that have been started and not completed. */
+function findUnfinished(records: TestRecord[]): string[] {
+  const unfinished: string[] = []
+  for (const record of records) {
+    if (record.kind === 'started') unfinished.push(record.name)
+    if (record.kind === 'completed') unfinished.splice(unfinished.lastIndexOf(record.name), 1)
+  }
+  return unfinished
+}
+
+function whereIn(records: TestRecord[]): string {
+  const unfinished = findUnfinished(records)
+  return unfinished.length > 0 ? `in ${unfinished.map((name) => `"${name}"`).join(' > ')}` : 'outside of a test'
+}
+
+/** Gives what a test file leaves behind a while to end by itself, and then ends it. */
+async function endLeftovers(group: number, folder: string): Promise<string[]> {
+  const deadlineMs = performance.now() + endingTimeoutMs
+  let left = findRunning(group, folder)
+  while (left.length > 0 && performance.now() < deadlineMs) {
+    await sleep(100)
+    left = findRunning(group, folder)
+  }
+  killAll(group, folder)
+  return left.map(({ pid, command }) => `left process ${pid} behind: ${command.slice(0, 200)}`)
+}
+
+interface Run {
+  files: string[]
+  kill(): void
+}
+
+const inWork = new Set<Run>()
+/** What runs at this moment. */
+export const runsInWork: ReadonlySet<Run> = inWork
+
+let runs = 0
+
+/** Runs test files in one process, which leads a process group of its own. */
+export async function runFiles(files: string[], options: RunOptions): Promise<FileResult> {
+  runs += 1
+  const folder = join(options.folder, `run-${runs}.d`) // so that no name begins with another
+  mkdirSync(folder)
+  const recordFile = `${folder}.jsonl`
+  const startedMs = performance.now()
+  const reporters = {
+    spec: 'stdout',
+    [join(import.meta.dirname, 'reporter.ts')]: recordFile,
+  }
+  const child = spawn(
+    process.execPath,
+    [
+      `--test-timeout=${options.testTimeoutMs}`,
+      ...Object.entries(reporters).flatMap(([reporter, destination]) => [
+        `--test-reporter=${reporter}`,
+        `--test-reporter-destination=${destination}`,
+      ]),
+      join(import.meta.dirname, 'load-files.ts'),
+      ...files,
+    ],
+    { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, TMPDIR: folder, ...options.env } },
+  )
+  const group = child.pid
+  if (group === undefined) throw new Error(`${process.execPath} cannot be started.`)
+  const run: Run = { files, kill: () => killAll(group, folder) }
+  inWork.add(run)
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const closed = once(child, 'close')
+
+  let stopped: string | undefined
+  const stop = (why: string): void => {
+    stopped = why
+    run.kill()
+  }
+  const watchdog = setTimeout(() => {
+    stop(`did not end in ${options.fileTimeoutMs / 1000} s: stopped ${whereIn(readRecords(recordFile))}`)
+  }, options.fileTimeoutMs)
+  let lastCount = 0
+  let idleSinceMs = performance.now()
+  const idleWatch = setInterval(() => {
+    const records = readRecords(recordFile)
+    if (records.length !== lastCount || findUnfinished(records).length > 0) idleSinceMs = performance.now()
+    lastCount = records.length
+    if (lastCount > 0 && performance.now() - idleSinceMs > maxIdleMs)
+      stop('did not end after its last test: something was left open')
+  }, 1000)
+  const [code, signal] = await once(child, 'exit')
+  clearTimeout(watchdog)
+  clearInterval(idleWatch)
+  const leftovers = await endLeftovers(group, folder)
+  await closed
+  inWork.delete(run)
+
+  const records = readRecords(recordFile)
+  const [only] = files
+  const whole = files.length === 1 && only !== undefined ? only : `${files.length} files in one process`
+  const failures: Failure[] = records.flatMap((record) =>
+    record.kind === 'failed' ? [{ file: relative('.', record.file) || whole, name: record.path.join(' > ') }] : [],
+  )
+  const count = (kind: TestRecord['kind']): number => records.filter((record) => record.kind === kind).length
+  const ended = records.find((record) => record.kind === 'ended')
+  const outside: string[] = []
+  if (stopped !== undefined) outside.push(stopped)
+  else if (code !== 0 && failures.length === 0)
+    outside.push(`ended with ${signal ?? `code ${code}`}, ${whereIn(records)}`)
+  else if (count('passed') + count('skipped') + failures.length === 0) outside.push('ran no test')
+  if (stopped === undefined) outside.push(...leftovers)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  return {
+    files,
+    passed: count('passed'),
+    skipped: count('skipped'),
+    failures: [...failures, ...outside.map((name) => ({ file: whole, name }))],
+    durationMs: performance.now() - startedMs,
+    cpuMs: ended?.kind === 'ended' ? ended.cpuMs : 0,
+    output: Buffer.concat(chunks).toString(),
+  }
+}

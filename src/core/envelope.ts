@@ -1,0 +1,13 @@
+import type { Failure, Success } from '../../client/src/wire.ts'
+import type { ErrorCode } from './errors.ts'
+
+export function ok<Data>(data: Data): Success<Data> {
+  return { success: true, data, error: null }
+}
+
+/** The same around data that is JSON already. */
+export const okJson = (data: string): string => `{"success":true,"data":${data},"error":null}`
+
+export function fail(code: ErrorCode, message: string, details?: object): Failure & { details?: object } {
+  return { success: false, data: null, error: message, code, ...(details && { details }) }
+}

@@ -1,0 +1,115 @@
+import { AppError } from './errors.ts'
+
+/** How often somebody is told that it goes on. */
+const reportEveryMs = 60_000
+/** For so long nothing may fail before it is said that all is well again … */
+const settledAfterMs = 10_000
+/** … and for so long where nobody has said that it works. */
+const forgottenAfterMs = 600_000
+const checkEveryMs = 5_000
+/** Further causes of the same outage are only counted. */
+const maxCauses = 5
+/** What comes on top is counted together. */
+const maxOutages = 100
+const others = 'something else'
+
+/** How the log calls those that whole services wait for. */
+export const databasePeer = 'the database'
+export const storePeer = 'the media store'
+
+interface Outage {
+  causes: Set<string>
+  startMs: number
+  lastMs: number
+  failures: number
+  /** Since the last line. */
+  unreported: number
+  reportedMs: number
+  /** Whether it has worked since the last failure. */
+  hasWorked: boolean
+}
+
+export interface OutageLog {
+  /**
+   * For failures that come in numbers when something is away: the first of each cause is a line at once, the others are counted, and
+   * the last line tells how long it took. `what` begins the sentence, such as "the database".
+   */
+  noteOutage(what: string, error: unknown, fields?: object): void
+  noteSuccess(what: string): void
+}
+
+interface Lines {
+  error(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+/** The same cause has the same code; our own failures are told apart by their sentence. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error && !(error instanceof AppError) ? error.code : undefined
+  return String(code ?? error.message)
+}
+
+const inSeconds = (ms: number): number => Math.max(1, Math.round(ms / 1000))
+
+export function createOutageLog(lines: Lines, nowMs: () => number = () => performance.now()): OutageLog {
+  const outages = new Map<string, Outage>()
+  let timer: NodeJS.Timeout | undefined
+
+  function end(what: string, { startMs, lastMs, failures, hasWorked }: Outage): void {
+    outages.delete(what)
+    const seconds = inSeconds(lastMs - startMs)
+    if (failures === 1) return // the one line has told all
+    const news = hasWorked ? `works again after ${seconds} s` : `has not failed for ${inSeconds(nowMs() - lastMs)} s`
+    lines.warn({ failures, seconds }, `${what} ${news}`)
+  }
+
+  function report(what: string, outage: Outage): void {
+    const { unreported: failures, reportedMs } = outage
+    lines.warn({ failures, seconds: inSeconds(nowMs() - reportedMs) }, `${what} failed again`)
+    outage.unreported = 0
+    outage.reportedMs = nowMs()
+  }
+
+  function look(): void {
+    for (const [what, outage] of [...outages]) {
+      const quietMs = nowMs() - outage.lastMs
+      if (quietMs >= (outage.hasWorked ? settledAfterMs : forgottenAfterMs)) end(what, outage)
+      else if (outage.unreported > 0 && nowMs() - outage.reportedMs >= reportEveryMs) report(what, outage)
+    }
+    if (outages.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    noteOutage(subject, error, fields = {}) {
+      const now = nowMs()
+      const what = outages.has(subject) || outages.size < maxOutages ? subject : others
+      const known = outages.get(what)
+      const outage = known ?? {
+        causes: new Set(),
+        startMs: now,
+        lastMs: now,
+        failures: 0,
+        unreported: 0,
+        reportedMs: now,
+        hasWorked: false,
+      }
+      if (!known) outages.set(what, outage)
+      Object.assign(outage, { lastMs: now, failures: outage.failures + 1, hasWorked: false })
+      timer ??= setInterval(look, checkEveryMs).unref()
+      const cause = causeOf(error)
+      if (outage.causes.has(cause) || outage.causes.size >= maxCauses) {
+        outage.unreported += 1
+        return
+      }
+      outage.causes.add(cause)
+      lines.error({ ...fields, err: error }, `${what} failed`)
+    },
+    noteSuccess(what) {
+      const outage = outages.get(what)
+      if (outage) outage.hasWorked = true
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import type { Config } from '../config/config.ts'
+import { type AnswerMeter, createAnswerMeter } from '../content/answer-limit.ts'
+import { createAnswerSemaphore } from '../http/limit-concurrency.ts'
+import type { Timing } from '../http/timing.ts'
+import type { CurrentFiles, Signing } from '../media/current-files.ts'
+import type { ContentCache } from '../store/lists/content-cache.ts'
+import { type Reading, readAtOneRevision } from '../store/lists/reading.ts'
+import { type GroupStore, openGroup, type Store, type Tenant } from '../store/store.ts'
+import { type Content, type EncodedContent, encodeContent } from './answer.ts'
+
+/** What every endpoint reads with: the caller, the query as its schema has parsed it, the group's content and signatures. */
+export interface ReadCall<Query> {
+  tenant: Tenant
+  group: GroupStore
+  /** Signs the files that are to be delivered; `mediaRevision` is the one that their keys were read at. */
+  signing(keys: readonly string[], mediaRevision?: number): Promise<Signing>
+  /** Counts the length of an answer. */
+  newMeter(): AnswerMeter
+  query: Query
+  nowMs: number
+}
+
+/** The same for content, which may take several statements: one attempt to read it at one revision. */
+export interface ContentCall<Query> extends ReadCall<Query> {
+  reading: Reading
+}
+
+/**
+ * Reads content. It depends on nothing but the tenant, the query, the group's revision and the time. Throws `Superseded` when its
+ * parts are not of one revision; then it is called again.
+ */
+export type ReadContent<Query> = (call: ContentCall<Query>) => Promise<Pick<Content, 'json' | 'untilMs'>>
+
+export interface ReadDeps {
+  store: Pick<Store, 'content'>
+  contentCache: ContentCache
+  currentFiles: CurrentFiles
+  config: Pick<Config, 'maxAnswerBytes'>
+}
+
+/** A query to a content endpoint: all that an answer is made from, except the time. */
+export interface ContentRequest {
+  /** The endpoint's path. */
+  route: string
+  tenant: Tenant
+  /** As the endpoint's schema has parsed it. */
+  query: object
+}
+
+interface ReadRequest<Query> {
+  tenant: Tenant
+  query: Query
+  timing?: Timing | undefined
+}
+
+export function createReadCall<Query>(
+  { currentFiles, config }: ReadDeps,
+  { tenant, query, timing }: ReadRequest<Query>,
+  group: GroupStore,
+  nowMs: number,
+): ReadCall<Query> {
+  return {
+    tenant,
+    group,
+    async signing(keys, mediaRevision) {
+      timing?.begin('sign')
+      const moment = mediaRevision === undefined ? undefined : { mediaRevision, nowMs }
+      const signing = await currentFiles.prepare(group, tenant.bucketName, keys, moment)
+      timing?.begin('read')
+      return signing
+    },
+    newMeter: () => createAnswerMeter(config.maxAnswerBytes),
+    query,
+    nowMs,
+  }
+}
+
+export type MakeContent = (request: ContentRequest, nowMs: number, timing?: Timing) => Promise<EncodedContent>
+
+/** By path. Each is given only what its own schema has parsed. */
+export type ContentReads = Readonly<Record<string, ReadContent<never>>>
+
+/** Makes content in the calling thread. */
+export function createContentMaker(reads: ContentReads, deps: ReadDeps): MakeContent {
+  return async ({ route, ...request }, nowMs, timing) => {
+    const read = reads[route] as ReadContent<object> | undefined
+    if (!read) throw new Error(`There is no content at ${route}.`)
+    const group = await openGroup(deps.store, request.tenant)
+    const content = await readAtOneRevision(group, deps.contentCache, nowMs, async (reading) => {
+      const found = await read({ ...createReadCall(deps, { ...request, timing }, reading.group, nowMs), reading })
+      return { ...found, revision: reading.revision }
+    })
+    timing?.begin('serialise')
+    return encodeContent(content, deps.config.maxAnswerBytes)
+  }
+}
+
+/** Answers of one group that are made at once. PostgreSQL has ten connections, and some are left to other groups. */
+const maxPerGroup = 8
+
+/** A search waits for other long reads of its group, and must not delay its plain pages meanwhile. */
+const isSearch = ({ query }: ContentRequest): boolean => 'search' in query && query.search !== undefined
+
+/** However many pages one group requests at once, another group's do not wait behind all of them. */
+export function createFairMaker(make: MakeContent): MakeContent {
+  const reads = createAnswerSemaphore(maxPerGroup)
+  return (request, nowMs, timing) =>
+    reads.run(isSearch(request) ? undefined : request.tenant.groupID, () => make(request, nowMs, timing))
+}

@@ -1,0 +1,65 @@
+/** How many examples a finding names. */
+export const maxExamples = 5
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB']
+
+export function inBytes(bytes: number): string {
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(bytes, 1)) / 3)))
+  const amount = bytes / 1000 ** power
+  return `${amount.toFixed(power === 0 || amount >= 100 ? 0 : 1)} ${units[power]}`
+}
+
+const lengths: [ms: number, name: string][] = [
+  [24 * 3600 * 1000, 'day'],
+  [3600 * 1000, 'hour'],
+  [60 * 1000, 'minute'],
+  [1000, 'second'],
+]
+
+export function inTime(ms: number): string {
+  const [length, name] = lengths.find(([least]) => ms >= 2 * least) ?? [1000, 'second']
+  return counted(Math.round(ms / length), name)
+}
+
+/** One word of a shell's command line, whatever is in it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Counts findings and retains the first few. */
+export interface Tally<Item = string> {
+  readonly count: number
+  readonly first: Item[]
+  add(item: Item): void
+  addAll(other: Tally<Item>): void
+}
+
+export function createTally<Item = string>(): Tally<Item> {
+  let count = 0
+  const first: Item[] = []
+  const retain = (items: readonly Item[]) => void first.push(...items.slice(0, maxExamples - first.length))
+  return {
+    get count() {
+      return count
+    },
+    first,
+    add(item) {
+      count += 1
+      retain([item])
+    },
+    addAll(other) {
+      count += other.count
+      retain(other.first)
+    },
+  }
+}
+
+/** The sentence of an error; system errors that gather several have a code only. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message || ('code' in error ? String(error.code) : error.name)
+}

@@ -1,0 +1,24 @@
+/**
+ * Seconds until the next attempt after the first, second, … failure, by what the job does. A job that fails once more than
+ * its list is long has failed for good: `JobHandler.giveUp` records what follows, and nobody tries it again.
+ */
+export const retryDelaysSeconds = {
+  purgeContainer: [60, 600, 3600, 24 * 3600],
+  deriveImages: [30, 300],
+  removeFiles: [60, 600, 3600, 24 * 3600],
+  syncCatalogue: [60, 300, 1800, 7200],
+  refreshProduct: [5, 60, 600, 3600, 14_400],
+  fetchPicture: [30, 600, 7200],
+  recordOrder: [5, 60, 600, 3600, 14_400, 43_200],
+  sendSandboxEvent: [5, 30, 300, 3600],
+  settleSandboxPayment: [5, 30, 300, 3600],
+  deliverMail: [5, 300, 1800, 7200, 18_000, 36_000, 36_000],
+  sendNotice: [10, 60, 600, 3600, 3600, 3600],
+} as const
+
+/** Until the next attempt; undefined when there is none. */
+export const nextDelaySeconds = (delaysSeconds: readonly number[], failures: number): number | undefined =>
+  delaysSeconds[failures - 1]
+
+/** Attempts in all: one more than there are delays. */
+export const maxAttempts = (delaysSeconds: readonly number[]): number => delaysSeconds.length + 1

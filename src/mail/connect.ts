@@ -1,0 +1,68 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { raceWithAbort } from '../concurrency/race-with-abort.ts'
+import { isPublicAddress, resolveName } from '../security/public-address.ts'
+import type { MailServerAddress } from './server-address.ts'
+
+/** What else listens on a machine is not meant for us. */
+const mailPorts: readonly number[] = [25, 465, 587, 2465, 2525, 2587]
+
+export interface ConnectOptions {
+  /** Whether the server must be on the public Internet: so that nobody can make us talk to our own network. */
+  hosts: 'public' | 'any'
+  /** All addresses of a name. It is asked once. */
+  resolve?: ((host: string) => Promise<string[]>) | undefined
+  connectMs: number
+}
+
+/** Says what is wrong with the address, as the end of the sentence "smtp.example:587 …". */
+export class ServerUnreachable extends Error {}
+
+async function findAddresses(
+  { host, port }: MailServerAddress,
+  { hosts, resolve = resolveName }: ConnectOptions,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (hosts === 'public' && !mailPorts.includes(port))
+    throw new ServerUnreachable(`has none of the ports of mail servers (${mailPorts.join(', ')})`)
+  const addresses = isIP(host) ? [host] : await raceWithAbort(resolve(host), signal)
+  if (hosts === 'public' && !(addresses.length > 0 && addresses.every(isPublicAddress)))
+    throw new ServerUnreachable('is not on the public Internet')
+  return addresses
+}
+
+/** Connects to one of the addresses that were looked at, not to one that the name leads to later. */
+export async function connectToServer(
+  server: MailServerAddress,
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { connectMs } = options
+  const addresses = await findAddresses(server, options, signal)
+  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const socket = connect({
+    host: server.host,
+    port: server.port,
+    autoSelectFamily: true, // one address after the other
+    lookup: (_host, _options, done) => done(null, found),
+  })
+  const end = () => reject(signal.reason)
+  const tooLate = () => reject(new ServerUnreachable(`could not be reached within ${connectMs / 1000} seconds`))
+  const timer = setTimeout(tooLate, connectMs)
+  socket.once('connect', resolve)
+  socket.once('error', reject)
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
+  try {
+    await promise
+    return socket
+  } catch (error) {
+    socket.on('error', () => {})
+    socket.destroy()
+    throw error
+  } finally {
+    clearTimeout(timer)
+    socket.off('error', reject)
+    signal.removeEventListener('abort', end)
+  }
+}

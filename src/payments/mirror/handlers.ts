@@ -1,0 +1,188 @@
+import { pictureOf } from '../../content/catalogue.ts'
+import { shortName } from '../../content/product-texts.ts'
+import type { Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/errors.ts'
+import { type JobContext, type JobHandler, PermanentFailure } from '../../jobs/handler.ts'
+import { retryDelaysSeconds } from '../../jobs/retry-backoff.ts'
+import { addMedia, displayName, type Library } from '../../media/library.ts'
+import type { Media } from '../../media/media.ts'
+import { findMembers } from '../../store/commerce/catalogue.ts'
+import { findIntegrationById, type Integration } from '../../store/commerce/integrations.ts'
+import { findKeysShowing, findPictures, savePicture } from '../../store/commerce/mirror.ts'
+import { insertJob } from '../../store/jobs/jobs.ts'
+import type { MediaItem } from '../../store/media/items.ts'
+import type { Store } from '../../store/store.ts'
+import {
+  type PictureWork,
+  pictureKind,
+  type RefreshWork,
+  refreshKind,
+  type SyncWork,
+  syncJob,
+  syncKind,
+} from '../jobs.ts'
+import type { Payments } from '../payments.ts'
+import { PublicFetchFailure } from '../public-fetch.ts'
+import { type MirrorDeps, refreshProduct, writeMirror } from './mirror.ts'
+import { rebuildObjects } from './objects.ts'
+import { syncCatalogue } from './sync.ts'
+
+/** After this long a walk lets others have a turn. */
+const turnMs = 60_000
+/** How many products show a new picture at once. */
+const keysPerStep = 100
+
+export interface CatalogueWork {
+  store: Store
+  payments: Pick<Payments, 'open' | 'openPicture'>
+  media: Media
+  clock: Clock
+}
+
+const mirrorDeps = ({ clock }: CatalogueWork, { owner }: JobContext): MirrorDeps => ({
+  clock,
+  versionsKept: owner.versionsKept,
+})
+
+/** Walks through the whole catalogue; after an interruption it goes on where it was. A long one does so of itself. */
+function syncHandler(work: CatalogueWork): JobHandler {
+  return {
+    kind: syncKind,
+    retryAfterSeconds: retryDelaysSeconds.syncCatalogue,
+    limitSeconds: 3600,
+    async run({ payload }, context) {
+      const { group, owner, signal, finish } = context
+      const { integrationId } = payload as SyncWork
+      const integration = await findIntegrationById(group, integrationId)
+      // Who is frozen may still leave.
+      if (!integration || (owner.frozen && integration.status === 'active')) return
+      const { store, payments, clock } = work
+      const turn = { signal, untilMs: clock() + turnMs }
+      const isDone = await syncCatalogue({ ...mirrorDeps(work, context), store, payments }, group, integrationId, turn)
+      if (!isDone) await finish(async (writer) => void (await insertJob(writer, syncJob(integrationId))))
+    },
+  }
+}
+
+/** Asks what one product is like now. */
+function refreshHandler(work: CatalogueWork): JobHandler {
+  return {
+    kind: refreshKind,
+    retryAfterSeconds: retryDelaysSeconds.refreshProduct,
+    limitSeconds: 120,
+    async run({ payload }, context) {
+      const { group, owner } = context
+      const { integrationId, productId } = payload as RefreshWork
+      const integration = await findIntegrationById(group, integrationId)
+      if (integration?.status !== 'active' || owner.frozen) return
+      const provider = await work.payments.open(group, integration)
+      await refreshProduct(mirrorDeps(work, context), group, integration, provider, productId)
+    },
+  }
+}
+
+/** Takes a picture of the provider's into the library, once for each group, and shows it. */
+function pictureHandler(work: CatalogueWork): JobHandler {
+  return {
+    kind: pictureKind,
+    retryAfterSeconds: retryDelaysSeconds.fetchPicture,
+    limitSeconds: 180,
+    async run({ payload }, context) {
+      const { group, owner } = context
+      const { integrationId, url } = payload as PictureWork
+      const integration = await findIntegrationById(group, integrationId)
+      if (integration?.status !== 'active' || owner.frozen) return
+      const [firstKey] = await findKeysShowing(group, integrationId, url, { after: '', limit: 1 })
+      if (firstKey === undefined) return
+      const isKnown = (await findPictures(group, [url])).has(url)
+      if (!isKnown) await takePicture(work, context, integration, { url, objectKey: firstKey })
+      await showPicture(work, context, integration, url)
+    },
+  }
+}
+
+class NoPicture extends Error {}
+
+/** Whether another attempt would end the same. */
+function isFinal(error: unknown): error is Error {
+  if (error instanceof PublicFetchFailure) return !error.mayPass
+  return error instanceof NoPicture || (error instanceof AppError && error.code === 'PayloadTooLarge')
+}
+
+/** Makes all products anew that show it, a few at a time. */
+async function showPicture(
+  work: CatalogueWork,
+  context: JobContext,
+  { id, type }: Integration,
+  url: string,
+): Promise<void> {
+  const { group, signal } = context
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    signal.throwIfAborted()
+    const keys: string[] = await findKeysShowing(group, id, url, { after, limit: keysPerStep })
+    await writeMirror(mirrorDeps(work, context), group, { type }, async (writer) => {
+      const integration = await findIntegrationById(writer.group, id)
+      if (integration?.status === 'active') await rebuildObjects(writer, integration, keys)
+    })
+    after = keys.at(-1)
+  }
+}
+
+/** Takes it into the library, or notes why that is not possible: whoever comes next need not try. */
+async function takePicture(
+  work: CatalogueWork,
+  context: JobContext,
+  integration: Integration,
+  shown: ShownPicture,
+): Promise<void> {
+  try {
+    const { id: mediaId } = await fetchPicture(work, context, integration, shown)
+    await writeMirror(mirrorDeps(work, context), context.group, integration, (writer) =>
+      savePicture(writer, shown.url, { mediaId }),
+    )
+  } catch (error) {
+    if (!isFinal(error)) throw error
+    const problem = error.message
+    throw new PermanentFailure(problem, (writer) => savePicture(writer, shown.url, { problem }))
+  }
+}
+
+interface ShownPicture {
+  url: string
+  /** One of the products of ours that show it. */
+  objectKey: string
+}
+
+/** What it is, is decided by its content, as with every file that comes in. */
+async function fetchPicture(
+  { payments, media, clock }: CatalogueWork,
+  { group, owner, signal }: JobContext,
+  { id, type }: Integration,
+  { url, objectKey }: ShownPicture,
+): Promise<MediaItem> {
+  const { bucketName, tier, versionsKept } = owner
+  const author = { id: null, name: type, address: '' }
+  const authoring = { author, verb: 'catalogue', nowMs: clock(), versionsKept }
+  const quotaBytes = media.quotas[tier]
+  const library: Library = { group, bucketName, storage: media.storage, authoring, quotaBytes }
+  const members = (await findMembers(group, id, [objectKey])).get(objectKey) ?? []
+  const product = members.map((member) => member.product).find((shown) => pictureOf(shown) === url)
+  const name = fileNameIn(url) ?? (product && shortName(product)) ?? 'picture'
+  const content = await payments.openPicture(url, signal)
+  return media.inbox.receive({ name, content }, media.maxBytes[tier], (received) => {
+    if (received.type !== 'image') throw new NoPicture('What lies there is not a picture.')
+    return addMedia(library, received, displayName(name))
+  })
+}
+
+/** A name that somebody gave the file, and not one that a machine made. */
+function fileNameIn(url: string): string | undefined {
+  const last = URL.parse(url)?.pathname.split('/').at(-1) ?? ''
+  return /^[^%]+\.[a-z]{3,4}$/i.test(last) ? last : undefined
+}
+
+export const catalogueHandlers = (work: CatalogueWork): JobHandler[] => [
+  syncHandler(work),
+  refreshHandler(work),
+  pictureHandler(work),
+]

@@ -1,0 +1,72 @@
+import type Stripe from 'stripe'
+import { ProviderFailure, type ProviderFailureKind } from '../provider.ts'
+
+type StripeError = Stripe.errors.StripeError
+
+/** Longer ones repeat what they were sent. */
+const maxQuotedLength = 300
+/** Stripe quotes parts of keys, and whatever was given in place of an id. */
+const secretPattern = /\b(?:sk|rk|pk|ek|whsec)_/i
+
+export const cannotAnswer = 'Stripe could not be reached, or could not answer.'
+
+/** What the SDK threw, in our words. Of the error itself only what holds no secret goes on, as it may reach a log. */
+export function failureOf(error: unknown, { StripeError }: typeof Stripe.errors): ProviderFailure {
+  if (!(error instanceof StripeError)) {
+    const type = error instanceof Error ? error.name : typeof error
+    return new ProviderFailure('unreachable', cannotAnswer, { cause: { type } })
+  }
+  const { type, statusCode, requestId } = error
+  const [kind, message] = describe(error)
+  return new ProviderFailure(kind, message, {
+    cause: { type, code: error.code ?? codeOfConnection(error), statusCode, requestId },
+    parameter: parameterOf(error),
+    retryAfterSeconds: statusCode === 409 ? 1 : readRetryAfter(error.headers?.['retry-after']),
+  })
+}
+
+/** The amount of a checkout is made of its lines; Stripe names no parameter then. */
+const amountCodes = ['amount_too_small', 'amount_too_large']
+
+function parameterOf({ type, code, param }: StripeError): string | undefined {
+  if (type === 'StripeIdempotencyError') return 'idempotency_key' // which key we use, and for what, is our own doing
+  return param ?? (amountCodes.includes(code ?? '') ? 'line_items' : undefined)
+}
+
+function describe(error: StripeError): [kind: ProviderFailureKind, message: string] {
+  if (error.code === 'resource_missing') return ['unknown', `Stripe does not know it${quote(error)}`]
+  if (error.statusCode === 409) return ['unreachable', 'Stripe is still busy with the same request.']
+  switch (error.type) {
+    case 'StripeRateLimitError':
+      return ['limited', 'Stripe asks us to slow down.']
+    case 'StripeAuthenticationError':
+      return ['refused', 'Stripe does not accept the secret key.']
+    case 'StripePermissionError':
+      return ['refused', `The secret key may not do this at Stripe.${missingPermission(error)}`]
+    case 'StripeIdempotencyError':
+      return ['invalid', 'Stripe knows this idempotency key from another request.']
+    case 'StripeInvalidRequestError':
+    case 'StripeCardError':
+      return ['invalid', `Stripe does not accept this${quote(error)}`]
+    default:
+      return ['unreachable', cannotAnswer]
+  }
+}
+
+function quote({ message }: StripeError): string {
+  return message === '' || secretPattern.test(message) ? '.' : `: ${message.slice(0, maxQuotedLength)}`
+}
+
+/** What a restricted key lacks. The sentence it stands in names the key, so it is taken out by itself. */
+function missingPermission({ message }: StripeError): string {
+  const [permission] = /\brak_[a-z_]+\b/.exec(message) ?? []
+  return permission === undefined ? '' : ` It needs the permission ${permission}.`
+}
+
+/** Why there was no connection, such as `ECONNREFUSED`. */
+function codeOfConnection({ detail }: StripeError): unknown {
+  return detail instanceof Error && 'code' in detail ? detail.code : undefined
+}
+
+const readRetryAfter = (header: string | undefined): number | undefined =>
+  header !== undefined && /^\d{1,5}$/.test(header) ? Number(header) : undefined

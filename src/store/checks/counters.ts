@@ -1,0 +1,160 @@
+import { sql, type Transaction } from 'kysely'
+import { draftPublishMs } from '../../content/model.ts'
+import { type Authoring, writeContent } from '../content/changes.ts'
+import { findContainerById } from '../content/containers.ts'
+import { emailField } from '../content/objects.ts'
+import { qualifiedTable } from '../engine/database.ts'
+import { mediaField } from '../media/uses.ts'
+import { changeBytes, countedTables } from '../schema/migrations/content-usage.ts'
+import type { ContentTables } from '../schema/tables.ts'
+import type { GroupStore } from '../store.ts'
+
+/** The name under which a container is counted as a whole. */
+const wholeContainer = ''
+/** No client filters by these, so they are not counted. */
+const uncountedFields = [mediaField, emailField]
+
+/** The fields that a container's objects have or had, asked for one after the other: by the index, however many rows. */
+async function fieldsIn({ database }: GroupStore, table: 'object_fields' | 'totals', containerId: string) {
+  const fields: string[] = []
+  for (let last = wholeContainer; ; ) {
+    const { next } = await database.read
+      .selectFrom(table)
+      .select(({ fn }) => fn.min('field').as('next'))
+      .where('container_id', '=', containerId)
+      .where('field', '>', last)
+      .executeTakeFirstOrThrow()
+    if (next === null) return fields
+    fields.push(next)
+    last = next
+  }
+}
+
+/** What the totals of one field should be, counted now. */
+function countAnew({ database }: GroupStore, containerId: string, field: string) {
+  const live = sql`archived = 0 and publish_ms <> ${sql.lit(draftPublishMs)}`
+  return field === wholeContainer
+    ? sql`select '' as filter_key, count(*) as total from ${qualifiedTable(database, 'objects')}
+        where container_id = ${containerId} and ${live} having count(*) > 0`
+    : sql`select filter_key, count(*) as total from ${qualifiedTable(database, 'object_fields')}
+        where container_id = ${containerId} and field = ${field} and ${live} group by filter_key`
+}
+
+/** Whether a field's totals are others than those that are kept; both are of the same moment. */
+async function isFieldMiscounted(group: GroupStore, containerId: string, field: string): Promise<boolean> {
+  const { database } = group
+  const { rows } = await sql`
+    select 1 from (
+      select filter_key, total from ${qualifiedTable(database, 'totals')} where container_id = ${containerId} and field = ${field}
+      union all
+      select filter_key, -total from (${countAnew(group, containerId, field)}) as counted
+    ) as both_counts group by filter_key having sum(total) <> 0 limit 1`.execute(database.read)
+  return rows.length > 0
+}
+
+/** The fields of a container whose totals are wrong; the empty one is the container as a whole. A field at a time. */
+export async function findMiscountedFields(
+  group: GroupStore,
+  containerId: string,
+  onCounted: (field: string) => void,
+): Promise<string[]> {
+  const indexed = await fieldsIn(group, 'object_fields', containerId)
+  const kept = await fieldsIn(group, 'totals', containerId)
+  const fields = new Set([wholeContainer, ...indexed, ...kept]).difference(new Set(uncountedFields))
+  const miscounted: string[] = []
+  for (const field of fields) {
+    if (await isFieldMiscounted(group, containerId, field)) miscounted.push(field)
+    onCounted(field)
+  }
+  return miscounted
+}
+
+/** Counts one field of a container anew, where it still differs, in one transaction. Answers whether it did. */
+export function recountField(
+  outside: GroupStore,
+  containerId: string,
+  field: string,
+  authoring: Authoring,
+): Promise<boolean> {
+  return writeContent(outside, authoring, async (writer) => {
+    const { db, group } = writer
+    const container = await findContainerById(group, containerId)
+    if (!container || !(await isFieldMiscounted(group, containerId, field))) return false
+    await db.deleteFrom('totals').where('container_id', '=', containerId).where('field', '=', field).execute()
+    await sql`insert into ${qualifiedTable(group.database, 'totals')} (container_id, field, filter_key, total)
+      select ${containerId}, ${field}, filter_key, total from (${countAnew(group, containerId, field)}) as counted
+    `.execute(db)
+    const { id, kind, version } = container
+    const note = field === wholeContainer ? 'objects counted anew' : `objects counted anew by ${field}`
+    writer.record({ type: `${kind}.updated`, subjectId: id, version, note })
+    writer.bumpRevision()
+    return true
+  })
+}
+
+/** What the counters should be, counted now. */
+export async function recountUsage({
+  groupId,
+  database,
+}: GroupStore): Promise<Record<'database' | 'media' | 'changes', number>> {
+  const counts = { database: 0, media: 0, changes: 0 }
+  const ofGroup = sql`where group_id = ${groupId}`
+  for (const counted of countedTables) {
+    const { rows } = await sql<{ in_database: number | null; in_media: number | null }>`
+      select sum(${sql.raw(counted.database(''))}) as in_database, sum(${sql.raw(counted.media('', database.engine))}) as in_media
+      from ${qualifiedTable(database, counted.table as keyof ContentTables)} ${ofGroup}`.execute(database.read)
+    counts.database += Number(rows[0]?.in_database ?? 0)
+    counts.media += Number(rows[0]?.in_media ?? 0)
+  }
+  const { rows } = await sql<{ bytes: number | null }>`
+    select sum(${sql.raw(changeBytes)}) as bytes from ${qualifiedTable(database, 'changes')} ${ofGroup}`.execute(
+    database.read,
+  )
+  counts.changes = Number(rows[0]?.bytes ?? 0)
+  return counts
+}
+
+async function countsDiffer(group: GroupStore): Promise<boolean> {
+  const { groupId, database } = group
+  const kept = await database.read
+    .selectFrom('group_usage')
+    .select(['database_bytes', 'media_bytes'])
+    .where('group_id', '=', groupId)
+    .executeTakeFirst()
+  const revision = await database.read
+    .selectFrom('group_revisions')
+    .select('changes_bytes')
+    .where('group_id', '=', groupId)
+    .executeTakeFirst()
+  const counted = await recountUsage(group)
+  return (
+    counted.database !== (kept?.database_bytes ?? 0) ||
+    counted.media !== (kept?.media_bytes ?? 0) ||
+    counted.changes !== (revision?.changes_bytes ?? 0)
+  )
+}
+
+/** Whether the bytes of a group are others than those that are kept, as of one moment. */
+export const isUsageMiscounted = (group: GroupStore): Promise<boolean> =>
+  group.database.snapshot((read) => countsDiffer({ ...group, database: { ...group.database, read } }))
+
+/** Puts the counters of a group right. */
+export async function repairUsage(outside: GroupStore, authoring: Authoring): Promise<void> {
+  await writeContent(outside, authoring, async ({ db, group }) => writeUsage(db, group))
+}
+
+async function writeUsage(db: Transaction<ContentTables>, group: GroupStore): Promise<void> {
+  const { groupId } = group
+  const counted = await recountUsage(group)
+  const usage = { database_bytes: counted.database, media_bytes: counted.media }
+  await db
+    .insertInto('group_usage')
+    .values({ group_id: groupId, ...usage })
+    .onConflict((conflict) => conflict.column('group_id').doUpdateSet(usage))
+    .execute()
+  await db
+    .updateTable('group_revisions')
+    .set({ changes_bytes: counted.changes })
+    .where('group_id', '=', groupId)
+    .execute()
+}

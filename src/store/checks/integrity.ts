@@ -1,0 +1,165 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import type { Database } from '../engine/database.ts'
+import { openSqlite } from '../engine/sqlite.ts'
+import { type Migration, migrate } from '../schema/migrate.ts'
+import { type Trigger, totalTriggers } from '../schema/migrations/content-totals.ts'
+import { usageTriggers } from '../schema/migrations/content-usage.ts'
+import type { ContentTables, MigrationRow } from '../schema/tables.ts'
+import type { AnyDatabase } from './databases.ts'
+
+const maxShown = 5
+
+const sqliteCorrupt = 11
+
+function isCorrupt(error: unknown): error is Error {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteCorrupt
+}
+
+/** What SQLite says of a damaged file, the first few lines of it; nothing of a sound one. */
+export async function findDamage({ read }: AnyDatabase): Promise<string[]> {
+  try {
+    const { rows } = await sql<{ quick_check: string }>`pragma quick_check(${sql.lit(maxShown)})`.execute(read)
+    return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
+  } catch (error) {
+    if (isCorrupt(error)) return [error.message] // so damaged that it cannot be checked
+    throw error
+  }
+}
+
+/** SQLite only: rows that refer to rows that are not there, counted by table. */
+export async function countBrokenReferences({
+  read,
+}: AnyDatabase): Promise<{ table: string; parent: string; count: number }[]> {
+  const { rows } = await sql<{ table: string; parent: string; count: number }>`
+    select "table", "parent", count(*) as "count" from pragma_foreign_key_check group by "table", "parent"
+  `.execute(read)
+  return rows
+}
+
+/** PostgreSQL only: indexes that are there but not used, because their making failed. */
+export async function findInvalidIndexes({ read, schemaName }: AnyDatabase): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select pg_class.relname as name
+    from pg_index
+    join pg_class on pg_class.oid = pg_index.indexrelid
+    join pg_namespace on pg_namespace.oid = pg_class.relnamespace
+    where pg_namespace.nspname = ${schemaName} and not (pg_index.indisvalid and pg_index.indisready)
+    order by 1
+  `.execute(read)
+  return rows.map(({ name }) => name)
+}
+
+export const reindexStatement = (schemaName: string | undefined, index: string): string =>
+  `reindex index "${schemaName}"."${index}"`
+
+export const brokenReferencesStatement = 'pragma foreign_key_check'
+
+export interface IndexDefinition {
+  name: string
+  /** Makes it. */
+  statement: string
+}
+
+type Migrated = { migrations: MigrationRow }
+
+async function definitionsIn({ read }: Database<Migrated>): Promise<IndexDefinition[]> {
+  const { rows } = await sql<IndexDefinition>`
+    select name, sql as statement from sqlite_master where type = 'index' and sql is not null order by name
+  `.execute(read)
+  return rows
+}
+
+/** All that the migrations make, learned by migrating an empty database: the list cannot fall behind them. */
+export async function listWantedIndexes(migrations: readonly Migration[]): Promise<IndexDefinition[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-doctor-'))
+  try {
+    const database = openSqlite<Migrated>(join(folder, 'empty.sqlite'))
+    try {
+      await migrate(database, migrations, 0)
+      return await definitionsIn(database)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function namesIn({ engine, read, schemaName }: AnyDatabase): Promise<string[]> {
+  const query =
+    engine === 'postgres'
+      ? sql<{ name: string }>`select indexname as name from pg_indexes where schemaname = ${schemaName}`
+      : sql<{ name: string }>`select name from sqlite_master where type = 'index'`
+  return (await query.execute(read)).rows.map(({ name }) => name)
+}
+
+/** What a database should have and has not. */
+export async function findMissingIndexes(
+  database: AnyDatabase,
+  wanted: readonly IndexDefinition[],
+): Promise<IndexDefinition[]> {
+  const present = new Set(await namesIn(database))
+  const { schemaName } = database
+  return wanted
+    .filter(({ name }) => !present.has(name))
+    .map(({ name, statement }) => ({
+      name,
+      statement: schemaName === undefined ? statement : statement.replace(/ on "/, ` on "${schemaName}"."`),
+    }))
+}
+
+const tables = [
+  'objects', 'object_versions', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs',
+  'group_revisions',
+] as const // biome-ignore format: one line reads better
+
+export type RowCounts = Partial<Record<(typeof tables)[number], number>>
+
+/** How many rows each group has in each table, whether or not there is such a group. */
+export async function countRowsByGroup({ read }: Database<ContentTables>): Promise<Map<string, RowCounts>> {
+  const counts = new Map<string, RowCounts>()
+  for (const table of tables) {
+    const rows = await read
+      .selectFrom(table)
+      .select(['group_id', ({ fn }) => fn.countAll<number>().as('count')])
+      .$if(table === 'group_revisions', (query) => query.where('closed' as never, '=', 0 as never)) // of a deleted group
+      .groupBy('group_id')
+      .execute()
+    for (const { group_id, count } of rows) counts.set(group_id, { ...counts.get(group_id), [table]: Number(count) })
+  }
+  return counts
+}
+
+/** Removes all of a group, in the order that references between the tables ask for. */
+export function removalStatement({ engine, schemaName }: Database<ContentTables>, groupId: string): string {
+  const place = schemaName === undefined ? '' : `${schemaName}.`
+  const rule = engine === 'sqlite' ? 'pragma foreign_keys = on; ' : ''
+  const value = `'${groupId.replaceAll("'", "''")}'`
+  return (
+    rule +
+    ['objects', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs', 'group_revisions']
+      .map((table) => `delete from ${place}${table} where group_id = ${value}`)
+      .join('; ')
+  )
+}
+
+/** Without these nothing is counted any more. */
+export async function findMissingTriggers({ read, schemaName }: Database<ContentTables>): Promise<Trigger[]> {
+  const query =
+    schemaName === undefined
+      ? sql<{ name: string }>`select name from sqlite_master where type = 'trigger'`
+      : sql<{
+          name: string
+        }>`select trigger_name as name from information_schema.triggers where trigger_schema = ${schemaName}`
+  const present = new Set((await query.execute(read)).rows.map(({ name }) => name))
+  return [...totalTriggers(schemaName), ...usageTriggers(schemaName)].filter(({ name }) => !present.has(name))
+}
+
+export async function createTriggers({ write }: Database<ContentTables>, triggers: readonly Trigger[]): Promise<void> {
+  await write(async (db) => {
+    for (const statement of triggers.flatMap(({ statements }) => statements)) await sql.raw(statement).execute(db)
+  })
+}

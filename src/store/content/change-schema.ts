@@ -1,0 +1,185 @@
+import { indexRowsOf } from '../../content/index-keys.ts'
+import type { Container } from '../../content/model.ts'
+import { retypeMetadata } from '../../content/product-metadata.ts'
+import type { Schema } from '../../content/schema.ts'
+import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../../content/schema-change.ts'
+import { conflict } from '../../core/errors.ts'
+import type { GroupStore } from '../store.ts'
+import { changedFields, changeObjects, type PlannedChange } from './change-objects.ts'
+import type { ContentWriter } from './changes.ts'
+import { updateContainer } from './containers.ts'
+import { indexBytesOf } from './object-index.ts'
+import { iterateObjectBatches, iterateObjects } from './objects.ts'
+import { readRevision } from './revisions.ts'
+
+/** Beyond this many, objects are counted and not listed. */
+const maxListed = 100
+const maxShownCharacters = 200
+
+export interface SchemaChangeReport {
+  fields: ReturnType<typeof describeSchemaChange>
+  objects: number
+  /** How many objects would have another value afterwards. */
+  changed: number
+  /** Values that no field takes over. */
+  lost: { count: number; objects: { objectId: string; field: string; value: string }[] }
+  /** Objects that would not fit the new schema. */
+  failing: { count: number; objects: { objectId: string; problems: string[] }[] }
+}
+
+function shorten(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text
+}
+
+/** A dry run of a schema change. */
+export async function reviewSchemaChange(
+  group: GroupStore,
+  container: Container,
+  change: SchemaChange,
+): Promise<SchemaChangeReport> {
+  checkSchemaChange(container.schema, change)
+  const report: SchemaChangeReport = {
+    fields: describeSchemaChange(container.schema, change),
+    objects: 0,
+    changed: 0,
+    lost: { count: 0, objects: [] },
+    failing: { count: 0, objects: [] },
+  }
+  for await (const object of iterateObjects(group, container.id)) {
+    const { value, lost, problems } = changeValue(container.schema, change, object.value)
+    report.objects += 1
+    if (changedFields(object.value, value).length > 0) report.changed += 1
+    for (const { field, value: lostValue } of lost) {
+      report.lost.count += 1
+      if (report.lost.objects.length < maxListed)
+        report.lost.objects.push({ objectId: object.id, field, value: shorten(lostValue) })
+    }
+    if (problems.length === 0) continue
+    report.failing.count += 1
+    if (report.failing.objects.length < maxListed) report.failing.objects.push({ objectId: object.id, problems })
+  }
+  return report
+}
+
+function refuseHarm(report: SchemaChangeReport, allowLoss: boolean): void {
+  const { lost, failing } = report
+  if (failing.count > 0) {
+    const first = failing.objects[0]
+    throw conflict(
+      `${failing.count} objects do not fit the new schema, such as ${first?.objectId}: ${first?.problems[0]}. Correct them, or change the schema; nothing was changed.`,
+      { report },
+    )
+  }
+  if (lost.count > 0 && !allowLoss) {
+    throw conflict(
+      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To go on all the same, allow the loss (allowLoss, or --allow-loss at the terminal); nothing was changed.`,
+      { report },
+    )
+  }
+}
+
+/** A dry run made before the write lock, valid while the revision is the same. */
+interface Reviewed {
+  revision: number
+  report: SchemaChangeReport
+}
+
+/**
+ * Changes a container's schema, the values of its objects and their index, in the writer's transaction.
+ */
+export async function changeSchema(
+  given: ContentWriter,
+  before: Container,
+  change: SchemaChange,
+  { allowLoss, reviewed }: { allowLoss: boolean; reviewed?: Reviewed },
+): Promise<{ container: Container; report: SchemaChangeReport }> {
+  const writer: ContentWriter = { ...given, spend: () => {} } // it cannot be split into smaller requests
+  const isReviewed = reviewed?.revision === (await readRevision(writer.group))
+  const report = isReviewed ? reviewed.report : await reviewSchemaChange(writer.group, before, change)
+  refuseHarm(report, allowLoss)
+  const container = await updateContainer(writer, before, { schema: change.schema })
+  if (container === before && report.changed === 0) return { container, report }
+  for await (const objects of iterateObjectBatches(writer.group, before.id)) {
+    const planned = objects.map((object) => ({
+      before: object,
+      wanted: { value: changeValue(before.schema, change, object.value).value },
+    }))
+    await changeObjects(writer, container, planned, 'schema changed', before)
+  }
+  return { container, report }
+}
+
+/**
+ * Adds optional fields that no object has a value of. Objects are not read: their index rows are inserted in bulk.
+ */
+export async function addFields(writer: ContentWriter, before: Container, added: Schema): Promise<Container> {
+  const { db, group } = writer
+  const container = await updateContainer(writer, before, { schema: new Map([...before.schema, ...added]) })
+  const rows = indexRowsOf(added, {})
+  const bytes = indexBytesOf(rows.map(({ filterKey, sortKey }) => ({ filter_key: filterKey, sort_key: sortKey })))
+  await db
+    .updateTable('objects')
+    .set((eb) => ({ index_bytes: eb('index_bytes', '+', bytes) }))
+    .where('group_id', '=', group.groupId)
+    .where('container_id', '=', before.id)
+    .execute()
+  for (const { field, filterKey, sortKey } of rows) {
+    await db
+      .insertInto('object_fields')
+      .columns(['object_id', 'container_id', 'archived', 'publish_ms', 'field', 'filter_key', 'sort_key'])
+      .expression(({ selectFrom, val }) =>
+        selectFrom('objects')
+          .select(['id', 'container_id', 'archived', 'publish_ms'])
+          .select([val(field).as('field'), val(filterKey).as('filter_key'), val(sortKey).as('sort_key')])
+          .where('group_id', '=', group.groupId)
+          .where('container_id', '=', before.id),
+      )
+      .execute()
+  }
+  return container
+}
+
+const objectsPerStep = 250
+
+export interface DeclarationReport {
+  objects: number
+  /** Values that do not fit. They stay with the provider, and come back when the field is declared otherwise. */
+  leftOut: { count: number; objects: { objectId: string; field: string }[] }
+}
+
+/** A dry run of `declareFields`. */
+export async function reviewDeclaration(
+  group: GroupStore,
+  container: Container,
+  schema: Schema,
+): Promise<DeclarationReport> {
+  const report: DeclarationReport = { objects: 0, leftOut: { count: 0, objects: [] } }
+  for await (const { id: objectId, value } of iterateObjects(group, container.id)) {
+    report.objects += 1
+    for (const field of retypeMetadata(container.schema, schema, value).leftOut) {
+      report.leftOut.count += 1
+      if (report.leftOut.objects.length < maxListed) report.leftOut.objects.push({ objectId, field })
+    }
+  }
+  return report
+}
+
+/** Changes the schema of a provider's products, and their values and index with it, in the transaction of the writer. */
+export async function declareFields(writer: ContentWriter, before: Container, schema: Schema): Promise<Container> {
+  const container = await updateContainer(writer, before, { schema })
+  if (container === before) return before
+  let planned: PlannedChange[] = []
+  const apply = async (): Promise<void> => {
+    // Descriptions come from the provider and may refer to files that we do not have.
+    await changeObjects({ ...writer, allowsMissingMedia: true }, container, planned, 'schema changed', before)
+    planned = []
+  }
+  for await (const object of iterateObjects(writer.group, before.id)) {
+    const { value } = retypeMetadata(before.schema, schema, object.value)
+    planned.push({ before: object, wanted: { value } })
+    if (planned.length === objectsPerStep) await apply()
+  }
+  await apply()
+  return container
+}

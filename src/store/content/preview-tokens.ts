@@ -1,0 +1,131 @@
+import type { Selectable } from 'kysely'
+import { AppError, invalid, notFound } from '../../core/errors.ts'
+import { makeId } from '../../core/ids.ts'
+import { hashSecret, isPreviewToken, makePreviewToken } from '../../security/tokens.ts'
+import type { PreviewTokenRow } from '../schema/tables.ts'
+import type { GroupStore } from '../store.ts'
+import type { ContentWriter } from './changes.ts'
+import { findObject } from './objects.ts'
+
+const secondMs = 1000
+export const previewLifeSeconds = { least: 60, most: 30 * 24 * 3600, usual: 24 * 3600 }
+
+export interface PreviewToken {
+  id: string
+  objectId: string
+  createdMs: number
+  expiresMs: number
+  maxUses: number | null
+  uses: number
+  revokedMs: number | null
+}
+
+/** The token itself is in this answer and nowhere else, ever again. */
+export async function createPreviewToken(
+  writer: ContentWriter,
+  input: { objectId: string; lifeSeconds?: number | undefined; maxUses?: number | undefined },
+): Promise<PreviewToken & { token: string }> {
+  const { objectId, lifeSeconds = previewLifeSeconds.usual, maxUses = null } = input
+  const { db, group, nowMs } = writer
+  const { least, most } = previewLifeSeconds
+  if (!Number.isInteger(lifeSeconds) || lifeSeconds < least || lifeSeconds > most) {
+    throw invalid(`A preview lives ${least} seconds (1 minute) to ${most} seconds (30 days).`)
+  }
+  if (maxUses !== null && (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > 1_000_000)) {
+    throw invalid('The maximum number of uses is a whole number from 1 to 1000000.')
+  }
+  if (!(await findObject(group, objectId))) throw notFound('There is no such object in this group.')
+  const token = makePreviewToken()
+  const row: Omit<PreviewTokenRow, 'uses'> = {
+    id: makeId(),
+    group_id: group.groupId,
+    object_id: objectId,
+    secret_hash: hashSecret(token),
+    created_ms: nowMs,
+    expires_ms: nowMs + lifeSeconds * secondMs,
+    max_uses: maxUses,
+    revoked_ms: null,
+  }
+  await db.insertInto('preview_tokens').values(row).execute()
+  writer.record({ type: 'preview.created', subjectId: row.id, note: `of ${objectId}` })
+  return { ...toPreviewToken({ ...row, uses: 0 }), token }
+}
+
+function toPreviewToken(row: Selectable<PreviewTokenRow>): PreviewToken {
+  return {
+    id: row.id,
+    objectId: row.object_id,
+    createdMs: row.created_ms,
+    expiresMs: row.expires_ms,
+    maxUses: row.max_uses,
+    uses: row.uses,
+    revokedMs: row.revoked_ms,
+  }
+}
+
+/** All links of a group, or of one object; those that have ended too. */
+export async function listPreviewTokens(
+  { groupId, database }: GroupStore,
+  { objectId, id }: { objectId?: string | undefined; id?: string } = {},
+): Promise<PreviewToken[]> {
+  const rows = await database.read
+    .selectFrom('preview_tokens')
+    .selectAll()
+    .where((eb) =>
+      eb.and({
+        group_id: groupId,
+        ...(objectId !== undefined && { object_id: objectId }),
+        ...(id !== undefined && { id }),
+      }),
+    )
+    .orderBy('id')
+    .execute()
+  return rows.map(toPreviewToken)
+}
+
+/** Takes effect at once. Revoking twice keeps the first date. */
+export async function revokePreviewToken(writer: ContentWriter, id: string): Promise<PreviewToken> {
+  const { db, group, nowMs } = writer
+  const [token] = await listPreviewTokens(group, { id })
+  if (!token) throw notFound('There is no such preview link in this group.')
+  if (token.revokedMs !== null) return token
+  await db
+    .updateTable('preview_tokens')
+    .set({ revoked_ms: nowMs })
+    .where('group_id', '=', group.groupId)
+    .where('id', '=', id)
+    .execute()
+  writer.record({ type: 'preview.revoked', subjectId: id, note: `of ${token.objectId}` })
+  return { ...token, revokedMs: nowMs }
+}
+
+/** Counts a use where uses are limited. The condition and the count are one statement: two callers cannot share the last use. */
+async function takeUse({ groupId, database }: GroupStore, id: string): Promise<boolean> {
+  const result = await database.write((db) =>
+    db
+      .updateTable('preview_tokens')
+      .set((eb) => ({ uses: eb('uses', '+', 1) }))
+      .where('group_id', '=', groupId)
+      .where('id', '=', id)
+      .whereRef('uses', '<', 'max_uses')
+      .executeTakeFirst(),
+  )
+  return result.numUpdatedRows > 0n
+}
+
+/** The id of the one object a token opens. Unknown, revoked, used up and another group's cannot be told apart. */
+export async function usePreviewToken(group: GroupStore, token: string, nowMs: number): Promise<string> {
+  const unknown = () => notFound('There is no such preview: the token is unknown, revoked or used up.')
+  if (!isPreviewToken(token)) throw unknown()
+  const row = await group.database.read
+    .selectFrom('preview_tokens')
+    .select(['id', 'object_id', 'expires_ms', 'max_uses', 'revoked_ms'])
+    .where('group_id', '=', group.groupId)
+    .where('secret_hash', '=', hashSecret(token))
+    .executeTakeFirst()
+  if (!row || row.revoked_ms !== null) throw unknown()
+  if (row.expires_ms <= nowMs)
+    throw new AppError('PreviewExpired', 'This preview has expired. Share a new preview link.')
+  if (row.max_uses !== null && !(await takeUse(group, row.id))) throw unknown()
+  return row.object_id
+}

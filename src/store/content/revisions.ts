@@ -1,0 +1,32 @@
+import type { SqlBuilder } from '../engine/statement.ts'
+import type { GroupStore } from '../store.ts'
+
+/** Counts the writes that may have changed a group's answers: what was read at one revision stays true for it. */
+export async function readRevision({ groupId, database }: GroupStore): Promise<number> {
+  const row = await database.read
+    .selectFrom('group_revisions')
+    .select('revision')
+    .where('group_id', '=', groupId)
+    .executeTakeFirst()
+  return row?.revision ?? 0
+}
+
+/** The group's revisions, which a statement returns with what it reads, as of the same moment. */
+export interface Revisions {
+  revision: number
+  /** Incremented when what is delivered of a file changes. */
+  media_revision: number
+}
+
+export const revisionColumn = ({ table, bind }: SqlBuilder, groupId: string, name: keyof Revisions): string =>
+  `coalesce((select ${name} from ${table('group_revisions')} where group_id = ${bind(groupId)}), 0) as ${name}`
+
+export const revisionColumns = (draft: SqlBuilder, groupId: string): string =>
+  `${revisionColumn(draft, groupId, 'revision')}, ${revisionColumn(draft, groupId, 'media_revision')}`
+
+/** Thrown when content was written between two reads that belong together. */
+export class Superseded extends Error {
+  constructor() {
+    super('The content was changed while it was read.')
+  }
+}

@@ -1,0 +1,43 @@
+import { DatabaseSync } from 'node:sqlite'
+import { createLruMap } from '../../../cache/lru-map.ts'
+
+export const sqliteBusy = 5
+export const sqliteInterrupt = 9
+export const sqliteIoError = 10
+/** An SQL function that long statements call for each row; in a worker it ends those that take too long. */
+export const timeFunction = 'in_time'
+/** How long a reader may wait, blocking, for another process to finish recovering the file. */
+const readTimeoutMs = 1000
+const maxCachedStatements = 300
+/** Longer texts are bulk inserts of odd sizes, which rarely repeat. */
+const maxCachedCharacters = 20_000
+
+/** SQLite does not say which file it could not open. */
+export function openFile(path: string): DatabaseSync {
+  try {
+    const file = new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
+    file.function(timeFunction, () => 1)
+    return file
+  } catch (error) {
+    if (error instanceof Error) error.message = `${path}: ${error.message}`
+    throw error
+  }
+}
+
+export function openReadOnly(path: string): DatabaseSync {
+  const reader = openFile(path)
+  reader.exec('pragma query_only = on')
+  return reader
+}
+
+/** An LRU cache of prepared statements. */
+export function createStatementCache<Prepared>(prepare: (text: string) => Prepared): (text: string) => Prepared {
+  const known = createLruMap<string, Prepared>(maxCachedStatements)
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const prepared = prepare(text)
+    if (text.length <= maxCachedCharacters) known.set(text, prepared)
+    return prepared
+  }
+}

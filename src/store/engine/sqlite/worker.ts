@@ -1,0 +1,94 @@
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { parentPort } from 'node:worker_threads'
+import { createStatementCache, openReadOnly, sqliteInterrupt, timeFunction } from './file.ts'
+
+/** What the thread is asked for; `path` says of which database. It is given one order at a time. */
+export type Order = { id: number; path: string; timeoutMs: number } & (
+  | { task: 'read'; text: string; parameters: readonly SQLInputValue[]; isHeld?: true }
+  | { task: 'begin' | 'rollback' | 'checkpoint' | 'forget' }
+)
+
+export type Outcome = { id: number; rows: unknown[] } | { id: number; failure: { message: string; errcode: unknown } }
+
+/** A log that has grown to this many pages is read to its end, so that it is begun anew from there. */
+const longLogPages = 4000
+/** How long writers may be kept out for that, where somebody still reads an old state. */
+const busyTimeoutMs = 50
+
+interface Opened {
+  file: DatabaseSync
+  prepare(text: string): ReturnType<DatabaseSync['prepare']>
+}
+
+/** When the statement that runs has to end. */
+let deadlineMs = 0
+
+function checkTime(): number {
+  if (performance.now() < deadlineMs) return 1
+  throw Object.assign(new Error('The statement took too long.'), { errcode: sqliteInterrupt })
+}
+
+const niceness = 5
+
+/** With Linux, of this thread alone: where there are fewer processors than threads, the main one goes first. */
+function yieldToOthers(): void {
+  try {
+    const threadId = readlinkSync('/proc/thread-self').split('/').at(-1)
+    setPriority(Number(threadId), niceness)
+  } catch {} // elsewhere they are equal
+}
+
+const opened = new Map<string, Opened>()
+
+function fileOf(path: string): Opened {
+  const known = opened.get(path)
+  if (known) return known
+  const file = openReadOnly(path) // which may carry over what others have committed, all the same
+  file.exec(`pragma synchronous = normal; pragma busy_timeout = ${busyTimeoutMs}`)
+  file.function(timeFunction, checkTime)
+  const added = { file, prepare: createStatementCache((text) => file.prepare(text)) }
+  opened.set(path, added)
+  return added
+}
+
+/**
+ * Carries over what is committed into the database's own file. While others write, some of it always comes too late, and
+ * the log would grow forever: from some length on they are kept out for the short rest.
+ */
+function checkpoint({ prepare }: Opened): void {
+  const pages = prepare('pragma wal_checkpoint(passive)').get()
+  if (Number(pages?.log) > longLogPages) prepare('pragma wal_checkpoint(full)').get()
+}
+
+function execute(order: Order): unknown[] {
+  if (order.task === 'forget') {
+    opened.get(order.path)?.file.close()
+    opened.delete(order.path)
+    return []
+  }
+  const found = fileOf(order.path)
+  const { file, prepare } = found
+  if (order.task === 'checkpoint') checkpoint(found)
+  if (order.task === 'begin') file.exec('begin')
+  if (order.task === 'rollback' && file.isTransaction) file.exec('rollback') // nothing was written
+  if (order.task !== 'read') return []
+  // A snapshot whose statement was ended by SQLite itself must not go on with what is there now.
+  if (order.isHeld && !file.isTransaction) throw new Error('The snapshot is gone.')
+  deadlineMs = performance.now() + order.timeoutMs
+  return prepare(order.text).all(...order.parameters)
+}
+
+function answer(order: Order): Outcome {
+  const { id } = order
+  try {
+    return { id, rows: execute(order) }
+  } catch (error) {
+    const { message, errcode } = error as Error & { errcode?: unknown }
+    return { id, failure: { message, errcode } }
+  }
+}
+
+yieldToOthers()
+parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))

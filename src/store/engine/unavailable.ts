@@ -1,0 +1,64 @@
+import { certificateFailure } from '../../core/errors.ts'
+
+/** SQLite: busy, locked, read-only, input/output error, full, cannot open. */
+const sqliteCodes = new Set([5, 6, 8, 10, 13, 14])
+/**
+ * PostgreSQL: connection lost, out of resources, stopped by an operator or a time-out, lock not available, a prepared statement
+ * that a pooler has lost (from then on none is used).
+ */
+const postgresCode = /^(08|53|57|25006|55P03|40001|40P01|26000|42P05)/
+const systemCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+])
+const clientMessages =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
+
+/** PostgreSQL does not let the role in, has no such database (any more), or took a right away. */
+const refusalCode = /^(28|3D000|42501)/
+/** What `pg` says by itself when it cannot log in. */
+const loginMessage = /^SASL: /
+const noTlsMessage = 'The server does not support SSL connections'
+
+/** What an operator can do about a PostgreSQL that does not let us in. */
+function adviceOn(error: Error): string | undefined {
+  const certificate = certificateFailure(error)
+  if (certificate === 'CERT_HAS_EXPIRED') return 'Renew the certificate of PostgreSQL.'
+  if (certificate === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'Set DATABASE_URL to a host name that the certificate of PostgreSQL is made for.'
+  if (certificate !== undefined)
+    return 'Name the CA that signed it: DATABASE_URL=postgres://.../sluice?sslmode=verify-full&sslrootcert=/path/ca.pem'
+  if (error.message === noTlsMessage)
+    return 'Turn TLS on in PostgreSQL (ssl = on), or say sslmode=disable in DATABASE_URL.'
+  const code = 'code' in error ? String(error.code) : ''
+  if (loginMessage.test(error.message) || (code.length === 5 && refusalCode.test(code)))
+    return 'Check user, password and database in DATABASE_URL, and the rights of the role.'
+  return undefined
+}
+
+/** Why PostgreSQL does not let us in, and what to do about it; undefined for any other failure. */
+export function describeRefusal(error: unknown): { problem: string; advice: string } | undefined {
+  if (!(error instanceof Error)) return undefined
+  const advice = adviceOn(error)
+  // Node appends advice on its own command line to what is wrong with a certificate.
+  return advice === undefined
+    ? undefined
+    : { problem: error.message.split('; if the root CA')[0]?.trim() ?? '', advice }
+}
+
+/** Whether a failure is the database being away or closed to us for a while, and not a fault in what we asked of it. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (adviceOn(error) !== undefined) return true
+  if ('errcode' in error && sqliteCodes.has(Number(error.errcode) & 0xff)) return true
+  if ('code' in error && typeof error.code === 'string') {
+    if (systemCodes.has(error.code) || (/^[0-9A-Z]{5}$/.test(error.code) && postgresCode.test(error.code))) return true
+  }
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable)
+  return clientMessages.test(error.message)
+}

@@ -1,0 +1,33 @@
+import type { ListQuery } from '../../content/list-query.ts'
+import type { Container } from '../../content/model.ts'
+import { revisionColumn } from '../content/revisions.ts'
+import { createSqlBuilder, runStatement, timeLimitConditions } from '../engine/statement.ts'
+import { all, type Listing, matchingIds } from './list-conditions.ts'
+import { isLong } from './list-objects.ts'
+import type { Reading } from './reading.ts'
+
+/**
+ * How many of all matches have each value of a field, by the value's filter key. At most `limit` different values.
+ * `matches` says about how many there are.
+ */
+export async function countByValue(
+  { group, nowMs, confirm }: Reading,
+  container: Container,
+  query: ListQuery,
+  { field, limit, matches }: { field: string; limit: number; matches: number },
+): Promise<Map<string, number>> {
+  const listing: Listing = { group, container, query, show: 'visible', nowMs }
+  const draft = createSqlBuilder(group.database, isLong(listing, matches))
+  const { table, bind } = draft
+  const matching = matchingIds(draft, listing)
+  const counted = `select g.filter_key, count(*) as total from matches join ${table('object_fields')} as g on g.object_id = matches.object_id where ${all([...timeLimitConditions(draft), `g.field = ${bind(field)}`])} group by g.filter_key limit ${bind(limit)}`
+  // Before the values comes a row of the revision, which has none.
+  const text = `with matches as materialized (${matching}) select null as filter_key, r.revision as total from (select ${revisionColumn(draft, group.groupId, 'revision')}) as r union all select filter_key, total from (${counted}) as counted`
+  type Row = { filter_key: string | null; total: number }
+  const rows = await runStatement<Row>(group, text, draft)
+  confirm(rows.find((row) => row.filter_key === null)?.total ?? 0)
+  const counts = rows.flatMap((row): [string, number][] =>
+    row.filter_key === null ? [] : [[row.filter_key, row.total]],
+  )
+  return new Map(counts)
+}

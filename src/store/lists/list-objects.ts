@@ -1,0 +1,142 @@
+import { splitIntoSlices, yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
+import type { ListQuery } from '../../content/list-query.ts'
+import type { Container, StoredObject } from '../../content/model.ts'
+import { objectColumns, toStoredObject } from '../content/objects.ts'
+import { type Revisions, revisionColumns } from '../content/revisions.ts'
+import { rawReader } from '../engine/database.ts'
+import { createSqlBuilder, runStatement, type SqlBuilder } from '../engine/statement.ts'
+import type { ObjectRow } from '../schema/tables.ts'
+import type { GroupStore } from '../store.ts'
+import { readLargeValues, valueColumn } from './large-values.ts'
+import { type EditorView, type Listing, matchingIds } from './list-conditions.ts'
+import { choosePlan, countRows, gatherPlan, mayBeMissing, type Plan, selectPage, walkPlan } from './list-plans.ts'
+import { narrowTo, searchMatches } from './search-matches.ts'
+import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
+
+/** A statement that looks up more than this is a long one. So many take some 20 ms. */
+const maxShortLookUps = 20_000
+
+/** What is looked up for each entry of a listing: whether it has one of each filter's values, and where it is sorted. */
+const lookUpsPerEntry = ({ filters, sort }: ListQuery): number =>
+  1 + filters.flatMap(({ keys }) => keys).length + sort.filter(({ by }) => 'field' in by).length
+
+/** Whether a statement is long that looks at about so many entries. One that reads texts always is: nobody knows how long those are. */
+export const isLong = ({ query }: Pick<Listing, 'query'>, entries: number): boolean =>
+  query.words.length > 0 || entries * lookUpsPerEntry(query) > maxShortLookUps
+
+/** How many objects there are to choose from: those that match, and all of the container. */
+export interface Counts {
+  matches: number
+  all: number
+}
+
+/** Of visible objects, where nobody has to count them one by one. */
+export async function readStoredTotal({ group, container, query, nowMs }: Listing): Promise<StoredTotal> {
+  const { text, parameters } = storedTotal(group, container.id, query.filters[0], nowMs)
+  const [row] = await rawReader(group.database.read)<StoredTotal>(text, parameters)
+  return row ?? { total: 0, revision: 0 }
+}
+
+async function countOneByOne(listing: Listing, entries: number): Promise<StoredTotal> {
+  const { group } = listing
+  const draft = createSqlBuilder(group.database, isLong(listing, entries))
+  const text = `select count(*) as total, ${revisionColumns(draft, group.groupId)} from (${matchingIds(draft, listing)}) as matches`
+  const [row] = await runStatement<StoredTotal>(group, text, draft)
+  return row ?? { total: 0, revision: 0 }
+}
+
+/** How many objects match, and the revision that says so. `all` is asked for only where it takes a long count. */
+export async function countMatches(listing: Listing, countAll: () => Promise<number>): Promise<StoredTotal> {
+  const { container, query, show } = listing
+  if (show === 'visible' && hasStoredTotal(container, query)) return readStoredTotal(listing)
+  return countOneByOne(listing, await countAll())
+}
+
+/** The text of a statement that gives rows in the order of a plan. */
+export type Select = (draft: SqlBuilder, plan: Plan, limit: number, skip: number) => string
+
+/** Reads a part of a listing in its order, by whatever way is the shorter one. */
+export async function readInOrder<Row>(
+  listing: Listing,
+  counts: Counts,
+  { limit, skip }: { limit: number; skip: number },
+  select: Select,
+): Promise<Row[]> {
+  const { group } = listing
+  const { way, cost } = choosePlan(listing, { ...counts, wanted: skip + limit })
+  const run = <Result>(planOf: (draft: SqlBuilder) => Plan, textOf: (draft: SqlBuilder, plan: Plan) => string) => {
+    const draft = createSqlBuilder(group.database, isLong(listing, cost))
+    return runStatement<Result>(group, textOf(draft, planOf(draft)), draft)
+  }
+  const gather = (draft: SqlBuilder): Plan => gatherPlan(draft, listing)
+  if (way === 'gather') return run<Row>(gather, (draft, plan) => select(draft, plan, limit, skip))
+
+  const walk = (part: 'present' | 'missing') => (draft: SqlBuilder) => walkPlan(draft, listing, part)
+  const present = await run<Row>(walk('present'), (draft, plan) => select(draft, plan, limit, skip))
+  const isWhole = present.length === limit || skip + present.length >= counts.matches
+  if (isWhole || !mayBeMissing(listing.query.sort)) return present
+  const countPresent = async (): Promise<number> => {
+    const [row] = await run<{ total: number }>(walk('present'), (_, plan) => countRows(plan))
+    return row?.total ?? 0
+  }
+  const before = present.length > 0 || skip === 0 ? skip + present.length : await countPresent()
+  const [rest, restSkip] = [limit - present.length, Math.max(0, skip - before)]
+  return [...present, ...(await run<Row>(walk('missing'), (draft, plan) => select(draft, plan, rest, restSkip)))]
+}
+
+/** What is read of the objects of a page, and the group's revisions with it. */
+export function pageOf({ group }: Listing, columns: readonly (keyof ObjectRow)[], maxBytes: number): Select {
+  const { groupId } = group
+  return (draft, plan, limit, skip) =>
+    selectPage(draft, plan, limit, skip, {
+      columns: `${columns.map((column) => (column === 'value' ? valueColumn(maxBytes) : `o.${column}`)).join(', ')}, ${revisionColumns(draft, groupId)}`,
+      condition: `o.group_id = ${draft.bind(groupId)}`,
+    })
+}
+
+export interface ObjectList {
+  objects: StoredObject[]
+  totalCount: number
+}
+
+/** One page of a container's objects for who edits them: in every state, or in the one that is asked for. */
+export async function listObjectsInState(
+  group: GroupStore,
+  container: Container,
+  query: ListQuery,
+  view: EditorView,
+  nowMs: number,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<ObjectList> {
+  const asked: Listing = { group, container, query, show: view, nowMs }
+  const searched = query.words.length > 0 ? await searchMatches(asked) : undefined
+  const listing = searched ? narrowTo(asked, searched) : asked
+  const all = await countSome(listing)
+  const matches = searched?.total ?? (await countOneByOne(listing, all)).total
+  if (query.skip >= matches) return { objects: [], totalCount: matches }
+  const counts = { matches, all: Math.max(matches, all) }
+  const page = pageOf(listing, objectColumns, maxBytes)
+  const rows = await readInOrder<ObjectRow & Revisions>(listing, counts, query, page)
+  const { values } = await readLargeValues(group, rows, maxBytes)
+  const objects: StoredObject[] = []
+  for (const { items, characters } of splitIntoSlices(
+    rows,
+    ({ id, value }) => values.get(id)?.length ?? value.length,
+  )) {
+    await yieldForHeavyWork(characters)
+    objects.push(...items.map((row) => toStoredObject({ ...row, value: values.get(row.id) ?? row.value })))
+  }
+  return { objects, totalCount: matches }
+}
+
+/** How many objects a container has, in whatever state; of more than make a long statement it is enough to know that. */
+async function countSome({ group, container }: Listing): Promise<number> {
+  const draft = createSqlBuilder(group.database)
+  const some = `select 1 from ${draft.table('objects')} where container_id = ${draft.bind(container.id)} limit ${maxShortLookUps + 1}`
+  const [row] = await runStatement<{ total: number }>(
+    group,
+    `select count(*) as total from (${some}) as some_of`,
+    draft,
+  )
+  return row?.total ?? 0
+}

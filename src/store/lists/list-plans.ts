@@ -1,0 +1,159 @@
+import type { SortTerm } from '../../content/list-query.ts'
+import { unsetPublishMs } from '../../content/model.ts'
+import { type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
+import { all, type Listing, matchingIds, rowConditions } from './list-conditions.ts'
+
+/**
+ * How the ids of a listing are found in their order. There are two ways:
+ *  - gather: take all matches from the filter's index, and sort them;
+ *  - walk: go along the index of the first sort field, test each entry against the filters, stop when there are enough.
+ */
+export interface Plan {
+  with: string
+  from: string
+  id: string
+  conditions: string[]
+  order: OrderKey[]
+}
+
+interface OrderKey {
+  column: string
+  descending: boolean
+}
+
+interface SortKey {
+  column: string
+  /** Says that an object has no value: those come last, whatever the direction. */
+  isMissing: string | undefined
+  isPresent: string | undefined
+}
+
+/** To look up where an entry of the filter's index stands in the order, and to sort it, is more than to test one. */
+const gatheringAnEntry = 1.5
+
+/** About how many entries of an index are looked at to have the first so many ids. */
+export function choosePlan(
+  { query: { ids, words } }: Pick<Listing, 'query'>,
+  counts: { wanted: number; matches: number; all: number },
+): { way: 'gather' | 'walk'; cost: number } {
+  const { wanted, matches, all } = counts
+  if (ids) return { way: 'gather', cost: ids.length }
+  const walking = Math.min(all, (wanted * all) / Math.max(1, matches))
+  const gathering = words.length > 0 ? all : matches * gatheringAnEntry
+  return walking <= gathering ? { way: 'walk', cost: walking } : { way: 'gather', cost: gathering }
+}
+
+function sortKeyOf({ by }: SortTerm, position: number, id: string): SortKey {
+  if ('field' in by) {
+    const column = `s${position}.sort_key`
+    return { column, isMissing: `${column} = ''`, isPresent: `${column} > ''` }
+  }
+  if (by.item === 'publishDate')
+    return {
+      column: 'o.publish_ms',
+      isMissing: `o.publish_ms = ${unsetPublishMs}`,
+      isPresent: `o.publish_ms > ${unsetPublishMs}`,
+    }
+  const columns = { createdAt: 'o.created_ms', updatedAt: 'o.updated_ms', _id: id }
+  return { column: columns[by.item], isMissing: undefined, isPresent: undefined }
+}
+
+/** Whether some objects may have no value in the field that comes first. */
+export const mayBeMissing = ([first]: readonly SortTerm[]): boolean =>
+  first !== undefined && sortKeyOf(first, 0, '').isMissing !== undefined
+
+const asksObject = ({ by }: SortTerm): boolean => 'item' in by && by.item !== '_id'
+
+/** The index entry of a sort field: exactly one for each object, also where the object has no value. */
+function joinSortField({ table, bind }: SqlBuilder, { by }: SortTerm, position: number, id: string): string {
+  if (!('field' in by)) return ''
+  const alias = `s${position}`
+  return ` join ${table('object_fields')} as ${alias} on ${alias}.object_id = ${id} and ${alias}.field = ${bind(by.field)} and ${alias}.sort_key is not null`
+}
+
+function orderOf(sort: readonly SortTerm[], from: number, id: string): OrderKey[] {
+  return sort.slice(from).flatMap((term, offset) => {
+    const { column, isMissing } = sortKeyOf(term, from + offset, id)
+    const missingLast = isMissing ? [{ column: `case when ${isMissing} then 1 else 0 end`, descending: false }] : []
+    return [...missingLast, { column, descending: term.descending }]
+  })
+}
+
+/** The tie-break takes the last term's direction, so that a descending list is the ascending one read backwards. */
+function tieBreak(sort: readonly SortTerm[], id: string): OrderKey {
+  return { column: id, descending: sort.at(-1)?.descending ?? false }
+}
+
+export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
+  const { sort } = listing.query
+  const id = 'matches.object_id'
+  const objects = sort.some(asksObject) ? ` join ${draft.table('objects')} as o on o.id = ${id}` : ''
+  const joins = sort.map((term, position) => joinSortField(draft, term, position, id))
+  return {
+    with: `with matches as materialized (${matchingIds(draft, listing)}) `,
+    from: `matches${objects}${joins.join('')}`,
+    id,
+    conditions: timeLimitConditions(draft),
+    order: [...orderOf(sort, 0, id), tieBreak(sort, id)],
+  }
+}
+
+/** Walks the first sort term's index, over the objects that have a value there or over those that have none. */
+export function walkPlan(draft: SqlBuilder, listing: Listing, part: 'present' | 'missing'): Plan {
+  const { sort } = listing.query
+  const [first, ...others] = sort
+  const walkedField = first && 'field' in first.by ? first.by.field : undefined
+  const id = walkedField === undefined ? 'o.id' : 's0.object_id'
+  const firstKey = first && sortKeyOf(first, 0, id)
+  const ofPart = part === 'present' ? firstKey?.isPresent : firstKey?.isMissing
+  const joins = others.map((term, offset) => joinSortField(draft, term, offset + 1, id))
+  return {
+    with: '',
+    from: walkedTable(draft, listing, walkedField, others) + joins.join(''),
+    id,
+    conditions: [
+      ...rowConditions(draft, listing, walkedField === undefined ? 'o' : 's0', id, { isWalk: true }),
+      ...(walkedField === undefined ? [] : [`s0.field = ${draft.bind(walkedField)}`]),
+      ...(ofPart ? [ofPart] : []),
+    ],
+    order: [
+      ...(firstKey && part === 'present' ? [{ column: firstKey.column, descending: first.descending }] : []),
+      ...orderOf(sort, 1, id),
+      tieBreak(sort, id),
+    ],
+  }
+}
+
+/** The index of a field as `s0`, with `objects` as `o` only where something is asked of it; else `objects` alone. */
+function walkedTable({ table }: SqlBuilder, { query }: Listing, field: string | undefined, others: SortTerm[]): string {
+  const objects = `${table('objects')} as o`
+  if (field === undefined) return objects
+  const index = `${table('object_fields')} as s0`
+  const isAsked = query.words.length > 0 || others.some(asksObject)
+  return isAsked ? `${index} join ${objects} on o.id = s0.object_id` : index
+}
+
+const where = ({ conditions }: Plan): string => (conditions.length > 0 ? ` where ${all(conditions)}` : '')
+
+const keyOrder = ({ order }: Plan): string =>
+  order.map(({ descending }, position) => `key${position} ${descending ? 'desc' : 'asc'}`).join(', ')
+
+/** The ids, each with what it is sorted by. Few limits are asked for, and the planner is better off to know them. */
+export function selectIds({ bind }: SqlBuilder, plan: Plan, limit: number, skip: number): string {
+  const keys = plan.order.map(({ column }, position) => `${column} as key${position}`).join(', ')
+  const offset = skip > 0 ? ` offset ${bind(skip)}` : ''
+  return `${plan.with}select ${plan.id} as page_id, ${keys} from ${plan.from}${where(plan)} order by ${keyOrder(plan)} limit ${limit}${offset}`
+}
+
+/** First the ids, with the limit inside; then something of just these, in the same order. */
+export function selectPage(draft: SqlBuilder, plan: Plan, limit: number, skip: number, rest: PageParts): string {
+  return `select ${rest.columns} from (${selectIds(draft, plan, limit, skip)}) as page join ${draft.table('objects')} as o on o.id = page.page_id where ${rest.condition} order by ${keyOrder(plan)}`
+}
+
+/** What is read of the objects of a page, which are `o`. */
+export interface PageParts {
+  columns: string
+  condition: string
+}
+
+export const countRows = (plan: Plan): string => `select count(*) as total from ${plan.from}${where(plan)}`

@@ -1,0 +1,187 @@
+import type { VisibleObject } from '../../content/delivery-text.ts'
+import type { ListQuery } from '../../content/list-query.ts'
+import type { Container } from '../../content/model.ts'
+import { type ContainerRef, readContainerAtRevision } from '../content/containers.ts'
+import { type Revisions, revisionColumns } from '../content/revisions.ts'
+import { createSqlBuilder, runStatement } from '../engine/statement.ts'
+import type { ObjectRow } from '../schema/tables.ts'
+import type { GroupStore } from '../store.ts'
+import type { CachedContainer, ListEntry, Matches } from './content-cache.ts'
+import { complete, type DeliveredPage, deliveredColumns, readEntries, toVisible } from './delivered-rows.ts'
+import type { Listing } from './list-conditions.ts'
+import { type Counts, countMatches, pageOf, readInOrder } from './list-objects.ts'
+import { choosePlan, selectIds } from './list-plans.ts'
+import type { Reading } from './reading.ts'
+import { narrowTo, searchMatches } from './search-matches.ts'
+
+/** How many ids of a listing are cached: the most that can be had by reading so many entries of an index. */
+const orderDepths = [2000, 500, 100]
+const maxOrderCost = 5000
+
+const keyOf = (ref: ContainerRef): string =>
+  ref.kind === 'collection' ? `collection ${ref.id}` : `integration ${ref.name}`
+
+/** A container with its current schema; undefined where there is none. */
+export async function findContainerToList(reading: Reading, ref: ContainerRef): Promise<CachedContainer | undefined> {
+  const { group, cache, nowMs, confirm } = reading
+  const { groupId } = group
+  const key = keyOf(ref)
+  const cached = cache.containers.get(groupId, cache.revisionOf(groupId), key, nowMs)
+  if (cached) {
+    confirm(cached.revision)
+    return cached
+  }
+  const { container, revision, nextPublishMs } = await readContainerAtRevision(group, ref, nowMs)
+  confirm(revision)
+  if (!container) return undefined
+  const found = { container, revision, nextPublishMs }
+  cache.containers.set(groupId, revision, key, found, { fromMs: nowMs, untilMs: nextPublishMs })
+  return found
+}
+
+/** One listing in one reading. */
+interface Request extends CachedContainer {
+  reading: Reading
+  listing: Listing
+  maxBytes: number
+  /** The cache's keys of what was requested: for which objects match, and for these in their order. */
+  matchKey: string
+  orderKey: string
+}
+
+function requestOf(found: CachedContainer, reading: Reading, query: ListQuery, maxBytes: number): Request {
+  const { group, nowMs } = reading
+  const { ids, filters, words, sort } = query
+  const matchKey = `${found.container.id} ${JSON.stringify([ids, filters, words])}`
+  const orderKey = `${matchKey} ${JSON.stringify(sort)}`
+  const listing: Listing = { group, container: found.container, query, show: 'visible', nowMs }
+  return { ...found, reading, listing, maxBytes, matchKey, orderKey }
+}
+
+const spanOf = ({ reading, nextPublishMs }: Request) => ({ fromMs: reading.nowMs, untilMs: nextPublishMs })
+
+async function totalOf(request: Request): Promise<number> {
+  const { reading, listing, matchKey, revision } = request
+  const { totals } = reading.cache
+  const { groupId } = reading.group
+  const cached = totals.get(groupId, revision, matchKey, reading.nowMs)
+  if (cached !== undefined) return cached
+  const counted = await countMatches(listing, () => totalOfAll(request))
+  reading.confirm(counted.revision)
+  totals.set(groupId, revision, matchKey, counted.total, spanOf(request))
+  return counted.total
+}
+
+function totalOfAll({ reading, listing, maxBytes, ...found }: Request): Promise<number> {
+  const everything = { ...listing.query, ids: undefined, filters: [], words: [] }
+  return totalOf(requestOf(found, reading, everything, maxBytes))
+}
+
+async function matchesOf(request: Request): Promise<Matches> {
+  const { reading, listing, matchKey, revision } = request
+  const { matches } = reading.cache
+  const { groupId } = reading.group
+  const cached = matches.get(groupId, revision, matchKey, reading.nowMs)
+  if (cached) return cached
+  const found = await searchMatches(listing, reading.confirm)
+  matches.set(groupId, revision, matchKey, found, spanOf(request))
+  return found
+}
+
+interface Page extends DeliveredPage {
+  /** To be cached once the page is known to be of the right revision. */
+  order?: ListEntry[]
+}
+
+type PageRow = Pick<ObjectRow, (typeof deliveredColumns)[number]> & Revisions
+
+async function readWithObjects({ listing, maxBytes }: Request, counts: Counts): Promise<Page> {
+  const page = pageOf(listing, deliveredColumns, maxBytes)
+  const rows = await readInOrder<PageRow>(listing, counts, listing.query, page)
+  const objects = rows.map((row) =>
+    toVisible([row.id, row.value, row.publish_ms, row.created_ms, row.updated_ms, row.external_id, row.account_handle]),
+  )
+  return complete(listing.group, { objects, revisions: rows }, maxBytes)
+}
+
+const toEntry = (id: string): ListEntry => ({ id, row: undefined })
+
+/** As many ids as are worth caching; undefined where it would take too long to find them. */
+async function readOrder(listing: Listing, counts: Counts, wanted: number): Promise<ListEntry[] | undefined> {
+  if (listing.query.words.length > 0) return undefined
+  const isWorthIt = (depth: number): boolean =>
+    choosePlan(listing, { ...counts, wanted: Math.min(depth, counts.matches) }).cost <= maxOrderCost
+  const limit = orderDepths.find((depth) => depth >= wanted && isWorthIt(depth))
+  if (limit === undefined) return undefined
+  const rows = await readInOrder<{ page_id: string }>(listing, counts, { limit, skip: 0 }, selectIds)
+  return rows.map((row) => toEntry(row.page_id))
+}
+
+/**
+ * A listing that is requested a second time is probably paged through: then its order is read apart from its objects and
+ * cached, so that each further page only looks up its objects.
+ */
+async function readPage(request: Request, matches: number): Promise<Page> {
+  const { reading, listing, maxBytes, orderKey, revision } = request
+  const { query, group } = listing
+  const end = Math.min(query.skip + query.limit, matches)
+  const cached = reading.cache.orders.get(group.groupId, revision, orderKey, reading.nowMs)
+  const source = { ...listing, maxBytes }
+  if (cached && cached.length >= end) return readEntries(source, cached.slice(query.skip, end))
+
+  const { ids, filters, words } = query
+  const isAllKnown = ids !== undefined || (filters.length === 0 && words.length === 0)
+  const counts = { matches, all: isAllKnown ? matches : await totalOfAll(request) }
+  const order = cached && (await readOrder(listing, counts, end))
+  if (order) return { ...(await readEntries(source, order.slice(query.skip, end))), order }
+  const page = await readWithObjects(request, counts)
+  return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => toEntry(id)) : (cached ?? []) }
+}
+
+async function readRevisions(group: GroupStore): Promise<Revisions> {
+  const draft = createSqlBuilder(group.database)
+  const [row] = await runStatement<Revisions>(group, `select ${revisionColumns(draft, group.groupId)}`, draft)
+  return row ?? { revision: 0, media_revision: 0 }
+}
+
+/** A page of visible objects, all of it as of one revision. */
+export interface VisibleList {
+  container: Container
+  objects: VisibleObject[]
+  totalCount: number
+  /** Selects the same matches; after a search by their ids. */
+  query: ListQuery
+  mediaRevision: number
+  /** From this moment on the same revision may give another list. */
+  untilMs: number
+}
+
+/**
+ * The visible objects of a container that match, one page of them, and how many there are in all. With everything cached
+ * it is one statement, which also returns the revision.
+ */
+export async function listVisible(
+  reading: Reading,
+  found: CachedContainer,
+  query: ListQuery,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<VisibleList> {
+  const { group, cache } = reading
+  const request = requestOf(found, reading, query, maxBytes)
+  const searched = query.words.length > 0 ? await matchesOf(request) : undefined
+  const listing = searched ? narrowTo(request.listing, searched) : request.listing
+  const totalCount = searched?.total ?? (await totalOf(request))
+  const nothing: Page = { objects: [], revisions: [] }
+  const page = query.skip < totalCount ? await readPage({ ...request, listing }, totalCount) : nothing
+  const revisions = page.revisions.length > 0 ? page.revisions : [await readRevisions(group)]
+  for (const { revision } of revisions) reading.confirm(revision)
+  if (page.order) cache.orders.set(group.groupId, found.revision, request.orderKey, page.order, spanOf(request))
+  return {
+    container: found.container,
+    objects: page.objects,
+    totalCount,
+    query: listing.query,
+    mediaRevision: revisions[0]?.media_revision ?? 0,
+    untilMs: found.nextPublishMs,
+  }
+}

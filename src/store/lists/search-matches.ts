@@ -1,0 +1,89 @@
+import { revisionColumn } from '../content/revisions.ts'
+import { readTimedOut } from '../engine/database.ts'
+import { createSqlBuilder, isOneOf } from '../engine/statement.ts'
+import type { Matches } from './content-cache.ts'
+import { all, type Listing, rowConditions } from './list-conditions.ts'
+
+/**
+ * A search reads the text of every object, and to look for a word in it may take as long as text times word. So it goes
+ * through a container in pieces, in the order of ids: each is a statement of its own that is over soon, whatever it finds,
+ * and between two of them others have their turn.
+ */
+
+/** What a piece looks at: a million characters take 10 ms, and 40 ms at worst. One object more than that is looked at. */
+const pieceBytes = 1_000_000
+const pieceRows = 2000
+/** How long all pieces of a search may take together. */
+const maxSearchMs = 15_000
+/** Of so many matches the ids are kept, so that a page of them is found without another search. */
+const maxKeptIds = 20_000
+const idCharacters = 24
+
+interface Piece {
+  last_id: string | null
+  /** How many objects it has looked at, and how many there were to choose from. */
+  looked_at: number
+  rows_found: number
+  ids: string | null
+  revision: number
+}
+
+function pieceText(listing: Listing, afterId: string): { text: string; parameters: unknown[] } {
+  const { group, container, query } = listing
+  const draft = createSqlBuilder(group.database, true)
+  const { engine, table, bind, parameters } = draft
+  const [row, join, on, joined] =
+    engine === 'sqlite'
+      ? ['o.rowid as place', 'cross join', 'o.rowid = p.place', 'group_concat']
+      : ['o.id as place', 'join', 'o.id = p.place', 'string_agg']
+  const objects = `${table('objects')} as o`
+  const conditions = [
+    `o.container_id = ${bind(container.id)}`,
+    `o.id > ${bind(afterId)}`,
+    ...(query.ids ? [isOneOf(draft, 'o.id', query.ids)] : []),
+  ]
+  const some = `select o.id, ${row}, octet_length(o.search_text) as bytes from ${objects} where ${all(conditions)} order by o.id limit ${pieceRows}`
+  const piece = `select id, place, sum(bytes) over (order by id rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
+  const matches = all(rowConditions(draft, listing, 'o', 'o.id'))
+  const text =
+    `with piece as materialized (${piece}) select max(p.id) as last_id, count(*) as looked_at,` +
+    ` (select count(*) from piece) as rows_found, ${joined}(case when ${matches} then p.id end, ',') as ids,` +
+    ` ${revisionColumn(draft, group.groupId, 'revision')}` +
+    ` from piece as p ${join} ${objects} on ${on} where p.bytes_before < ${bind(pieceBytes)}`
+  return { text, parameters }
+}
+
+const countIds = (ids: string | null): number => (ids === null ? 0 : (ids.length + 1) / (idCharacters + 1))
+
+/** All matches of a search. `onRevision` receives the revision of each piece, and may throw. */
+export async function searchMatches(
+  listing: Listing,
+  onRevision: (revision: number) => void = () => {},
+): Promise<Matches> {
+  const { groupId, database } = listing.group
+  return database.withLongReadPermit(groupId, async () => {
+    const endMs = performance.now() + maxSearchMs
+    const kept: string[] = []
+    let total = 0
+    for (let afterId = ''; ; ) {
+      const { text, parameters } = pieceText(listing, afterId)
+      const [piece] = await database.readLong<Piece>(text, parameters)
+      if (!piece) throw new Error('A piece of a search has no row.')
+      onRevision(piece.revision)
+      total += countIds(piece.ids)
+      if (piece.ids !== null && total <= maxKeptIds) kept.push(piece.ids)
+      if (piece.looked_at === piece.rows_found && piece.rows_found < pieceRows) {
+        const ids = total <= maxKeptIds ? kept.flatMap((some) => some.split(',')) : undefined
+        return { total, ids }
+      }
+      if (performance.now() > endMs) throw readTimedOut()
+      afterId = piece.last_id ?? ''
+    }
+  })
+}
+
+/** The listing of what a search has found: nothing is searched or filtered once more. */
+export function narrowTo(listing: Listing, { ids }: Matches): Listing {
+  if (!ids) return listing
+  return { ...listing, query: { ...listing.query, words: [], filters: [], ids } }
+}

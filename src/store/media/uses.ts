@@ -1,0 +1,41 @@
+import { type MediaUse, problemOfUse } from '../../content/media-uses.ts'
+import { refuse } from '../../content/validate.ts'
+import type { ContentWriter } from '../content/changes.ts'
+import { inBatches } from '../engine/database.ts'
+import type { GroupStore } from '../store.ts'
+
+/** The files that an object shows are found like its fields; the sign keeps them apart from any field of a schema. */
+export const mediaField = '@media'
+
+/** What is wrong with the files that content begins to show. */
+export async function findMediaProblems(
+  { groupId, database }: GroupStore,
+  before: readonly MediaUse[],
+  after: readonly MediaUse[],
+): Promise<string[]> {
+  const kept = new Set(before.map(({ key, type = '' }) => `${type} ${key}`))
+  const fresh = after.filter(({ key, type = '' }) => !kept.has(`${type} ${key}`))
+  const types = new Map<string, string>()
+  for (const batch of inBatches([...new Set(fresh.map(({ key }) => key))])) {
+    const rows = await database.read
+      .selectFrom('media')
+      .select(['key', 'type'])
+      .where('group_id', '=', groupId)
+      .where('key', 'in', batch)
+      .execute()
+    for (const { key, type } of rows) types.set(key, type)
+  }
+  return fresh.flatMap((use) => {
+    const type = types.get(use.key)
+    return problemOfUse(use, type === undefined ? undefined : { type }) ?? []
+  })
+}
+
+/** Content may not begin to show a file that the group does not have. What it showed before it may keep. */
+export async function refuseMissingMedia(
+  { group, allowsMissingMedia = false }: ContentWriter,
+  before: readonly MediaUse[],
+  after: readonly MediaUse[],
+): Promise<void> {
+  if (!allowsMissingMedia) refuse(await findMediaProblems(group, before, after))
+}

@@ -1,0 +1,124 @@
+import { filterKeyOf, filterKeyOfText } from '../../content/index-keys.ts'
+import { mergeParts } from '../../content/merge.ts'
+import { type Container, draftPublishMs, type StoredObject, unsetPublishMs } from '../../content/model.ts'
+import { parseDateTime } from '../../content/moments.ts'
+import { type ScalarField, type Schema, scalarTypes } from '../../content/schema.ts'
+import { invalid } from '../../core/errors.ts'
+import { inChunks } from '../../core/in-chunks.ts'
+import { findObjects, iterateObjects } from '../../store/content/objects.ts'
+import type { GroupStore } from '../../store/store.ts'
+import { type Draft, fitDraft } from './draft.ts'
+
+/** What a draft makes of an object: of one that is here, or of a new one. */
+export interface DraftChange {
+  source: string
+  before: StoredObject | undefined
+  after: { value: Record<string, unknown>; publishMs: number; archived: boolean }
+  problems: string[]
+}
+
+/** The field by which a draft is known to be an object that is here already; undefined where every draft is a new one. */
+export interface KeyField {
+  name: string
+  field: ScalarField
+}
+
+const draftsPerStep = 250
+
+/** Given by name, or the slug where there is one. */
+export function chooseKey(schema: Schema, given: string | undefined, isAppend: boolean): KeyField | undefined {
+  if (isAppend && given !== undefined) throw invalid('Give --key or --append, not both.')
+  if (isAppend) return undefined
+  const name = given ?? 'slug'
+  const field = schema.get(name)
+  if (!field && given === undefined)
+    throw invalid(
+      'The collection has no slug by which its objects could be distinguished. Name the field with --key <field>, or add all as new ones with --append.',
+    )
+  if (!field) throw invalid(`--key ${name} is not a field of the collection (it has ${[...schema.keys()].join(', ')}).`)
+  if (!(scalarTypes as readonly string[]).includes(field.type))
+    throw invalid(`--key ${name} is a ${field.type}; objects can be distinguished only by a single value.`)
+  return { name, field: field as ScalarField }
+}
+
+/** Equal for equal values, however they are written. */
+function keyOf({ name, field }: KeyField, value: Record<string, unknown>): string | undefined {
+  const written = value[name]
+  if (written === undefined || written === null || written === '') return undefined
+  return filterKeyOf(field, String(written)) ?? filterKeyOfText(String(written))
+}
+
+/** The ids of all objects of a collection by their key. Not by the index: a private field is not in it. */
+async function findKeys(group: GroupStore, container: Container, key: KeyField): Promise<Map<string, string[]>> {
+  const ids = new Map<string, string[]>()
+  for await (const { id, value } of iterateObjects(group, container.id)) {
+    const its = keyOf(key, value)
+    if (its !== undefined) ids.set(its, [...(ids.get(its) ?? []), id])
+  }
+  return ids
+}
+
+/** What the file names is set, what it leaves empty is taken away, what it does not name stays. */
+function mergeDraft({ value, emptied = [] }: Draft, before: StoredObject | undefined): Record<string, unknown> {
+  const none = Object.fromEntries(emptied.map((name) => [name, null]))
+  return mergeParts({ ...before?.value }, { ...value, ...none })
+}
+
+/** A draft with a date is a draft all the same, as blogs on files have it. */
+function publishMsOf({ draft, publishDate, archived }: Draft, before: StoredObject | undefined, nowMs: number): number {
+  if (draft) return draftPublishMs
+  if (publishDate !== undefined) return parseDateTime(publishDate) ?? unsetPublishMs
+  const isNoDraftAnyMore = draft === false && before?.publishMs === draftPublishMs
+  if (isNoDraftAnyMore || (!before && !archived)) return nowMs
+  return before?.publishMs ?? unsetPublishMs
+}
+
+/**
+ * All drafts as changes to a collection, some at a time. Inside a transaction, `group` is the transaction's: a plan that
+ * made before is then repeated on the current content.
+ */
+export async function* matchDrafts(
+  group: GroupStore,
+  container: Container,
+  key: KeyField | undefined,
+  drafts: AsyncIterable<Draft>,
+  nowMs: number,
+): AsyncGenerator<DraftChange[]> {
+  const idsHere = key ? await findKeys(group, container, key) : new Map<string, string[]>()
+  const sources = new Map<string, string>()
+
+  /** Which object a draft is, and why it cannot be said. */
+  function match({ source, value, problems }: Draft): { id?: string; problem?: string } {
+    if (!key || problems.length > 0) return {}
+    const its = keyOf(key, value)
+    if (its === undefined) return { problem: `has no ${key.name}, by which objects are distinguished` }
+    const other = sources.get(its)
+    if (other !== undefined) return { problem: `has the same ${key.name} as ${other}` }
+    sources.set(its, source)
+    const [id, ...more] = idsHere.get(its) ?? []
+    if (more.length > 0) return { problem: `${more.length + 1} objects of the collection have this ${key.name}` }
+    return id === undefined ? {} : { id }
+  }
+
+  for await (const chunk of inChunks(drafts, draftsPerStep)) {
+    const matched = chunk.map((draft) => {
+      const fitted = fitDraft(container.schema, draft)
+      return { fitted, ...match(fitted) }
+    })
+    const ids = matched.flatMap(({ id }) => id ?? [])
+    const here = new Map((await findObjects(group, ids)).map(({ object }) => [object.id, object]))
+    yield matched.map(({ fitted, id, problem }): DraftChange => {
+      const before = id === undefined ? undefined : here.get(id)
+      return {
+        source: fitted.source,
+        before,
+        after: {
+          value: mergeDraft(fitted, before),
+          publishMs: publishMsOf(fitted, before, nowMs),
+          archived: fitted.archived ?? before?.archived ?? false,
+        },
+        problems: [...fitted.problems, ...(problem === undefined ? [] : [problem])],
+      }
+    })
+  }
+}

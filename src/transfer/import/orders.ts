@@ -1,0 +1,57 @@
+import { nextStatus } from '../../content/orders.ts'
+import { findOrder, type Order, recordOrder } from '../../store/commerce/orders.ts'
+import type { ContentWriter } from '../../store/content/changes.ts'
+import type { GroupStore } from '../../store/store.ts'
+import { findOrdersBySessions, insertImportedOrders } from '../../store/transfer/import.ts'
+import type { ProblemList } from './problem-list.ts'
+import type { OrdersStep } from './step.ts'
+import type { TallyCounts } from './tally.ts'
+
+/** Plans what an import would do to the orders of a group that exists, and adds what prevents it. */
+export async function planOrders(
+  group: GroupStore,
+  { orders }: OrdersStep,
+  counts: TallyCounts,
+  problems: ProblemList,
+): Promise<void> {
+  for (const { wanted, here } of await compareOrders(group, orders)) {
+    if (here) {
+      counts[nextStatus(here.status, wanted.status) === here.status ? 'equal' : 'changed'] += 1
+      continue
+    }
+    counts.added += 1
+    if (await findOrder(group, wanted.id))
+      problems.add(wanted.location, `the id ${wanted.id} is that of another order here`)
+  }
+}
+
+type Orders = OrdersStep['orders']
+
+const sessionOf = ({ type, sessionId }: Order): string => JSON.stringify([type, sessionId])
+
+/** Each order with the one that is here of the same session. */
+export async function compareOrders(group: GroupStore, orders: Orders) {
+  const sessionIds = orders.map(({ sessionId }) => sessionId)
+  const found = new Map((await findOrdersBySessions(group, sessionIds)).map((order) => [sessionOf(order), order]))
+  return orders.map((wanted) => ({ wanted, here: found.get(sessionOf(wanted)) }))
+}
+
+type Compared = Awaited<ReturnType<typeof compareOrders>>
+
+const insertMissing = (writer: ContentWriter, compared: Compared): Promise<void> =>
+  insertImportedOrders(
+    writer,
+    compared.flatMap(({ wanted, here }) => (here ? [] : wanted)),
+  )
+
+/** Brings in the orders that are missing, and changes none. */
+export async function addOrders(writer: ContentWriter, orders: Orders): Promise<void> {
+  await insertMissing(writer, await compareOrders(writer.group, orders))
+}
+
+/** What was bought does not change any more. Whether it was paid is taken over, where the export knows more. */
+export async function mergeOrders(writer: ContentWriter, orders: Orders): Promise<void> {
+  const compared = await compareOrders(writer.group, orders)
+  await insertMissing(writer, compared)
+  for (const { wanted, here } of compared) if (here) await recordOrder(writer, wanted)
+}

@@ -1,0 +1,50 @@
+import { AppError, invalid } from '../../core/errors.ts'
+
+const maxShown = 20
+const maxCharactersShown = 500
+
+/** Everything that is wrong with a file, reported at once; of many problems the first ones and how many there are. */
+export interface ProblemList {
+  readonly count: number
+  add(location: string, problem: string): void
+  /** Takes the message of what is thrown for people as a problem, and answers undefined then. */
+  attempt<Result>(location: string, work: () => Result): Result | undefined
+  /** Throws where there is a problem. `what` begins the sentence. */
+  refuse(what: string): void
+}
+
+function shorten(text: string): string {
+  return text.length > maxCharactersShown ? `${text.slice(0, maxCharactersShown).toWellFormed()}…` : text
+}
+
+export function createProblemList(): ProblemList {
+  const shown: string[] = []
+  let count = 0
+
+  const add = (location: string, problem: string): void => {
+    count += 1
+    if (shown.length < maxShown) shown.push(`  ${location}: ${shorten(problem)}`)
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    add,
+    attempt(location, work) {
+      try {
+        return work()
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        add(location, error.message.replace(/\.$/, ''))
+        return undefined
+      }
+    },
+    refuse(what) {
+      if (count === 0) return
+      const more = count > shown.length ? [`  and ${count - shown.length} more.`] : []
+      const title = `${what} Nothing was changed. ${count === 1 ? 'There is one problem' : `There are ${count} problems`}:`
+      throw invalid([title, ...shown, ...more].join('\n'))
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { StoredSite } from '../../content/model.ts'
+import type { Order } from '../../store/commerce/orders.ts'
+import type { MediaItem } from '../../store/media/items.ts'
+import type { ExportedObject } from '../../store/transfer/export.ts'
+import type { ImportedContainer, ImportedVersion } from '../../store/transfer/import.ts'
+import type { MediaLine } from '../export-format.ts'
+
+/** A part of an import that fits in memory. */
+export type ImportStep =
+  | { kind: 'site'; location: string; site: StoredSite }
+  | { kind: 'container'; location: string; container: ImportedContainer }
+  | ObjectsStep
+  /** All objects of the container were read. */
+  | { kind: 'containerEnd'; location: string; container: ImportedContainer }
+  | LibraryStep
+  | OrdersStep
+  | { kind: 'media'; location: string; media: MediaLine }
+
+export interface ObjectsStep {
+  kind: 'objects'
+  container: ImportedContainer
+  objects: (ExportedObject & { location: string })[]
+  /** Of these objects, or of the last one of the step before. */
+  versions: ImportedVersion[]
+}
+
+/** Items of the media library. */
+export interface LibraryStep {
+  kind: 'library'
+  items: { media: MediaItem; location: string }[]
+}
+
+export interface OrdersStep {
+  kind: 'orders'
+  orders: (Order & { location: string })[]
+}

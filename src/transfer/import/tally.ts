@@ -1,0 +1,50 @@
+import type { Container, StoredObject, StoredSite } from '../../content/model.ts'
+import { differencesOf } from '../../store/content/change-objects.ts'
+import { hasSameSchema } from '../schemas.ts'
+
+export type Verdict = 'added' | 'changed' | 'equal'
+export type TallyCounts = Record<Verdict, number>
+
+/** What an import does, counted by kind. */
+export type Tally = Record<
+  'sites' | 'collections' | 'integrations' | 'objects' | 'libraryItems' | 'orders' | 'media',
+  TallyCounts
+>
+
+const none = (): TallyCounts => ({ added: 0, changed: 0, equal: 0 })
+
+export const emptyTally = (): Tally => ({
+  sites: none(),
+  collections: none(),
+  integrations: none(),
+  objects: none(),
+  libraryItems: none(),
+  orders: none(),
+  media: none(),
+})
+
+export const changesAnything = (tally: Tally): boolean =>
+  Object.values(tally).some(({ added, changed }) => added + changed > 0)
+
+/** Whether anything but files would be different afterwards. */
+export const changesContent = (tally: Tally): boolean => changesAnything({ ...tally, media: none() })
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+export function judgeSite(here: StoredSite | undefined, wanted: StoredSite): Verdict {
+  if (!here) return 'added'
+  const parts = ['name', 'domainName', 'settings', 'privateSettings'] as const
+  return parts.every((part) => isSame(here[part], wanted[part])) ? 'equal' : 'changed'
+}
+
+export function judgeContainer(here: Container | undefined, wanted: Container): Verdict {
+  if (!here) return 'added'
+  const isEqual = here.name === wanted.name && isSame(here.settings, wanted.settings) && hasSameSchema(here, wanted)
+  return isEqual ? 'equal' : 'changed'
+}
+
+/** By what visitors and editors see; how often an object was changed on the way there is not part of it. */
+export function judgeObject(here: StoredObject | undefined, wanted: StoredObject): Verdict {
+  if (!here) return 'added'
+  return differencesOf(here, wanted).length === 0 ? 'equal' : 'changed'
+}

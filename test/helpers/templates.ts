@@ -1,0 +1,67 @@
+import { cp } from 'node:fs/promises'
+import pg from 'pg'
+import { defaultDatabase } from '../../src/store/control/groups.ts'
+import { openStore } from '../../src/store/open.ts'
+
+/** The settings through which test processes find what was migrated once for the whole run. */
+interface TemplateEnv {
+  TEST_POSTGRES_URL: string
+  TEST_POSTGRES_TEMPLATE: string
+  TEST_SQLITE_TEMPLATE: string
+}
+
+async function runStatement(serverUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client(serverUrl)
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+function databaseUrlOf(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function migrateAll(dataDir: string, databaseUrl: string | undefined): Promise<void> {
+  const onConnectionError = (error: Error): never => {
+    throw error
+  }
+  const store = await openStore({ dataDir, databaseUrl, clock: () => 0, onConnectionError })
+  await store.content(defaultDatabase)
+  await store.close()
+}
+
+/** Migrates a database on each engine: the databases of tests are copies of it. */
+export async function createTemplates(folder: string, serverUrl: string): Promise<TemplateEnv> {
+  const template = 'migrated'
+  await runStatement(serverUrl, `create database ${template}`)
+  await migrateAll(folder, databaseUrlOf(serverUrl, template))
+  await migrateAll(folder, undefined)
+  return { TEST_POSTGRES_URL: serverUrl, TEST_POSTGRES_TEMPLATE: template, TEST_SQLITE_TEMPLATE: folder }
+}
+
+/** Copies the migrated SQLite files into a data folder. */
+export async function copySqliteTemplate(dataDir: string): Promise<void> {
+  const { TEST_SQLITE_TEMPLATE: template } = process.env
+  if (template) await cp(template, dataDir, { recursive: true })
+}
+
+export interface PostgresDatabase {
+  url: string
+  drop(): Promise<void>
+}
+
+/** A database of its own on the server of this run: empty, or a copy of the migrated one. */
+export async function createPostgresDatabase({ isMigrated = false } = {}): Promise<PostgresDatabase> {
+  const { TEST_POSTGRES_URL: serverUrl, TEST_POSTGRES_TEMPLATE: template } = process.env
+  if (!serverUrl)
+    throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
+  const source = isMigrated && template ? template : 'template1'
+  await runStatement(serverUrl, `create database ${name} template ${source} strategy file_copy`)
+  return {
+    url: databaseUrlOf(serverUrl, name),
+    drop: () => runStatement(serverUrl, `drop database ${name} with (force)`),
+  }
+}

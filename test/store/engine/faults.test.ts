@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { isDatabaseUnavailable } from '../../../src/store/engine/unavailable.ts'
+import { createEmptyPlace, createHarness, harness } from '../../helpers/harness.ts'
+
+describe('a PostgreSQL connection that breaks while it is in use', () => {
+  it('fails what runs on it, ends no process, and is replaced', async () => {
+    const { newGroup } = await harness('postgres')
+    const group = await newGroup()
+    const { read, write } = group.store.database
+    const breakAll = () =>
+      sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(read)
+    const sleeping = sql`select pg_sleep(30)`.execute(read).catch((error: unknown) => error)
+    const betweenStatements = write(async (db) => {
+      await sql`select 1`.execute(db)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      await sql`select 1`.execute(db)
+    }).catch((error: unknown) => error)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await breakAll()
+    assert.ok(isDatabaseUnavailable(await sleeping), String(await sleeping))
+    assert.ok(isDatabaseUnavailable(await betweenStatements), String(await betweenStatements))
+    assert.equal((await group.get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
+  })
+})
+
+describe('a PostgreSQL that no longer lets the role in', () => {
+  /** A role of its own, and a way to it as who may change it. */
+  async function servedAs(role: string) {
+    const place = await createEmptyPlace('postgres')
+    const admin = new pg.Client(place.env.DATABASE_URL)
+    await admin.connect()
+    after(async () => {
+      await admin.query(`drop owned by ${role} cascade`)
+      await admin.query(`drop role ${role}`)
+      await admin.end()
+      await place.remove()
+    })
+    const { pathname } = new URL(place.env.DATABASE_URL)
+    await admin.query(`create role ${role} login`)
+    await admin.query(`grant create on database ${pathname.slice(1)} to ${role}`)
+    const url = new URL(place.env.DATABASE_URL)
+    url.username = role
+    const created = await createHarness('postgres', { env: { DATABASE_URL: url.href, ANSWER_CACHE_MB: '0' } })
+    after(() => created.close())
+    return { ...created, change: (statement: string) => admin.query(statement) }
+  }
+
+  for (const [what, take, give] of [
+    [
+      'its login',
+      (role: string) =>
+        `alter role ${role} nologin; select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`,
+      (role: string) => `alter role ${role} login`,
+    ],
+    [
+      'its right to read',
+      (role: string) => `revoke usage on schema sluice_main, sluice_control from ${role}`,
+      (role: string) => `grant usage on schema sluice_main, sluice_control to ${role}`,
+    ],
+  ] as const)
+    it(`because it has lost ${what} is 503 with Retry-After, and all is well when it has it again`, async () => {
+      const role = `fault_${process.pid}_${Math.random().toString(36).slice(2)}`
+      const { newGroup, clock, change, log } = await servedAs(role)
+      const group = await newGroup()
+      const posts = await group.collection('Posts', { title: { type: 'text' } })
+      const read = () => {
+        clock.now += 2000 // who may come in is asked anew
+        return group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)
+      }
+      assert.equal((await read()).statusCode, 200)
+      await change(take(role))
+      const refused = await read()
+      assert.equal(refused.statusCode, 503, refused.body)
+      assert.equal(refused.headers['retry-after'], '1')
+      assert.equal(refused.json().error, 'The service is not available right now. Try again in a moment.')
+      // The request may be the one on whose connection PostgreSQL says that it ends it.
+      assert.match(log(), /not permitted to log in|permission denied|terminating connection/)
+      await change(give(role))
+      assert.equal((await read()).statusCode, 200)
+    })
+})
+
+describe('a SQLite database on disk', () => {
+  it('can be read by its owner only, with the files beside it, also in a folder that was there before', async () => {
+    const { newGroup, config } = await harness('sqlite')
+    await newGroup()
+    for (const file of ['control.sqlite', 'control.sqlite-wal', 'databases/main.sqlite', 'databases/main.sqlite-wal']) {
+      assert.equal(statSync(join(config.dataDir, file)).mode & 0o777, 0o600, file)
+    }
+  })
+})
+
+describe('a SQLite database that is full', () => {
+  it('says so, keeps what it had, and takes writes again when there is room', async () => {
+    const { newGroup } = await harness('sqlite')
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { title: { type: 'text' } })
+    await group.add(posts, { value: { title: 'before' } })
+    const setPages = (pages: number) =>
+      group.store.database.write((db) => sql`pragma max_page_count = ${sql.lit(pages)}`.execute(db))
+    await setPages(1) // SQLite takes the pages there are: not one more
+    const big = Array.from({ length: 200 }, (_, n) => ({ value: { title: `${n}`.repeat(500) } }))
+    await assert.rejects(group.add(posts, ...big), (error: Error) => {
+      assert.match(error.message, /full/)
+      assert.ok(isDatabaseUnavailable(error))
+      return true
+    })
+    const total = async () =>
+      (await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)).json().data.totalCount
+    assert.equal(await total(), 1)
+    await setPages(1_000_000)
+    await group.add(posts, ...big)
+    assert.equal(await total(), 201)
+  })
+})

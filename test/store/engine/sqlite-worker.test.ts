@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, it } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { CompiledQuery, sql } from 'kysely'
+import { parseSchema } from '../../../src/content/schema.ts'
+import { insertContainer } from '../../../src/store/content/containers.ts'
+import { type Database, insideTransaction } from '../../../src/store/engine/database.ts'
+import { createSqliteWorker } from '../../../src/store/engine/sqlite/worker-client.ts'
+import { openSqlite } from '../../../src/store/engine/sqlite.ts'
+import { isDatabaseUnavailable } from '../../../src/store/engine/unavailable.ts'
+import { write } from '../../helpers/authoring.ts'
+import { harness, onBothEngines } from '../../helpers/harness.ts'
+
+interface Tables {
+  notes: { n: number; text: string }
+}
+
+interface Opened {
+  path: string
+  database: Database<Tables>
+}
+
+async function createDatabase(options: Parameters<typeof createSqliteWorker>[0] = {}): Promise<Opened> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const path = join(folder, 'notes.sqlite')
+  const worker = createSqliteWorker(options)
+  const database = openSqlite<Tables>(path, { worker })
+  after(async () => {
+    await database.close()
+    await worker.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await database.write((db) => sql`create table notes (n integer, text text)`.execute(db))
+  return { path, database }
+}
+
+const insert = ({ write }: Database<Tables>, values: readonly { n: number; text: string }[]) =>
+  write((db) => db.insertInto('notes').values(values).execute())
+
+/** Counts to a number. A million takes about a tenth of a second. */
+const counting = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
+  select count(*) as count from numbers`
+const long = 2_000_000
+const tooLong = 8_000_000
+
+describe('a long read', () => {
+  it('answers like any other, with its values bound', async () => {
+    const { database } = await createDatabase()
+    await insert(database, [
+      { n: 1, text: 'one' },
+      { n: 2, text: "it's two" },
+    ])
+    const text = 'select n, text from notes where text = ? and n > ?'
+    const parameters = ["it's two", 0]
+    const long = await database.readLong<{ n: number; text: string }>(text, parameters)
+    const { rows } = await database.read.executeQuery(CompiledQuery.raw(text, parameters))
+    assert.deepEqual(
+      long.map((row) => ({ ...row })),
+      [{ n: 2, text: "it's two" }],
+    )
+    assert.deepEqual(
+      long.map((row) => ({ ...row })),
+      rows.map((row) => ({ ...(row as object) })),
+    )
+  })
+
+  it('sees what was acknowledged before it was asked for', async () => {
+    const { database } = await createDatabase()
+    for (let n = 1; n <= 20; n += 1) {
+      await insert(database, [{ n, text: '' }])
+      assert.equal((await database.readLong<{ count: number }>('select count(*) as count from notes', []))[0]?.count, n)
+    }
+  })
+
+  it('lets everybody else go on meanwhile, and takes its turn with others of its group', async () => {
+    const { database } = await createDatabase()
+    const ended: string[] = []
+    const heavy = database.readLong<{ count: number }>(counting, [long], 'a').then(([row]) => {
+      ended.push('heavy')
+      return row?.count
+    })
+    const next = database.readLong('select 1', [], 'a').then(() => ended.push('next'))
+    const ofAnother = database.readLong('select 1', [], 'b').then(() => ended.push('of another'))
+    await insert(database, [{ n: 1, text: '' }])
+    await database.read.selectFrom('notes').selectAll().execute()
+    ended.push('read')
+    assert.equal(await heavy, long)
+    await Promise.all([next, ofAnother])
+    assert.deepEqual(
+      ended.filter((name) => name !== 'of another'),
+      ['read', 'heavy', 'next'],
+    )
+    assert.ok(ended.indexOf('of another') < ended.indexOf('heavy'))
+  })
+
+  it('cannot write', async () => {
+    const { database } = await createDatabase()
+    await insert(database, [{ n: 1, text: '' }])
+    await assert.rejects(database.readLong('delete from notes returning n', []), /readonly/)
+    assert.equal((await database.read.selectFrom('notes').selectAll().execute()).length, 1)
+  })
+
+  it('that is wrong fails alone, with the words of SQLite', async () => {
+    const { database } = await createDatabase()
+    const [failure, row] = await Promise.allSettled([
+      database.readLong('select missing from notes', []),
+      database.readLong('select 1 as one', []),
+    ])
+    assert.match(String(failure.status === 'rejected' && failure.reason), /no such column: missing/)
+    assert.equal(row.status, 'fulfilled')
+  })
+
+  it('that asks for the time is ended when it takes too long, again and again, and leaves nothing behind', async () => {
+    const { database } = await createDatabase({ timeoutMs: 20 })
+    const asking = `${counting} where in_time()`
+    for (let time = 0; time < 6; time += 1) {
+      const ended = await Promise.allSettled([1, 2].map(() => database.readLong(asking, [tooLong])))
+      for (const each of ended) assert.equal(each.status === 'rejected' && each.reason.code, 'Unavailable')
+    }
+    assert.equal((await database.readLong('select 1 as one', [])).length, 1)
+  })
+
+  it('that does not ask is given up later, alone: reads that wait behind it continue in another thread', async () => {
+    const { database } = await createDatabase({ timeoutMs: 400, graceMs: 400 })
+    const given = [1, 2].map(() => database.readLong(counting, [4 * tooLong]))
+    const behind = database.readLong('select 1 as one', [])
+    const ended = await Promise.allSettled(given)
+    assert.ok(ended.every((each) => each.status === 'rejected' && isDatabaseUnavailable(each.reason)))
+    // Nothing can interrupt these threads: with two of them none is started, and this one waits until one has ended.
+    assert.deepEqual(
+      (await behind).map((row) => ({ ...(row as object) })),
+      [{ one: 1 }],
+    )
+  })
+
+  it('that is too much for its thread’s memory fails alone, and the next one finds another thread', async () => {
+    const { database } = await createDatabase()
+    const rows = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
+      select hex(zeroblob(500000)) || n as text from numbers`
+    for (let time = 0; time < 3; time += 1) {
+      await assert.rejects(database.readLong(rows, [300]), (error) => isDatabaseUnavailable(error))
+      assert.equal((await database.readLong(rows, [2])).length, 2)
+    }
+  })
+
+  it('has a new thread where the last one has ended for want of work', async () => {
+    const { database } = await createDatabase({ idleMs: 0 })
+    for (let n = 0; n < 3; n += 1) {
+      assert.equal((await database.readLong('select 1 as one', [])).length, 1)
+      await nextTurn()
+    }
+  })
+})
+
+onBothEngines('a long read', (engine) => {
+  it('sees inside of a transaction what the transaction sees', async () => {
+    const { newGroup, clock } = await harness(engine)
+    const { store } = await newGroup()
+    const text = `select count(*) as count from ${engine === 'sqlite' ? '' : 'sluice_main.'}containers`
+    const count = async ({ readLong }: Pick<typeof store.database, 'readLong'>) =>
+      Number((await readLong<{ count: number }>(text, []))[0]?.count)
+    await write(store, clock.now, async (writer) => {
+      await insertContainer(writer, { kind: 'collection', name: 'Posts', schema: parseSchema({}) })
+      assert.equal(await count(writer.group.database), 1)
+      assert.equal(await count(store.database), 0)
+    })
+    assert.equal(await count(store.database), 1)
+    await store.database.snapshot(async (read) => {
+      assert.equal(await count(insideTransaction(read, store.database)), 1)
+      await write(store, clock.now, ({ db }) => db.deleteFrom('containers').execute())
+      assert.equal(await count(insideTransaction(read, store.database)), 1)
+    })
+    assert.equal(await count(store.database), 0)
+  })
+})
+
+describe('the log of a SQLite database', () => {
+  /** Rows that take about so many pages. */
+  const pagesOf = (pages: number) => Array.from({ length: pages / 25 }, (_, n) => ({ n, text: 'x'.repeat(100_000) }))
+
+  /** How many pages of it are in use. */
+  function readLogPages(path: string): number {
+    const file = new DatabaseSync(path)
+    file.exec('select 1 from notes limit 1') // learns the present state
+    const pages = Number(file.prepare('pragma wal_checkpoint(noop)').get()?.log)
+    file.close()
+    return pages
+  }
+
+  it('is carried over by nobody who writes', async () => {
+    const { path, database } = await createDatabase()
+    await insert(database, pagesOf(2000))
+    while (statSync(path).size < 1900 * 4096) await sleep(20)
+  })
+
+  it('does not grow without end while somebody always writes', async () => {
+    const { path, database } = await createDatabase()
+    for (let longest = 0, pages = 0; pages >= longest; pages = readLogPages(path)) {
+      longest = pages
+      assert.ok(longest < 20_000, 'it only ever grows')
+      await insert(database, pagesOf(500))
+    }
+  })
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { openStore } from '../../../src/store/open.ts'
+import { createEmptyPlace, harness, onBothEngines } from '../../helpers/harness.ts'
+import { runCli } from '../../helpers/process.ts'
+
+onBothEngines('migrations', (engine) => {
+  it('are safe when several processes start at once on an empty database', async () => {
+    const place = await createEmptyPlace(engine)
+    after(() => place.remove())
+    const runs = await Promise.all(
+      Array.from({ length: 5 }, () => runCli(['group', 'create', 'Racer', '--json'], place.env)),
+    )
+    for (const { code, output } of runs) assert.equal(code, 0, output)
+    const { output } = await runCli(['group', 'list', '--json'], place.env)
+    assert.equal(JSON.parse(output).totalCount, 5)
+  })
+
+  it('only read a database that is current, so that a start beside running servers disturbs nobody', async () => {
+    const created = await harness(engine)
+    await created.newGroup()
+    const { dataDir, databaseUrl } = created.config
+    const statements: string[] = []
+    const store = await openStore({
+      dataDir,
+      databaseUrl,
+      clock: Date.now,
+      onConnectionError: () => {},
+      onQuery: ({ sql }) => statements.push(sql),
+    })
+    assert.equal(await store.isReady(), true)
+    await store.close()
+    assert.ok(statements.length > 0)
+    assert.deepEqual(
+      statements.filter((statement) => !/^(select|set)\b/i.test(statement)),
+      [],
+    )
+  })
+
+  it('refuse a database that a newer version has changed, and say what to do', async () => {
+    const created = await harness(engine)
+    const { dataDir, databaseUrl } = created.config
+    await created.service.store.control.write((db) =>
+      db.insertInto('migrations').values({ version: 999, name: 'from the future', applied_ms: 0 }).execute(),
+    )
+    const starting = openStore({ dataDir, databaseUrl, clock: Date.now, onConnectionError: () => {} })
+    await assert.rejects(starting, /schema version 999.*Start the newer Sluice again/s)
+  })
+
+  it('of a newer version do not take the running servers out of service', async () => {
+    const { app, service } = await harness(engine)
+    await service.store.control.write((db) =>
+      db.insertInto('migrations').values({ version: 999, name: 'from the future', applied_ms: 0 }).execute(),
+    )
+    assert.equal((await app.inject('/readyz')).statusCode, 200)
+  })
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseSchema } from '../../../src/content/schema.ts'
+import { problemsOf } from '../../../src/content/validate.ts'
+import { type Draft, fitDraft } from '../../../src/transfer/drafts/draft.ts'
+
+const draftOf = (value: Record<string, unknown>, more: Partial<Draft> = {}): Draft => ({
+  source: 'page.md',
+  value,
+  problems: [],
+  ...more,
+})
+
+/** What one value becomes in one field; `nothing` when the field is left out. */
+function fit(field: object, value: unknown, more?: Partial<Draft>): unknown {
+  const fitted = fitDraft(parseSchema({ it: field }), draftOf({ it: value }, more)).value
+  return Object.hasOwn(fitted, 'it') ? fitted.it : 'nothing'
+}
+
+const list = (type: string) => ({ type: 'list', of: { type } })
+const csv = { listSeparator: '|' }
+
+describe('a draft is fitted where that is exact and obvious', () => {
+  const cases: [field: string, written: unknown, fitted: unknown][] = [
+    ['text', 'as it is ', 'as it is '],
+    ['text', '', ''],
+    ['text', 5, '5'],
+    ['text', new Date('2024-05-01'), '2024-05-01'],
+    ['text', new Date('2024-05-01T10:00Z'), '2024-05-01T10:00:00.000Z'],
+    ['longText', 4.5, '4.5'],
+    ['slug', 2024, '2024'],
+    ['slug', ' a-b ', 'a-b'],
+    ['slug', '', 'nothing'],
+    ['integer', '5', 5],
+    ['integer', ' -5 ', -5],
+    ['integer', '', 'nothing'],
+    ['integer', ' ', 'nothing'],
+    ['integer', 5, 5],
+    ['decimal', '4.50', '4.50'],
+    ['decimal', ' 4.50', '4.50'],
+    ['decimal', 4.5, 4.5],
+    ['decimal', '', 'nothing'],
+    ['boolean', 'true', true],
+    ['boolean', 'FALSE', false],
+    ['boolean', true, true],
+    ['boolean', '', 'nothing'],
+    ['date', '2024-05-01', '2024-05-01'],
+    ['date', new Date('2024-05-01'), '2024-05-01'],
+    ['dateTime', '2024-05-01T10:00:00.123456789+02:00', '2024-05-01T10:00:00.123456789+02:00'],
+    ['dateTime', '2024-05-01 10:00:00 +0200', '2024-05-01T08:00:00.000Z'],
+    ['dateTime', '2024-05-01', '2024-05-01T00:00:00.000Z'],
+    ['dateTime', new Date('2024-05-01'), '2024-05-01T00:00:00.000Z'],
+    ['time', '09:30', '09:30'],
+    ['image', '', 'nothing'],
+    ['text', null, null],
+  ]
+  for (const [type, written, fitted] of cases) {
+    it(`${JSON.stringify(written)} in a field of type ${type}`, () => {
+      assert.deepEqual(fit({ type }, written), fitted)
+      if (fitted !== 'nothing') assert.deepEqual(problemsOf(parseSchema({ it: { type } }), { it: fitted }), [])
+    })
+  }
+
+  it('a number in an enum', () => assert.equal(fit({ type: 'enum', values: ['1', '2'] }, 1), '1'))
+
+  it('a single value in a list', () => {
+    assert.deepEqual(fit(list('text'), 'a|b'), ['a|b'])
+    assert.deepEqual(fit(list('text'), 5), ['5'])
+    assert.deepEqual(fit(list('integer'), '5'), [5])
+    assert.deepEqual(fit(list('image'), { key: 'g/a.png' }), [{ key: 'g/a.png' }])
+  })
+
+  it('the items of a list', () => {
+    assert.deepEqual(fit(list('text'), [1, 'b']), ['1', 'b'])
+    assert.deepEqual(fit(list('text'), []), [])
+  })
+
+  it('a cell of several items, only where the schema has a list', () => {
+    assert.deepEqual(fit(list('text'), 'a| b |c', csv), ['a', 'b', 'c'])
+    assert.deepEqual(fit(list('integer'), '1|2|', csv), [1, 2])
+    assert.deepEqual(fit(list('text'), '', csv), 'nothing')
+    assert.equal(fit({ type: 'text' }, 'a|b', csv), 'a|b')
+  })
+
+  it('variants, one value or a map of them', () => {
+    const field = { type: 'variant', of: { type: 'integer' } }
+    assert.equal(fit(field, '5'), 5)
+    assert.deepEqual(fit(field, { Small: '1', Large: 2 }), { Small: 1, Large: 2 })
+    assert.deepEqual(fit({ type: 'variant', of: list('text') }, 'a|b', csv), ['a', 'b'])
+  })
+})
+
+describe('a draft is not bent: what does not fit stays, for validation to name', () => {
+  const cases: [type: string, written: unknown][] = [
+    ['integer', '5.0'],
+    ['integer', '007'],
+    ['integer', '1e3'],
+    ['integer', '9007199254740993'],
+    ['integer', '5 stars'],
+    ['integer', 4.5],
+    ['integer', true],
+    ['decimal', '4,50'],
+    ['boolean', 'yes'],
+    ['boolean', 1],
+    ['text', true],
+    ['text', ['a']],
+    ['text', { a: 1 }],
+    ['date', '1.5.2024'],
+    ['date', '2024-05-01T10:00:00Z'],
+    ['dateTime', 'tomorrow'],
+    ['dateTime', '2024-02-30'],
+    ['slug', 'Not One'],
+    ['image', 'a.png'],
+  ]
+  for (const [type, written] of cases) {
+    it(`${JSON.stringify(written)} in a field of type ${type}`, () => {
+      const fitted = fit({ type }, written)
+      assert.deepEqual(fitted, written)
+      assert.equal(problemsOf(parseSchema({ it: { type } }), { it: fitted }).length, 1)
+    })
+  }
+
+  it('a date with a time of day in a date field', () => {
+    assert.equal(fit({ type: 'date' }, new Date('2024-05-01T10:00Z')), '2024-05-01T10:00:00.000Z')
+  })
+})
+
+describe('the fields of a draft', () => {
+  const schema = parseSchema({
+    title: { type: 'text' },
+    heroText: { type: 'text' },
+    a: { type: 'text' },
+    A: { type: 'text' },
+  })
+  const fitValues = (value: Record<string, unknown>, more?: Partial<Draft>) =>
+    fitDraft(schema, draftOf(value, more)).value
+
+  it('find their field in another case', () => {
+    assert.deepEqual(fitValues({ Title: 'x', herotext: 5 }), { title: 'x', heroText: '5' })
+  })
+
+  it('do not when more than one could be meant', () => {
+    assert.deepEqual(fitValues({ Title: 'x', TITLE: 'y' }), { Title: 'x', TITLE: 'y' })
+    assert.deepEqual(fitValues({ title: 'x', Title: 'y' }), { title: 'x', Title: 'y' })
+    assert.deepEqual(fitValues({ a: 1, A: 2 }), { a: '1', A: '2' })
+    assert.deepEqual(fitValues({ A: 2 }), { A: '2' })
+  })
+
+  it('stay when the schema does not know them, unless the reader made them up', () => {
+    const value = { title: 'x', slug: 'page', body: '<p>', extra: '' }
+    assert.deepEqual(fitValues(value), value)
+    assert.deepEqual(fitValues(value, { derived: ['slug', 'body'] }), { title: 'x', extra: '' })
+  })
+
+  it('may have names that every object answers to', () => {
+    const value = JSON.parse('{"__proto__":{"title":"x"},"constructor":1}')
+    assert.deepEqual(Object.entries(fitValues(value)), Object.entries(value))
+  })
+})
+
+describe('a heading that became the title', () => {
+  const draft = draftOf(
+    { title: 'A', slug: 'a', body: '<p>x</p>' },
+    { derived: ['title', 'slug', 'body'], bodyWithTitle: '<h1>A</h1>\n<p>x</p>' },
+  )
+  const valueIn = (...fields: string[]) =>
+    fitDraft(parseSchema(Object.fromEntries(fields.map((name) => [name, { type: 'longText' }]))), draft).value
+
+  it('is the title where the schema has one, in whatever case', () => {
+    assert.deepEqual(valueIn('title', 'body'), { title: 'A', body: '<p>x</p>' })
+    assert.deepEqual(valueIn('Title', 'Body'), { Title: 'A', Body: '<p>x</p>' })
+  })
+
+  it('stays in the body where it has none', () => {
+    assert.deepEqual(valueIn('body'), { body: '<h1>A</h1>\n<p>x</p>' })
+  })
+})
+
+it('a fitted draft keeps its source, state and problems, and is fitted for good', () => {
+  const state = { publishDate: '2024-05-01T00:00:00.000Z', draft: true, archived: false, problems: ['bad'] }
+  const schema = parseSchema({ Title: { type: 'text' }, body: { type: 'text' } })
+  const draft = draftOf(
+    { title: 'A', body: 'x' },
+    { ...state, derived: ['title', 'body'], bodyWithTitle: 'A x', ...csv },
+  )
+  const fitted = fitDraft(schema, draft)
+  assert.deepEqual(fitted, { source: 'page.md', value: { Title: 'A', body: 'x' }, ...state })
+  assert.deepEqual(fitDraft(schema, fitted), fitted)
+})
