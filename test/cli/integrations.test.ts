@@ -9,7 +9,7 @@ import { verbs } from '../../src/manage/index.ts'
 import { listIntegrations } from '../../src/store/commerce/integrations.ts'
 import { recordOrder } from '../../src/store/commerce/orders.ts'
 import { write } from '../helpers/authoring.ts'
-import { createEmptyPlace, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { newOrder } from '../helpers/orders.ts'
 import { programEnv, startServer } from '../helpers/process.ts'
 import { startStripeServer } from '../helpers/stripe-server.ts'
@@ -145,13 +145,13 @@ describe('a secret that is piped in', () => {
   beforeEach(() => delete process.env.STRIPE_SECRET_KEY)
 
   it('is taken from standard input; progress goes to standard error; without any there is a hint', async () => {
-    const place = await createEmptyPlace('sqlite')
+    const testDatabase = await createEmptyDatabase('sqlite')
     const stripe = await startStripeServer()
     after(async () => {
       await stripe.close()
-      await place.remove()
+      await testDatabase.remove()
     })
-    const env = { ...place.env, STRIPE_URL: stripe.url }
+    const env = { ...testDatabase.env, STRIPE_URL: stripe.url }
     await pipe(['group', 'create', 'Shop'], env)
     const connect = ['integration', 'connect', 'stripe', '--group', 'Shop']
     const none = await pipe(connect, env)
@@ -167,19 +167,19 @@ describe('a secret that is piped in', () => {
 
 describe('a comparison while a server runs', () => {
   it('is done by the server, and only followed here', async () => {
-    const place = await createEmptyPlace('sqlite')
+    const testDatabase = await createEmptyDatabase('sqlite')
     const stripe = await startStripeServer()
-    const server = await startServer({ ...place.env, STRIPE_URL: stripe.url })
+    const server = await startServer({ ...testDatabase.env, STRIPE_URL: stripe.url })
     after(async () => {
       await server.stop()
       await stripe.close()
-      await place.remove()
+      await testDatabase.remove()
     })
-    await pipe(['group', 'create', 'Shop'], place.env)
+    await pipe(['group', 'create', 'Shop'], testDatabase.env)
     const connect = ['integration', 'connect', 'stripe', '--group', 'Shop']
-    await pipe(connect, { ...place.env, STRIPE_URL: stripe.url }, 'sk_test_shop_1')
+    await pipe(connect, { ...testDatabase.env, STRIPE_URL: stripe.url }, 'sk_test_shop_1')
     // From here the provider cannot be reached: only the server can have done it.
-    const env = { ...place.env, STRIPE_URL: 'http://127.0.0.1:1' }
+    const env = { ...testDatabase.env, STRIPE_URL: 'http://127.0.0.1:1' }
     const startedMs = Date.now()
     const { code, out, err } = await pipe(['integration', 'sync', 'main', '--group', 'Shop', '--json'], env)
     assert.deepEqual([code, err], [0, ''])

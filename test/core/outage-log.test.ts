@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import { createOutageLog } from '../../src/core/outage-log.ts'
 import { startCutProxy } from '../helpers/cut-proxy.ts'
-import { createEmptyPlace, type Harness, harness } from '../helpers/harness.ts'
+import { createEmptyDatabase, type Harness, harness } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'
 import { contactBody, contactPath, openOutbox } from '../helpers/outbox.ts'
 
@@ -81,9 +81,9 @@ const linesOf = ({ log }: Pick<Harness, 'log'>): string[] =>
 
 describe('an outage of a whole service', () => {
   it('of the database writes a handful of lines, however many requests meet it', async () => {
-    const place = await createEmptyPlace('postgres')
-    after(() => place.remove())
-    const url = new URL(place.env.DATABASE_URL)
+    const testDatabase = await createEmptyDatabase('postgres')
+    after(() => testDatabase.remove())
+    const url = new URL(testDatabase.env.DATABASE_URL)
     const proxy = await startCutProxy({ host: url.hostname, port: Number(url.port) })
     url.port = String(proxy.port)
     const service = await harness('postgres', { env: { DATABASE_URL: url.href, ANSWER_CACHE_MB: '0' } })

@@ -15,7 +15,7 @@ import { plainLook, showResult } from '../../src/doctor/report.ts'
 import type { Store } from '../../src/store/store.ts'
 import { dumpTables } from '../helpers/dump.ts'
 import { assertLinear } from '../helpers/growth.ts'
-import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
 import { runCli } from '../helpers/process.ts'
 import { assertSound, type Patient, patient, roomyMachine } from './patient.ts'
 
@@ -231,9 +231,9 @@ describe('sluice doctor, as people see it', () => {
   })
 
   it('says in the real process that the database is away, with a sentence and not with a stack', async () => {
-    const place = await createEmptyPlace('sqlite')
-    after(() => place.remove())
-    const env = { ...place.env, DATABASE_URL: 'postgres://sluice:secret@127.0.0.1:1/sluice' }
+    const testDatabase = await createEmptyDatabase('sqlite')
+    after(() => testDatabase.remove())
+    const env = { ...testDatabase.env, DATABASE_URL: 'postgres://sluice:secret@127.0.0.1:1/sluice' }
     const { code, output } = await runCli(['doctor'], env)
     assert.equal(code, 1)
     assert.match(output, /X {2}Databases\n {3}X {2}The databases cannot be reached: connect ECONNREFUSED/)
@@ -248,10 +248,10 @@ describe('sluice doctor, as people see it', () => {
   })
 
   it('ends with 0 in the real process when nothing is wrong', async () => {
-    const place = await createEmptyPlace('sqlite')
-    after(() => place.remove())
-    await runCli(['seed'], place.env)
-    const { code, output } = await runCli(['doctor', '--json'], place.env)
+    const testDatabase = await createEmptyDatabase('sqlite')
+    after(() => testDatabase.remove())
+    await runCli(['seed'], testDatabase.env)
+    const { code, output } = await runCli(['doctor', '--json'], testDatabase.env)
     assert.equal(code, 0, output)
     assert.equal(JSON.parse(output).summary.wrong, 0)
   })

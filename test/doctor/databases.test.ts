@@ -8,16 +8,16 @@ import type { Database } from '../../src/store/engine/database.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { MigrationRow } from '../../src/store/schema/tables.ts'
 import { authoring, createGroup } from '../helpers/authoring.ts'
-import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
 import { assertOnly, assertSound, examineAll, findingsOf, patient } from './patient.ts'
 
 const secondMs = 1000
 
 /** A closed service in SQLite files, to do harm to. */
 async function closedFiles() {
-  const place = await createEmptyPlace('sqlite')
-  after(() => place.remove())
-  const config = readConfig(place.env)
+  const testDatabase = await createEmptyDatabase('sqlite')
+  after(() => testDatabase.remove())
+  const config = readConfig(testDatabase.env)
   const store = await openStore({ ...config, clock: Date.now, onConnectionError: () => {} })
   await createGroup(store, { name: 'Shop' }, Date.now())
   await store.control.write((db) =>
@@ -84,10 +84,10 @@ describe('the doctor looks for the databases', () => {
   })
 
   it('finds that nothing was made yet in an empty PostgreSQL, and makes nothing', async () => {
-    const place = await createEmptyPlace('postgres')
-    after(() => place.remove())
+    const testDatabase = await createEmptyDatabase('postgres')
+    after(() => testDatabase.remove())
     for (const _ of [1, 2])
-      assertOnly(await examineAll(readConfig(place.env)), {
+      assertOnly(await examineAll(readConfig(testDatabase.env)), {
         check: 'Databases',
         level: 'attention',
         what: /There is no database yet/,

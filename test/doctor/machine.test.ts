@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { readConfig } from '../../src/config/config.ts'
 import { seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
-import { createEmptyPlace } from '../helpers/harness.ts'
+import { createEmptyDatabase } from '../helpers/harness.ts'
 import { assertOnly, assertSound, examineAll, findingsOf, patient, roomyMachine } from './patient.ts'
 
 const unprivileged = 65_534
@@ -52,8 +52,8 @@ describe('the doctor looks at the machine', () => {
   }
 
   it('asks for the disk of the folder above while there is no data folder, and makes none', async () => {
-    const place = await createEmptyPlace('sqlite')
-    after(() => place.remove())
+    const testDatabase = await createEmptyDatabase('sqlite')
+    after(() => testDatabase.remove())
     const asked: string[] = []
     const machine = {
       ...roomyMachine,
@@ -62,17 +62,19 @@ describe('the doctor looks at the machine', () => {
         return { freeBytes: 1, totalBytes: 1 }
       },
     }
-    const results = await examineAll(readConfig({ DATA_DIR: join(place.env.DATA_DIR, 'not', 'yet') }), { machine })
-    assert.deepEqual(asked, [place.env.DATA_DIR])
+    const results = await examineAll(readConfig({ DATA_DIR: join(testDatabase.env.DATA_DIR, 'not', 'yet') }), {
+      machine,
+    })
+    assert.deepEqual(asked, [testDatabase.env.DATA_DIR])
     assert.deepEqual(
       findingsOf(results).map(({ check, level, commands }) => [check, level, commands?.[0]?.slice(0, 18)]),
       [
         ['Data folder', 'attention', 'npx sluice serve'],
-        ['Disk space', 'wrong', `du -xh -d 2 ${place.env.DATA_DIR}`.slice(0, 18)],
+        ['Disk space', 'wrong', `du -xh -d 2 ${testDatabase.env.DATA_DIR}`.slice(0, 18)],
         ['Databases', 'attention', 'npx sluice migrate'],
       ],
     )
-    await assert.rejects(chmod(join(place.env.DATA_DIR, 'not'), 0o700), /ENOENT/)
+    await assert.rejects(chmod(join(testDatabase.env.DATA_DIR, 'not'), 0o700), /ENOENT/)
   })
 })
 
@@ -149,9 +151,9 @@ describe('the doctor looks at the settings', () => {
 
 describe('the doctor looks at the data folder', () => {
   it('finds a file in its place', async () => {
-    const place = await createEmptyPlace('sqlite')
-    after(() => place.remove())
-    const dataDir = join(place.env.DATA_DIR, 'file')
+    const testDatabase = await createEmptyDatabase('sqlite')
+    after(() => testDatabase.remove())
+    const dataDir = join(testDatabase.env.DATA_DIR, 'file')
     await writeFile(dataDir, '')
     const [finding] = findingsOf(await examineAll(readConfig({ DATA_DIR: dataDir })))
     assert.equal(finding?.level, 'wrong')

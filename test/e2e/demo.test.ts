@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
 import { demoCollections, demoSite } from '../../src/demo/content.ts'
 import type { Order } from '../../src/store/commerce/orders.ts'
-import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
 
 const pngSignature = '89504e470d0a1a0a'
@@ -79,13 +79,13 @@ describe('the demo site', () => {
 
 onBothEngines('npm start on an empty data folder', (engine) => {
   it('serves a whole bakery through the client, and the same one after a restart', async () => {
-    const place = await createEmptyPlace(engine)
-    let server = await startServer(place.env, ['--demo'])
+    const testDatabase = await createEmptyDatabase(engine)
+    let server = await startServer(testDatabase.env, ['--demo'])
     after(async () => {
       await server.stop()
-      await place.remove()
+      await testDatabase.remove()
     })
-    const demoFile = join(place.env.DATA_DIR, 'demo.json')
+    const demoFile = join(testDatabase.env.DATA_DIR, 'demo.json')
     const demo = JSON.parse(await readFile(demoFile, 'utf8'))
     assert.equal((await stat(demoFile)).mode & 0o777, 0o600)
     assert.equal(demo.baseUrl, server.baseUrl)
@@ -126,7 +126,7 @@ onBothEngines('npm start on an empty data folder', (engine) => {
     assert.ok(Date.parse(draft.publishDate ?? '') > Date.now())
 
     assert.equal(await server.stop(), 0)
-    server = await startServer(place.env, ['--demo'])
+    server = await startServer(testDatabase.env, ['--demo'])
     const again = createClient({ baseUrl: server.baseUrl, apiKey: demo.apiKey })
     assert.equal((await again.products.list({ type: 'stripe' })).totalCount, 8)
     assert.equal(JSON.parse(await readFile(demoFile, 'utf8')).groupId, demo.groupId)
@@ -137,13 +137,13 @@ type DemoOrder = Pick<Order, 'status' | 'total' | 'currency' | 'email' | 'accoun
 
 onBothEngines('the demo', (engine) => {
   it('sells: a checkout, a page to pay on, and the order in the list', async () => {
-    const place = await createEmptyPlace(engine)
-    const server = await startServer(place.env, ['--demo'])
+    const testDatabase = await createEmptyDatabase(engine)
+    const server = await startServer(testDatabase.env, ['--demo'])
     after(async () => {
       await server.stop()
-      await place.remove()
+      await testDatabase.remove()
     })
-    const demo = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
+    const demo = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
     const client = createClient({ baseUrl: demo.baseUrl, apiKey: demo.apiKey })
     const url = await client.checkout.create({
       products: [{ price: 'price_demo_sourdough_large', quantity: 2 }],
@@ -176,18 +176,18 @@ onBothEngines('the demo', (engine) => {
 
 describe('a first start on a port that is taken', () => {
   it('says which and what to do, and the next start still makes the demo', async () => {
-    const place = await createEmptyPlace('sqlite')
+    const testDatabase = await createEmptyDatabase('sqlite')
     const blocker = createServer().listen(0, '127.0.0.1')
     await once(blocker, 'listening')
     after(async () => {
       blocker.close()
-      await place.remove()
+      await testDatabase.remove()
     })
     const { port } = blocker.address() as AddressInfo
-    const { code, output } = await runCli(['serve', '--demo'], { ...place.env, PORT: String(port) })
+    const { code, output } = await runCli(['serve', '--demo'], { ...testDatabase.env, PORT: String(port) })
     assert.equal(code, 1)
     assert.match(output, new RegExp(`address already in use 127.0.0.1:${port}.*set PORT`))
-    const server = await startServer(place.env, ['--demo'])
+    const server = await startServer(testDatabase.env, ['--demo'])
     assert.match(server.output(), /API key +slc_live_/)
     await server.stop()
   })
@@ -198,13 +198,13 @@ describe('the README', () => {
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
     const path = /curl -H "Authorization: \$KEY" 'http:\/\/127\.0\.0\.1:4000(\/[^']+)'/.exec(readme)?.[1] ?? ''
     const shown = JSON.parse(/```json\n([\s\S]+?)\n```/.exec(readme)?.[1] ?? '')
-    const place = await createEmptyPlace('sqlite')
-    const server = await startServer(place.env, ['--demo'])
+    const testDatabase = await createEmptyDatabase('sqlite')
+    const server = await startServer(testDatabase.env, ['--demo'])
     after(async () => {
       await server.stop()
-      await place.remove()
+      await testDatabase.remove()
     })
-    const { apiKey } = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
+    const { apiKey } = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
     const ask = async () => (await fetch(server.baseUrl + path, { headers: { authorization: apiKey } })).json()
     let given = await ask()
     for (const endMs = Date.now() + 240_000; !JSON.stringify(given).includes('srcset') && Date.now() < endMs; ) {

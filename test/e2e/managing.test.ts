@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
-import { createEmptyPlace, onBothEngines } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/managing.md'), 'utf8')
@@ -28,12 +28,12 @@ async function runScript(script: string, env: Record<string, string>): Promise<s
 
 onBothEngines('the guide to managing content', (engine) => {
   it('builds a tenant from nothing with curl and an admin token alone, and the delivery API serves it', async () => {
-    const place = await createEmptyPlace(engine)
-    after(() => place.remove())
-    const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], place.env)).output)
+    const testDatabase = await createEmptyDatabase(engine)
+    after(() => testDatabase.remove())
+    const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)
     await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
     const { token } = await cli('token', 'create', 'ada@example.com')
-    const server = await startServer(place.env)
+    const server = await startServer(testDatabase.env)
     after(() => server.stop())
 
     const script = ['manage POST /groups ', 'INVITATION=', '/integrationTypes'].map(scriptOfGuide).join('\n')

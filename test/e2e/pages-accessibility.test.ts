@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { AxeResults } from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { startBrowser } from '../helpers/browser.ts'
-import { createEmptyPlace } from '../helpers/harness.ts'
+import { createEmptyDatabase } from '../helpers/harness.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
 
 const axePath = createRequire(import.meta.url).resolve('axe-core')
@@ -19,7 +19,7 @@ interface Demo {
   priceIds: string[]
 }
 
-let place: Awaited<ReturnType<typeof createEmptyPlace>>
+let testDatabase: Awaited<ReturnType<typeof createEmptyDatabase>>
 let server: ServerProcess
 let browser: Browser
 const urls = new Map<string, () => string>()
@@ -35,13 +35,13 @@ async function send(demo: Demo, endpoint: string, body: object): Promise<string>
 }
 
 before(async () => {
-  place = await createEmptyPlace('sqlite')
-  server = await startServer(place.env, ['--demo'])
+  testDatabase = await createEmptyDatabase('sqlite')
+  server = await startServer(testDatabase.env, ['--demo'])
   browser = await startBrowser()
-  const { default: demo } = (await import(`${place.env.DATA_DIR}/demo.json`, { with: { type: 'json' } })) as {
+  const { default: demo } = (await import(`${testDatabase.env.DATA_DIR}/demo.json`, { with: { type: 'json' } })) as {
     default: Demo
   }
-  const { output } = await runCli(['mail', 'page'], { ...place.env, PORT: new URL(server.baseUrl).port })
+  const { output } = await runCli(['mail', 'page'], { ...testDatabase.env, PORT: new URL(server.baseUrl).port })
   const mailbox = /http\S+/.exec(output)?.[0] ?? ''
   await send(demo, 'sendContactEmail', {
     name: 'Ada',
@@ -65,7 +65,7 @@ before(async () => {
 after(async () => {
   await browser?.close()
   await server?.stop()
-  await place?.remove()
+  await testDatabase?.remove()
 })
 
 describe('every page that the service shows to people', () => {

@@ -4,29 +4,29 @@ import { connect } from 'node:net'
 import { after, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, SluiceError } from '../../client/src/index.ts'
-import { createEmptyPlace, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
 
 /** No test here is about the rate limit. */
 const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=100000/100000`).join()
 
-/** A running server on an empty place, with a group and a key made by the CLI while it runs. */
+/** A running server on an empty database, with a group and a key that the CLI created while it runs. */
 async function running(engine: TestEngine, env: Record<string, string> = {}) {
-  const place = await createEmptyPlace(engine)
-  const server = await startServer({ ...place.env, RATE_LIMITS: unlimited, ...env })
+  const testDatabase = await createEmptyDatabase(engine)
+  const server = await startServer({ ...testDatabase.env, RATE_LIMITS: unlimited, ...env })
   after(async () => {
     await server.stop()
-    await place.remove()
+    await testDatabase.remove()
   })
   const cli = async (...args: string[]) => {
-    const { code, output } = await runCli([...args, '--json'], place.env)
+    const { code, output } = await runCli([...args, '--json'], testDatabase.env)
     assert.equal(code, 0, output)
     return JSON.parse(output)
   }
   const group = await cli('group', 'create', 'Shop')
   const key = await cli('key', 'create', group._id)
   const client = createClient({ baseUrl: server.baseUrl, apiKey: key.key, retries: 0 })
-  return { place, server, cli, group, key, client }
+  return { testDatabase, server, cli, group, key, client }
 }
 
 /** Calls without pause from several sides until told to stop; notes when each answer began and what it was. */
@@ -137,8 +137,8 @@ onBothEngines('the real process', (engine) => {
   }
 
   it('serves two processes on one database, and a write of one is seen by the other', async () => {
-    const { place, server, cli, group, key } = await running(engine)
-    const second = await startServer(place.env)
+    const { testDatabase, server, cli, group, key } = await running(engine)
+    const second = await startServer(testDatabase.env)
     after(() => second.stop())
     const created = await cli('key', 'create', group._id, '--label', 'another')
     for (const [baseUrl, apiKey] of [

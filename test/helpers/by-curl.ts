@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createEmptyPlace } from './harness.ts'
+import { createEmptyDatabase } from './harness.ts'
 import { runCli, type ServerProcess, startServer } from './process.ts'
 
 const run = promisify(execFile)
@@ -24,13 +24,13 @@ export interface ManagedByCurl {
   close(): Promise<void>
 }
 
-/** On SQLite, in a place of its own. */
+/** On SQLite, with its own data directory. */
 export async function manageByCurl(env: Record<string, string> = {}): Promise<ManagedByCurl> {
-  const place = await createEmptyPlace('sqlite')
-  const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], place.env)).output)
+  const testDatabase = await createEmptyDatabase('sqlite')
+  const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)
   await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
   const { token } = await cli('token', 'create', 'ada@example.com')
-  const server = await startServer({ ...place.env, ...env })
+  const server = await startServer({ ...testDatabase.env, ...env })
 
   const curl = async (...args: string[]) => (await run('curl', ['-sS', ...args], { maxBuffer: 64 * 1024 ** 2 })).stdout
 
@@ -54,7 +54,7 @@ export async function manageByCurl(env: Record<string, string> = {}): Promise<Ma
     deliver: (path) => ask(key, path),
     async close() {
       await server.stop()
-      await place.remove()
+      await testDatabase.remove()
     },
   }
 }

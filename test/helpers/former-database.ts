@@ -8,14 +8,14 @@ import { openSqlite } from '../../src/store/engine/sqlite.ts'
 import { migrate } from '../../src/store/schema/migrate.ts'
 import { contentMigrations } from '../../src/store/schema/migrations/content.ts'
 import type { ContentTables } from '../../src/store/schema/tables.ts'
-import { createEmptyPlace, type TestEngine } from './harness.ts'
+import { createEmptyDatabase, type TestEngine } from './harness.ts'
 
 /** An empty content database as it was before this step of its history. */
 export async function openFormer(engine: TestEngine, step: string): Promise<Database<ContentTables>> {
   const stepsBefore = contentMigrations.findIndex(({ name }) => name === step)
   assert.ok(stepsBefore > 0, `there is no step "${step}"`)
-  const place = await createEmptyPlace(engine)
-  const { DATA_DIR, DATABASE_URL } = place.env
+  const testDatabase = await createEmptyDatabase(engine)
+  const { DATA_DIR, DATABASE_URL } = testDatabase.env
   const pool = engine === 'postgres' ? await openPostgresPool(DATABASE_URL, () => {}) : undefined
   mkdirSync(join(DATA_DIR, 'databases'), { recursive: true })
   const database = pool
@@ -24,7 +24,7 @@ export async function openFormer(engine: TestEngine, step: string): Promise<Data
   after(async () => {
     await database.close()
     await pool?.end()
-    await place.remove()
+    await testDatabase.remove()
   })
   await migrate(database, contentMigrations.slice(0, stepsBefore), 0)
   return database

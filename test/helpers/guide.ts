@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createEmptyPlace } from './harness.ts'
+import { createEmptyDatabase } from './harness.ts'
 import { programEnv, type ServerProcess, startServer } from './process.ts'
 
 export const root = join(import.meta.dirname, '../..')
@@ -63,18 +63,18 @@ export interface Guide {
   close(): Promise<void>
 }
 
-export async function startGuide(engine: Parameters<typeof createEmptyPlace>[0]): Promise<Guide> {
-  const place = await createEmptyPlace(engine)
+export async function startGuide(engine: Parameters<typeof createEmptyDatabase>[0]): Promise<Guide> {
+  const testDatabase = await createEmptyDatabase(engine)
   const folder = await mkdtemp(join(tmpdir(), 'sluice-guide-'))
-  const server = await startServer(place.env, ['--demo'])
-  await symlink(place.env.DATA_DIR, join(folder, 'data'))
+  const server = await startServer(testDatabase.env, ['--demo'])
+  await symlink(testDatabase.env.DATA_DIR, join(folder, 'data'))
   const npx = join(folder, 'bin/npx')
   await mkdir(join(folder, 'bin'))
   // npx would look for the program in the folder that it is called from.
   await writeFile(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}/src/main.ts" "$@"\n`, { mode: 0o755 })
-  const facts = JSON.parse(await readFile(join(place.env.DATA_DIR, 'demo.json'), 'utf8'))
+  const facts = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
   const env = {
-    ...place.env,
+    ...testDatabase.env,
     PORT: new URL(server.baseUrl).port,
     LOG_LEVEL: 'silent',
     ...programEnv,
@@ -103,7 +103,7 @@ export async function startGuide(engine: Parameters<typeof createEmptyPlace>[0])
       }),
     async close() {
       await server.stop()
-      await place.remove()
+      await testDatabase.remove()
       await rm(folder, { recursive: true })
     },
   }

@@ -41,14 +41,14 @@ export function localFolder({ media: { local } }: Service, bucketName: string): 
   return local.storage.folderOf(bucketName)
 }
 
-/** A location for a service: a folder, and with PostgreSQL a database. */
-export interface EmptyPlace {
-  /** The settings that lead there. */
+/** A data directory and, on PostgreSQL, a database. */
+export interface TestDatabase {
+  /** The settings of a service that uses it. */
   env: { DATA_DIR: string; DATABASE_URL: string }
   remove(): Promise<void>
 }
 
-async function createPlace(engine: TestEngine, isMigrated: boolean): Promise<EmptyPlace> {
+async function createTestDatabase(engine: TestEngine, isMigrated: boolean): Promise<TestDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   if (isMigrated && engine === 'sqlite') await copySqliteTemplate(dataDir)
   const postgres = engine === 'postgres' ? await createPostgresDatabase({ isMigrated }) : undefined
@@ -61,11 +61,11 @@ async function createPlace(engine: TestEngine, isMigrated: boolean): Promise<Emp
   }
 }
 
-/** With nothing in it: for tests of migrations, and of the first start. */
-export const createEmptyPlace = (engine: TestEngine): Promise<EmptyPlace> => createPlace(engine, false)
+/** Without a schema: for tests of migrations and of the first start. */
+export const createEmptyDatabase = (engine: TestEngine): Promise<TestDatabase> => createTestDatabase(engine, false)
 
-/** With databases at the current schema, copied from those that were migrated once for the run. */
-export const createMigratedPlace = (engine: TestEngine): Promise<EmptyPlace> => createPlace(engine, true)
+/** At the current schema: a copy of the databases that the run migrated once. */
+export const createMigratedDatabase = (engine: TestEngine): Promise<TestDatabase> => createTestDatabase(engine, true)
 
 /** A group with a key, and short ways to fill it. */
 export interface TestGroup {
@@ -102,9 +102,9 @@ export async function createHarness(
   engine: TestEngine,
   { env = {}, prepare, ...options }: HarnessOptions = {},
 ): Promise<Harness> {
-  const place = await createMigratedPlace(engine)
+  const testDatabase = await createMigratedDatabase(engine)
   const config = readConfig({
-    ...place.env,
+    ...testDatabase.env,
     LOG_LEVEL: 'trace',
     RATE_LIMITS: 'anonymous=100000/100000,free=100000/100000,basic=100/200,pro=500/1000,proplus=2000/4000',
     PORT: '0',
@@ -156,7 +156,7 @@ export async function createHarness(
     newGroup,
     async close() {
       await service.close()
-      await place.remove()
+      await testDatabase.remove()
     },
   }
 }

@@ -10,7 +10,7 @@ import type { GroupStore } from '../../src/store/store.ts'
 import { write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
-import type { Place } from './worker-process.ts'
+import type { WorkerOptions } from './worker-process.ts'
 import { effectsIn, testKind, until as untilSoon, type Workshop, workshop } from './workshop.ts'
 
 /** The heavy form of this test asks for more. */
@@ -21,8 +21,8 @@ const program = join(import.meta.dirname, 'worker-process.ts')
 /** Looks now and then only: the machine is needed by the processes. */
 const until = (isSo: () => boolean | Promise<boolean>): Promise<void> => untilSoon(() => sleep(5).then(isSo))
 
-function startProcess(place: Place) {
-  const child = spawn(process.execPath, [program, JSON.stringify(place)], { stdio: ['ignore', 'pipe', 'inherit'] })
+function startProcess(options: WorkerOptions) {
+  const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
   const kill = async (): Promise<void> => {
@@ -46,7 +46,7 @@ onBothEngines('processes that work on one database', (engine) => {
   it('share 500 jobs, each of which is begun once', async () => {
     const created = await workshop(engine)
     const group = await addJobs(created, 500)
-    const processes = [0, 1].map(() => startProcess({ ...created.place, aheadMs: 0 }))
+    const processes = [0, 1].map(() => startProcess({ ...created.location, aheadMs: 0 }))
     await until(async () => (await countJobs(group.database)).done === 500)
     for (const { kill } of processes) await kill()
     const begun = processes.flatMap((one) => one.begun())
@@ -60,13 +60,13 @@ onBothEngines('processes that work on one database', (engine) => {
     const begun: string[] = []
     for (let round = 0; round < rounds; round += 1) {
       // Each of them comes when the leases of the one before are over.
-      const killed = startProcess({ ...created.place, aheadMs: round * (leaseMs + 1000) })
+      const killed = startProcess({ ...created.location, aheadMs: round * (leaseMs + 1000) })
       await until(() => killed.begun().length >= 20 + ((round * 17) % 60))
       await sleep(round % 5) // somewhere in the middle of a job
       await killed.kill()
       begun.push(...killed.begun())
     }
-    const last = startProcess({ ...created.place, aheadMs: rounds * (leaseMs + 1000) })
+    const last = startProcess({ ...created.location, aheadMs: rounds * (leaseMs + 1000) })
     await until(async () => (await countJobs(group.database)).done === rounds * jobsPerRound)
     await last.kill()
     const effects = await effectsIn(group)

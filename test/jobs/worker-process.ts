@@ -5,13 +5,13 @@ import { openStore } from '../../src/store/open.ts'
 import { handlerOf, leaveEffect } from './workshop.ts'
 
 /** Works until it is killed, and prints the id of each job that it begins. Its clock may be ahead. */
-export interface Place {
+export interface WorkerOptions {
   dataDir: string
   databaseUrl: string | undefined
   aheadMs: number
 }
 
-const { dataDir, databaseUrl, aheadMs }: Place = JSON.parse(process.argv[2] ?? '')
+const { dataDir, databaseUrl, aheadMs }: WorkerOptions = JSON.parse(process.argv[2] ?? '')
 const clock = () => Date.now() + aheadMs
 const store = await openStore({ dataDir, databaseUrl, clock, onConnectionError: () => {} })
 const handler = handlerOf(

@@ -10,13 +10,13 @@ import { findJob, insertJob, type Job, type NewJob } from '../../src/store/jobs/
 import { openStore } from '../../src/store/open.ts'
 import type { GroupStore, Store } from '../../src/store/store.ts'
 import { createGroup, write } from '../helpers/authoring.ts'
-import { createEmptyPlace, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
+import { createEmptyDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
 
 /** Where jobs are made and done, with as many stores on one database as there would be processes. */
 export interface Workshop {
   store: Store
   clock: TestClock
-  place: { dataDir: string; databaseUrl: string | undefined }
+  location: { dataDir: string; databaseUrl: string | undefined }
   log(): string
   openAnother(): Promise<Store>
   newGroup(database?: string): Promise<GroupStore>
@@ -37,15 +37,15 @@ export const handlerOf = (run: JobHandler['run'], more: Partial<JobHandler> = {}
 })
 
 export async function workshop(engine: TestEngine): Promise<Workshop> {
-  const emptied = await createEmptyPlace(engine)
-  const place = { dataDir: emptied.env.DATA_DIR, databaseUrl: emptied.env.DATABASE_URL || undefined }
+  const testDatabase = await createEmptyDatabase(engine)
+  const location = { dataDir: testDatabase.env.DATA_DIR, databaseUrl: testDatabase.env.DATABASE_URL || undefined }
   const clock = { now: testStartMs }
   const stores: Store[] = []
   const lines: string[] = []
   const logger = createLogger(readConfig({ LOG_LEVEL: 'trace' }), { write: (line) => void lines.push(line) })
 
   async function openAnother(): Promise<Store> {
-    const store = await openStore({ ...place, clock: () => clock.now, onConnectionError: () => {} })
+    const store = await openStore({ ...location, clock: () => clock.now, onConnectionError: () => {} })
     stores.push(store)
     return store
   }
@@ -53,12 +53,12 @@ export async function workshop(engine: TestEngine): Promise<Workshop> {
   const store = await openAnother()
   after(async () => {
     for (const opened of stores) await opened.close()
-    await emptied.remove()
+    await testDatabase.remove()
   })
   return {
     store,
     clock,
-    place,
+    location,
     log: () => lines.join(''),
     openAnother,
     newGroup: async (database = 'main') =>

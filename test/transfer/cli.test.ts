@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { withProgress } from '../../src/cli/progress.ts'
-import { createEmptyPlace, harness } from '../helpers/harness.ts'
+import { createEmptyDatabase, harness } from '../helpers/harness.ts'
 import { runCli } from '../helpers/process.ts'
 import { newPath, readExport, writeExport } from './exports.ts'
 
@@ -14,8 +14,8 @@ describe('sluice export group and import group', () => {
     const { id } = group.group
     await source.service.media.storage.write('media', `${id}/a.txt`, Buffer.from('a'))
     const from = { DATA_DIR: source.config.dataDir, DATABASE_URL: source.config.databaseUrl ?? '' }
-    const place = await createEmptyPlace('sqlite')
-    context.after(() => place.remove())
+    const testDatabase = await createEmptyDatabase('sqlite')
+    context.after(() => testDatabase.remove())
     const folder = newPath()
 
     const exported = await runCli(['export', 'group', 'Shop', folder], from)
@@ -24,27 +24,27 @@ describe('sluice export group and import group', () => {
       exported.output,
       /Exported "Shop"[\s\S]+objects +1\n[\s\S]+media +1\n[\s\S]+Next: npx sluice import group/,
     )
-    const imported = await runCli(['import', 'group', folder], place.env)
+    const imported = await runCli(['import', 'group', folder], testDatabase.env)
     assert.equal(imported.code, 0, imported.output)
     assert.match(imported.output, /Checking …\nComparing …\nCopying files …\nWriting …\n/)
     assert.match(imported.output, /Imported as the new group "Shop" \(\w{24}\)\.[\s\S]+objects +1 +0 +0\n/)
     assert.ok(imported.output.includes(`Next: npx sluice key create ${id}`))
-    const again = await runCli(['import', 'group', folder, '--json'], place.env)
+    const again = await runCli(['import', 'group', folder, '--json'], testDatabase.env)
     assert.deepEqual(JSON.parse(again.output).tally.objects, { added: 0, changed: 0, equal: 1 })
 
     await group.add(posts, { value: { title: 'Two' } })
     const later = newPath()
     assert.equal((await runCli(['export', 'group', 'Shop', later], from)).code, 0)
-    const unnamed = await runCli(['import', 'group', later], place.env)
+    const unnamed = await runCli(['import', 'group', later], testDatabase.env)
     assert.equal(unnamed.code, 1)
     assert.match(unnamed.output, /"Shop" \(\w{24}\), which exists here: 1 things? would be added and 0 changed/)
-    const looked = await runCli(['import', 'group', later, '--dry-run'], place.env)
+    const looked = await runCli(['import', 'group', later, '--dry-run'], testDatabase.env)
     assert.match(looked.output, /objects +1 +0 +1\n[\s\S]+To change this group, say so: --into \w{24}/)
-    const named = await runCli(['import', 'group', later, '--into', 'Shop'], place.env)
+    const named = await runCli(['import', 'group', later, '--into', 'Shop'], testDatabase.env)
     assert.match(named.output, /Imported into the group "Shop"/)
 
     writeExport(folder, readExport(folder).slice(0, -1))
-    const refused = await runCli(['import', 'group', folder, '--json'], place.env)
+    const refused = await runCli(['import', 'group', folder, '--json'], testDatabase.env)
     assert.equal(refused.code, 1)
     const { code, error } = JSON.parse(refused.output)
     assert.equal(code, 'ValidationError')

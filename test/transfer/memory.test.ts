@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { createEmptyPlace, createHarness, engines, type Harness } from '../helpers/harness.ts'
+import { createEmptyDatabase, createHarness, engines, type Harness } from '../helpers/harness.ts'
 import { programEnv } from '../helpers/process.ts'
 import { newPath } from './exports.ts'
 
@@ -79,10 +79,10 @@ describe(`${objectCount.toLocaleString('en')} objects of 2 KB`, () => {
   for (const engine of isHeavy ? engines : (['sqlite'] as const)) {
     it(`are exported and imported by a process whose memory stays small, on ${engine}`, async (context) => {
       const source = await createHarness(engine)
-      const place = await createEmptyPlace(engine)
+      const testDatabase = await createEmptyDatabase(engine)
       after(async () => {
         await source.close()
-        await place.remove()
+        await testDatabase.remove()
       })
       await fill(source)
       const folder = newPath()
@@ -94,10 +94,19 @@ describe(`${objectCount.toLocaleString('en')} objects of 2 KB`, () => {
       await show('export', envOf(source), 'export', 'group', 'Shop', folder)
       const { size } = statSync(join(folder, 'group.ndjson'))
       context.diagnostic(`${engine}: group.ndjson has ${Math.round(size / 1024 / 1024)} MB`)
-      await show('import of a new group', place.env, 'import', 'group', folder)
-      if (isHeavy) await show('the same again', place.env, 'import', 'group', folder)
+      await show('import of a new group', testDatabase.env, 'import', 'group', folder)
+      if (isHeavy) await show('the same again', testDatabase.env, 'import', 'group', folder)
       await editAll(folder)
-      await show('import that changes every object', place.env, 'import', 'group', folder, '--edited', '--into', 'Shop')
+      await show(
+        'import that changes every object',
+        testDatabase.env,
+        'import',
+        'group',
+        folder,
+        '--edited',
+        '--into',
+        'Shop',
+      )
     })
   }
 })

@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { isDatabaseUnavailable } from '../../../src/store/engine/unavailable.ts'
-import { createEmptyPlace, createHarness, harness } from '../../helpers/harness.ts'
+import { createEmptyDatabase, createHarness, harness } from '../../helpers/harness.ts'
 
 describe('a PostgreSQL connection that breaks while it is in use', () => {
   it('fails what runs on it, ends no process, and is replaced', async () => {
@@ -32,19 +32,19 @@ describe('a PostgreSQL connection that breaks while it is in use', () => {
 describe('a PostgreSQL that no longer lets the role in', () => {
   /** A role of its own, and a way to it as who may change it. */
   async function servedAs(role: string) {
-    const place = await createEmptyPlace('postgres')
-    const admin = new pg.Client(place.env.DATABASE_URL)
+    const testDatabase = await createEmptyDatabase('postgres')
+    const admin = new pg.Client(testDatabase.env.DATABASE_URL)
     await admin.connect()
     after(async () => {
       await admin.query(`drop owned by ${role} cascade`)
       await admin.query(`drop role ${role}`)
       await admin.end()
-      await place.remove()
+      await testDatabase.remove()
     })
-    const { pathname } = new URL(place.env.DATABASE_URL)
+    const { pathname } = new URL(testDatabase.env.DATABASE_URL)
     await admin.query(`create role ${role} login`)
     await admin.query(`grant create on database ${pathname.slice(1)} to ${role}`)
-    const url = new URL(place.env.DATABASE_URL)
+    const url = new URL(testDatabase.env.DATABASE_URL)
     url.username = role
     const created = await createHarness('postgres', { env: { DATABASE_URL: url.href, ANSWER_CACHE_MB: '0' } })
     after(() => created.close())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { assertOnly, assertSound, examineAll, patient } from '../../doctor/patient.ts'
-import { createEmptyPlace, type Harness, harness } from '../../helpers/harness.ts'
+import { createEmptyDatabase, type Harness, harness } from '../../helpers/harness.ts'
 import { startPgBouncer, whyNoPgBouncer } from '../../helpers/pgbouncer.ts'
 
 /** How often each status was answered to reads that come side by side, each of which asks the database. */
@@ -26,9 +26,9 @@ const warnings = ({ log }: Harness): string[] =>
     .filter((line) => line.includes('DATABASE_PREPARE=off'))
 
 async function startPooler(mode: 'session' | 'transaction') {
-  const place = await createEmptyPlace('postgres')
-  after(() => place.remove())
-  return startPgBouncer(place.env.DATABASE_URL, mode)
+  const testDatabase = await createEmptyDatabase('postgres')
+  after(() => testDatabase.remove())
+  return startPgBouncer(testDatabase.env.DATABASE_URL, mode)
 }
 
 describe('PgBouncer without prepared statements', { skip: whyNoPgBouncer() ?? false }, () => {

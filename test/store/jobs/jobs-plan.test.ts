@@ -41,7 +41,7 @@ onBothEngines('a claim among 200,000 jobs that are done or wait', (engine) => {
     if (engine === 'postgres') await sql`analyze`.execute(groups[0]?.database.read as never)
     const statements: { sql: string; parameters: readonly unknown[] }[] = []
     const watched = await openStore({
-      ...place,
+      ...location,
       clock: () => clock.now,
       onConnectionError: () => {},
       onQuery: (query) => statements.push(query),

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { openStore } from '../../../src/store/open.ts'
-import { createEmptyPlace, harness, onBothEngines } from '../../helpers/harness.ts'
+import { createEmptyDatabase, harness, onBothEngines } from '../../helpers/harness.ts'
 import { runCli } from '../../helpers/process.ts'
 
 onBothEngines('migrations', (engine) => {
   it('are safe when several processes start at once on an empty database', async () => {
-    const place = await createEmptyPlace(engine)
-    after(() => place.remove())
+    const testDatabase = await createEmptyDatabase(engine)
+    after(() => testDatabase.remove())
     const runs = await Promise.all(
-      Array.from({ length: 5 }, () => runCli(['group', 'create', 'Racer', '--json'], place.env)),
+      Array.from({ length: 5 }, () => runCli(['group', 'create', 'Racer', '--json'], testDatabase.env)),
     )
     for (const { code, output } of runs) assert.equal(code, 0, output)
-    const { output } = await runCli(['group', 'list', '--json'], place.env)
+    const { output } = await runCli(['group', 'list', '--json'], testDatabase.env)
     assert.equal(JSON.parse(output).totalCount, 5)
   })
 

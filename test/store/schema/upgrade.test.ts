@@ -21,14 +21,14 @@ import { controlMigrations } from '../../../src/store/schema/migrations/control.
 import type { ContentTables } from '../../../src/store/schema/tables.ts'
 import { openGroup } from '../../../src/store/store.ts'
 import { write } from '../../helpers/authoring.ts'
-import { createEmptyPlace, type EmptyPlace, onBothEngines, type TestEngine } from '../../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines, type TestDatabase, type TestEngine } from '../../helpers/harness.ts'
 
 const nowMs = Date.UTC(2026, 2, 1)
 
 /** Makes a database as version 0.1 left it, and fills it as version 0.1 did. */
 async function makeOld<Tables extends ControlTables | ContentTables>(
   engine: TestEngine,
-  { env }: EmptyPlace,
+  { env }: TestDatabase,
   name: string,
   migrations: readonly Migration[],
   fill: (database: Database<Tables>) => Promise<void>,
@@ -45,10 +45,10 @@ async function makeOld<Tables extends ControlTables | ContentTables>(
 
 onBothEngines('a database of version 0.1', (engine) => {
   it('is served as before, and its objects can be changed, with versions and events', async () => {
-    const place = await createEmptyPlace(engine)
-    after(() => place.remove())
+    const testDatabase = await createEmptyDatabase(engine)
+    after(() => testDatabase.remove())
     const dates = { created_ms: nowMs, updated_ms: nowMs }
-    await makeOld<ControlTables>(engine, place, 'control', controlMigrations, async ({ write: change }) => {
+    await makeOld<ControlTables>(engine, testDatabase, 'control', controlMigrations, async ({ write: change }) => {
       await change((db) =>
         db
           .insertInto('groups')
@@ -64,7 +64,7 @@ onBothEngines('a database of version 0.1', (engine) => {
           .execute(),
       )
     })
-    await makeOld<ContentTables>(engine, place, 'main', contentMigrations, async ({ write: change }) => {
+    await makeOld<ContentTables>(engine, testDatabase, 'main', contentMigrations, async ({ write: change }) => {
       await change(async (db) => {
         const schema = '{"title":{"type":"text"},"email":{"type":"text","private":true}}'
         await db
@@ -96,7 +96,7 @@ onBothEngines('a database of version 0.1', (engine) => {
       })
     })
 
-    const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = place.env
+    const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = testDatabase.env
     const store = await openStore({
       dataDir,
       databaseUrl: databaseUrl || undefined,
