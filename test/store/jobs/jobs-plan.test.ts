@@ -34,7 +34,7 @@ async function fill({ database, groupId }: GroupStore, nowMs: number): Promise<v
 
 onBothEngines('a claim among 200,000 jobs that are done or wait', (engine) => {
   it('goes by the index, and reads no job that is not due', async (context) => {
-    const { clock, place, newGroup, add } = await workshop(engine)
+    const { clock, location, newGroup, add } = await workshop(engine)
     const groups = [await newGroup(), await newGroup()]
     for (const group of groups) await fill(group, clock.now)
     for (let n = 0; n < 50; n += 1) await add(groups[1] as GroupStore)
