@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { sqliteIoError } from './file.ts'
 
 /** The file beside a database into which SQLite writes what is committed. */
@@ -106,4 +106,16 @@ export function createCheckpoints(file: DatabaseSync, checkpoint: () => Promise<
       isRunning = false
     })
   }
+}
+
+/** From this length on a checkpoint carries over the whole log, so that the next commit restarts it. */
+const longLogPages = 4000
+
+/**
+ * Copies what is committed into the database's own file. While others write, the end of the log comes too late for each
+ * checkpoint, and the log would grow forever: from some length on writers wait until the end is copied too.
+ */
+export function runCheckpoint(prepare: (text: string) => Pick<StatementSync, 'get'>): void {
+  const pages = prepare('pragma wal_checkpoint(passive)').get()
+  if (Number(pages?.log) > longLogPages) prepare('pragma wal_checkpoint(full)').get()
 }

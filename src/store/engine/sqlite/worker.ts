@@ -2,6 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
+import { runCheckpoint } from './durability.ts'
 import { createStatementCache, openReadOnly, sqliteInterrupt, timeFunction } from './file.ts'
 
 /** What the thread is asked for; `path` says of which database. It is given one order at a time. */
@@ -12,8 +13,6 @@ export type Order = { id: number; path: string; timeoutMs: number } & (
 
 export type Outcome = { id: number; rows: unknown[] } | { id: number; failure: { message: string; errcode: unknown } }
 
-/** A log that has grown to this many pages is read to its end, so that it is begun anew from there. */
-const longLogPages = 4000
 /** How long writers may be kept out for that, where somebody still reads an old state. */
 const busyTimeoutMs = 50
 
@@ -53,15 +52,6 @@ function fileOf(path: string): Opened {
   return added
 }
 
-/**
- * Carries over what is committed into the database's own file. While others write, some of it always comes too late, and
- * the log would grow forever: from some length on they are kept out for the short rest.
- */
-function checkpoint({ prepare }: Opened): void {
-  const pages = prepare('pragma wal_checkpoint(passive)').get()
-  if (Number(pages?.log) > longLogPages) prepare('pragma wal_checkpoint(full)').get()
-}
-
 function execute(order: Order): unknown[] {
   if (order.task === 'forget') {
     opened.get(order.path)?.file.close()
@@ -70,7 +60,7 @@ function execute(order: Order): unknown[] {
   }
   const found = fileOf(order.path)
   const { file, prepare } = found
-  if (order.task === 'checkpoint') checkpoint(found)
+  if (order.task === 'checkpoint') runCheckpoint(found.prepare)
   if (order.task === 'begin') file.exec('begin')
   if (order.task === 'rollback' && file.isTransaction) file.exec('rollback') // nothing was written
   if (order.task !== 'read') return []
