@@ -1,4 +1,4 @@
-import { connect, isIP, type Socket } from 'node:net'
+import { isIP, Socket } from 'node:net'
 import { raceWithAbort } from '../concurrency/race-with-abort.ts'
 import { isPublicAddress, resolveName } from '../security/public-address.ts'
 import type { MailServerAddress } from './server-address.ts'
@@ -30,17 +30,29 @@ async function findAddresses(
   return addresses
 }
 
-/** Connects to one of the addresses that were looked at, not to one that the name leads to later. */
+/** The mail library resets the timeout of its socket at each step, so it gets one on which only we can set it. */
+export class MailSocket extends Socket {
+  override setTimeout(): this {
+    return this
+  }
+
+  /** Emits `timeout` when no byte moves for this long, also below TLS. 0 is no limit. */
+  limitSilence(limitMs: number): void {
+    super.setTimeout(limitMs)
+  }
+}
+
+/** Connects to one of the addresses that were checked, even if the name resolves to others later. */
 export async function connectToServer(
   server: MailServerAddress,
   options: ConnectOptions,
   signal: AbortSignal,
-): Promise<Socket> {
+): Promise<MailSocket> {
   const { connectMs } = options
   const addresses = await findAddresses(server, options, signal)
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const socket = connect({
+  const socket = new MailSocket().connect({
     host: server.host,
     port: server.port,
     autoSelectFamily: true, // one address after the other

@@ -89,6 +89,7 @@ export async function openSession(
   /** Why it was ended, where we have ended it; else what the server, or its absence, says. */
   function explain(error: unknown, signal: AbortSignal, recipient = ''): unknown {
     if (signal.aborted) return signal.reason
+    if (error instanceof DeliveryFailure) return error
     if (error instanceof ServerUnreachable) return new DeliveryFailure(`${name} ${error.message}.`)
     // Who it was for stands with the message. Its failure goes into the log.
     const discreet = recipient === '' ? secrets : [...secrets, recipient]
@@ -116,43 +117,44 @@ export async function openSession(
     },
     connectionTimeout: 2 * timeouts.greetingMs, // the greeting, and the encryption
     greetingTimeout: timeouts.greetingMs,
-    socketTimeout: timeouts.silenceMs,
     maxResponseSize: mostReplyBytes,
   })
   connection.on('error', () => {}) // who waits for an answer hears of it below
 
-  /** The one that encrypts, where there is one. */
-  const currentSocket = () => connection._socket || socket
-
   function cut(): void {
     isBroken = true
-    const current = currentSocket()
     connection.close()
-    current.destroy()
+    socket.destroy()
   }
 
-  /** Waits for an answer: the library calls back with it, or tells that the connection has ended, or it is us who end it. */
+  /** Settles with the answer, or when the connection breaks, the server is silent for too long or the signal aborts. */
   async function ask<Answer>(
     signal: AbortSignal,
     begin: (done: (error?: Error | null, answer?: Answer) => void) => void,
   ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const stop = () => {
+    const stop = (reason: unknown) => {
       cut()
-      reject(signal.reason)
+      reject(reason)
     }
-    const lose = () => setImmediate(reject, new Error('The connection has ended.')) // unless it is told why
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
+    const onAbort = () => stop(signal.reason)
+    const onSilence = () => stop(new DeliveryFailure(`${name} was silent for too long`, { isTimeout: true }))
+    const onEnd = () => setImmediate(reject, new Error('The connection has ended.')) // after an error that says why
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    socket.once('timeout', onSilence)
     connection.once('error', reject)
-    connection.once('end', lose)
+    connection.once('end', onEnd)
     try {
+      socket.limitSilence(timeouts.silenceMs)
       if (!signal.aborted) begin((error, answer) => (error ? reject(error) : resolve(answer as Answer)))
       return await promise
     } finally {
-      signal.removeEventListener('abort', stop)
+      socket.limitSilence(0)
+      signal.removeEventListener('abort', onAbort)
+      socket.off('timeout', onSilence)
       connection.off('error', reject)
-      connection.off('end', lose)
+      connection.off('end', onEnd)
     }
   }
 
@@ -187,7 +189,7 @@ export async function openSession(
         if (!isOurs()) notOurs.abort(new DeliveryFailure('Not sent: this process was held up for too long.'))
         if (!hasBegun) {
           hasBegun = true
-          currentSocket().setTimeout(0)
+          socket.limitSilence(0)
           onBody()
         }
         return !signal.aborted
@@ -200,8 +202,6 @@ export async function openSession(
       } catch (error) {
         await recover(error as SMTPError, signal)
         throw explain(error, signal, recipient)
-      } finally {
-        currentSocket().setTimeout(timeouts.silenceMs)
       }
     },
     quit() {

@@ -2,15 +2,22 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
 import { createSmtpTransport } from '../../src/mail/smtp.ts'
 import { DeliveryFailure } from '../../src/mail/transport.ts'
+import { makeCertificate } from '../helpers/certificate.ts'
 import { errand } from './parcels.ts'
 
 /** A server that only pretends to speak SMTP: what it says to whom connects, and how it answers each line. */
-async function pretend(greet: (socket: Socket) => void, answer: (line: string, socket: Socket) => void = () => {}) {
+async function pretend(
+  greet: (socket: Socket) => void,
+  answer: (line: string, socket: Socket) => void = () => {},
+  certificate?: { key: string; cert: string },
+) {
   const sockets = new Set<Socket>()
   const heard: string[] = []
-  const server = createServer((socket) => {
+  const server = certificate ? createTlsServer(certificate) : createServer()
+  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
@@ -60,10 +67,10 @@ const parcel = {
   raw: Buffer.from('Subject: x\r\n\r\nHello.\r\n'),
 }
 
-async function failureAt(port: number, timeouts = {}): Promise<DeliveryFailure> {
+async function failureAt(port: number, timeouts = {}, ca?: string): Promise<DeliveryFailure> {
   const transport = createSmtpTransport(
-    { host: '127.0.0.1', port, tls: 'off', login: undefined },
-    { hosts: 'any', timeouts },
+    { host: 'localhost', port, tls: ca === undefined ? 'off' : 'implicit', login: undefined },
+    { hosts: 'any', timeouts, resolve: async () => ['127.0.0.1'], ...(ca !== undefined && { ca }) },
   )
   after(() => transport.close())
   try {
@@ -122,13 +129,12 @@ describe('a hostile server', () => {
       const timer = setInterval(() => socket.write('2'), 10)
       socket.on('close', () => clearInterval(timer))
     }
-    for (const word of ['EHLO', 'MAIL', '.']) {
-      const { port } = await pretend(greeting, answering({ [word]: drip }))
-      assert.match(
-        (await failureAt(port, { beforeBodyMs: 200, bodyMs: 200, silenceMs: 150 })).message,
-        /took longer than 0\.2 seconds/,
-      )
-    }
+    for (const certificate of [undefined, makeCertificate('localhost')])
+      for (const word of ['EHLO', 'MAIL', '.']) {
+        const { port } = await pretend(greeting, answering({ [word]: drip }), certificate)
+        const timeouts = { beforeBodyMs: 300, bodyMs: 300, silenceMs: 150 }
+        assert.match((await failureAt(port, timeouts, certificate?.cert)).message, /took longer than 0\.3 seconds/)
+      }
   })
 
   it('that drips its greeting is left when that has taken too long', async () => {

@@ -118,6 +118,23 @@ describe('encryption', () => {
     )
   })
 
+  it('does not change how long a server may be silent: less before it has the message than after', async () => {
+    const silenceMs = 1000
+    const checkSilence = async (secure: boolean) => {
+      const server = await mailServer({
+        ...encrypted(),
+        secure,
+        onData: (stream, _session, done) => void stream.resume().on('end', () => setTimeout(done, silenceMs + 300)),
+      })
+      const transport = courierTo(named(server), { ...namedOptions(), timeouts: { silenceMs } })
+      assert.match(await deliver(transport), /^250/)
+      alwaysAt(server, 'sender', 'hang')
+      await assertFails(deliver(transport), /was silent for too long$/)
+      await until(() => server.openConnections() === 0)
+    }
+    await Promise.all([checkSilence(false), checkSilence(true)])
+  })
+
   it('does not keep a connection from being cut when the signal aborts', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: [] })
     alwaysAt(server, 'message', 'hang')
