@@ -5,19 +5,21 @@ import { AppError } from './core/errors.ts'
 import { type ContentDeps, type ContentHandler, type ContentRoute, createContentHandler } from './delivery/handler.ts'
 import { createAccessLog, logRequests } from './http/access-log.ts'
 import { limitAnonymous } from './http/admission.ts'
-import { answerHeaders } from './http/answer-headers.ts'
-import { limitArrivingBodies, limitBodyTimes } from './http/arriving-bodies.ts'
-import { compileBody } from './http/body.ts'
 import { createAddressReader } from './http/caller-address.ts'
 import type { EndpointDeps } from './http/endpoint.ts'
 import { handleConnectionError, handleFailures, handleFrameworkError } from './http/failures.ts'
-import { asHook, emitCloseOnDisconnect } from './http/hook.ts'
-import { parseJsonBodies } from './http/json-body.ts'
-import { type InFlightRequests, limitConcurrency } from './http/limit-concurrency.ts'
+import { compileBody, parseJsonBodies } from './http/json-body.ts'
 import { registerDocs } from './http/openapi.ts'
 import { compileQuery, splitQuery } from './http/query.ts'
-import { createRequestIds } from './http/request-ids.ts'
-import { createHttpServer, maxHeaderBytes } from './http/server.ts'
+import { type InFlightRequests, limitArrivingBodies, limitBodyTimes, limitConcurrency } from './http/request-limits.ts'
+import {
+  answerHeaders,
+  asHook,
+  createHttpServer,
+  createRequestIds,
+  emitCloseOnDisconnect,
+  maxHeaderBytes,
+} from './http/server.ts'
 import { limitUnsent } from './http/unsent-answers.ts'
 import { registerManageRoutes } from './manage/routes.ts'
 import type { ManageDeps } from './manage/verb.ts'

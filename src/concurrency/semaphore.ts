@@ -132,8 +132,19 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   }
 }
 
+/** Half of all requests that may be in flight by default (`MAX_CONCURRENT_REQUESTS`). */
+const maxWaitingPerKey = 500
 /** As long as a statement may wait for a lock. */
-const maxMutexWaitMs = 15_000
+const maxWaitMs = 15_000
+
+/** Limits how many requests of one group, or of one caller, are answered at once; the rest wait in one queue per group. */
+export const createAnswerSemaphore = (maxPerKey: number): Semaphore =>
+  createSemaphore({
+    maxPerKey,
+    maxWaitingPerKey,
+    maxWaitMs,
+    busyMessage: 'Too many of your requests are being answered. Try again in a moment.',
+  })
 
 /**
  * One at a time for each key. Writers of one group would wait for each other by a lock in the database; here they wait
@@ -142,6 +153,6 @@ const maxMutexWaitMs = 15_000
 export const createKeyedMutex = (): Semaphore =>
   createSemaphore({
     maxPerKey: 1,
-    maxWaitMs: maxMutexWaitMs,
+    maxWaitMs,
     busyMessage: 'Too much is being written at once. Try again in a moment.',
   })

@@ -1,37 +1,27 @@
 import type { Type as Library } from 'typebox'
 
 /**
- * What `typebox` makes of a description: a JSON Schema, and by its types what TypeScript knows of a value that fits. These are the
- * few of its functions that we use, with its types. The library reads five hundred files for them, a fifth of the time of a start.
+ * The few functions of `typebox` that we use, with its types: each makes a JSON Schema, from which TypeScript infers the type of a
+ * valid value. Loading the library reads five hundred files, a fifth of the time of a start.
  */
 type Known = Pick<
   typeof Library,
   | 'Array' | 'Boolean' | 'Enum' | 'Integer' | 'Literal' | 'Null' | 'Object' | 'Omit' | 'Optional' | 'Partial' | 'Record'
-  | 'Refine' | 'String' | 'Union' | 'Unknown'
+  | 'String' | 'Union' | 'Unknown'
 > // biome-ignore format: three lines read better
 
-type Schema = Record<string, unknown>
+type Schema = Record<string | symbol, unknown>
 type Fields = Record<string, Schema>
 
-/** What is known of a schema besides its JSON: that it may be left out, and rules that are functions. */
-const hiddenNames = ['~optional', '~refine'] as const
-type Hidden = Partial<Record<(typeof hiddenNames)[number], unknown>>
-
-function withHidden(schema: Schema, hidden: Hidden): Schema {
-  const made = { ...schema }
-  for (const name of hiddenNames) {
-    const value = hidden[name] ?? schema[name]
-    if (value !== undefined) Object.defineProperty(made, name, { value, enumerable: false })
-  }
-  return made
-}
+/** Marks a field as optional. As a symbol, because it is no part of the JSON Schema: that lists the required fields of an object. */
+const isOptional = Symbol('optional')
 
 function objectOf(properties: Fields, options: Schema = {}): Schema {
-  const required = Object.keys(properties).filter((name) => properties[name]?.['~optional'] === undefined)
+  const required = Object.keys(properties).filter((name) => !properties[name]?.[isOptional])
   return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
 }
 
-const optional = (schema: Schema): Schema => withHidden(schema, { '~optional': true })
+const optional = (schema: Schema): Schema => ({ ...schema, [isOptional]: true })
 const fieldsOf = ({ properties }: Schema): [string, Schema][] => Object.entries(properties as Fields)
 const simple =
   (type?: string) =>
@@ -50,14 +40,12 @@ const functions = {
   Optional: optional,
   Partial: (schema: Schema) =>
     objectOf(Object.fromEntries(fieldsOf(schema).map(([name, field]) => [name, optional(field)]))),
-  // To look at each of a thousand members takes long, and where they may be anything there is nothing to see.
+  // A value of any type needs no pattern, which would be matched with each of a thousand names.
   Record: (_key: Schema, value: Schema, options?: Schema) => ({
     type: 'object',
     ...(Object.keys(value).length > 0 && { patternProperties: { '^.*$': value } }),
     ...options,
   }),
-  Refine: (schema: Schema, check: (value: unknown) => boolean, error: () => string) =>
-    withHidden(schema, { '~refine': [...((schema['~refine'] as object[] | undefined) ?? []), { check, error }] }),
   String: simple('string'),
   Union: (anyOf: readonly Schema[], options?: Schema) => ({ anyOf, ...options }),
   Unknown: simple(),

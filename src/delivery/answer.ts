@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { createLruMap } from '../cache/lru-map.ts'
 import { answerTooLong } from '../content/answer-limit.ts'
-import { contentHeaders, securityHeaders } from '../http/answer-headers.ts'
+import { contentHeaders, securityHeaders } from '../http/server.ts'
 
 /** The encodings of an answer, the smallest first. */
 export const encodings = ['br', 'gzip', 'identity'] as const

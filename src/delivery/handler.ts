@@ -10,12 +10,10 @@ import {
   type ManageAdmissionDeps,
   type ServedTenant,
 } from '../http/admission.ts'
-import { answerHeaders, contentHeaders } from '../http/answer-headers.ts'
-import { limitBodyTime } from '../http/arriving-bodies.ts'
 import { logFailure, toAppError, tookTooLong, writeFailure } from '../http/failures.ts'
-import { type InFlightRequests, startRequest } from '../http/limit-concurrency.ts'
-import { findProtocolFault } from '../http/protocol-faults.ts'
 import { parseQuery, type QuerySchema, queryOf, splitQuery } from '../http/query.ts'
+import { type InFlightRequests, limitBodyTime, startRequest } from '../http/request-limits.ts'
+import { answerHeaders, contentHeaders, findProtocolFault } from '../http/server.ts'
 import { findTimed, findTiming, type Timing, timingHeader } from '../http/timing.ts'
 import { tooManyUnread, type UnsentAnswers } from '../http/unsent-answers.ts'
 import type { StallWatch } from '../metrics/stalls.ts'

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Static, TObject } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import type * as Library from 'typebox/schema'
 import { isStorableText } from '../content/validate.ts'
 import { invalid } from '../core/errors.ts'
@@ -92,8 +92,6 @@ function describe(problem: Problem, known: readonly string[]): string | undefine
       return `${what} does not have the right form`
     case 'const':
       return `${what} must be ${JSON.stringify(params.allowedValue)}`
-    case '~refine':
-      return path === '' ? String(params.message) : `${path} ${params.message}`
     case 'anyOf':
     case 'boolean':
       return undefined
@@ -159,17 +157,60 @@ function checkLengths({ properties }: TObject, input: unknown): void {
   if (tooLong.length > 0) throw invalid(`${tooLong.join('; ')}.`)
 }
 
+interface Rule {
+  holds(value: unknown): boolean
+  problem: string
+}
+
+const rules = Symbol('rules')
+
+/**
+ * A schema with a rule that JSON Schema cannot state. It holds for the input as a whole, or for a field of it or of an object in
+ * it; `problem` follows the name of the field.
+ */
+export const withRule = <Of extends TSchema>(
+  schema: Of,
+  problem: string,
+  holds: (value: Static<Of>) => boolean,
+): Of => ({
+  ...schema,
+  [rules]: [...((schema as RuledSchema)[rules] ?? []), { holds, problem }],
+})
+
+interface RuledSchema {
+  type?: string
+  properties?: Record<string, RuledSchema>
+  [rules]?: Rule[]
+}
+
+/** The rules that the input breaks. A text that is not valid for another reason is not checked. */
+function findBrokenRules(schema: RuledSchema, input: unknown, isFaulty: (path: string) => boolean): string[] {
+  function check({ type, properties = {}, [rules]: own = [] }: RuledSchema, value: unknown, path: string): string[] {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    const isChecked = type === 'object' ? isObject : typeof value === type && !isFaulty(path)
+    const broken = isChecked ? own.filter(({ holds }) => !holds(value)) : []
+    return [
+      ...broken.map(({ problem }) => `${path} ${problem}`.trimStart()),
+      ...Object.entries(isObject ? properties : {}).flatMap(([name, field]) =>
+        Object.hasOwn(value as object, name)
+          ? check(field, (value as Record<string, unknown>)[name], joined(path, name))
+          : [],
+      ),
+    ]
+  }
+  return check(schema, input, '')
+}
+
 /** The input by its schema, or an error that lists all problems. Nothing is coerced, dropped or filled in. */
 export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
   checkParts(input)
   checkLengths(schema, input)
-  if (isValid(schema, input)) return input as Static<Input>
-  const [, problems] = library().Errors(schema, input)
+  const problems = isValid(schema, input) ? [] : library().Errors(schema, input)[1]
+  const faulty = new Set(problems.map(({ instancePath }) => pathOf(instancePath)))
+  const broken = findBrokenRules(schema as RuledSchema, input, (path) => faulty.has(path))
+  if (problems.length + broken.length === 0) return input as Static<Input>
   const known = Object.keys(schema.properties)
-  const sentences = new Set(
-    joinTypes(problems)
-      .map((problem) => describe(problem, known))
-      .filter((text) => text !== undefined),
-  )
+  const described = joinTypes(problems).map((problem) => describe(problem, known))
+  const sentences = new Set([...described, ...broken].filter((text) => text !== undefined))
   throw invalid(`${[...sentences].slice(0, maxProblems).join('; ') || 'The input is not valid'}.`)
 }

@@ -1,19 +1,19 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
+import { createAnswerSemaphore } from '../concurrency/semaphore.ts'
 import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import type { Config } from '../config/config.ts'
 import { answerTooLong } from '../content/answer-limit.ts'
 import type { Clock } from '../core/clock.ts'
 import { ok } from '../core/envelope.ts'
-import type { ErrorCode } from '../core/errors.ts'
+import { type ErrorCode, invalid } from '../core/errors.ts'
+import { Type } from '../core/type.ts'
 import { createReadCall, type ReadCall, type ReadContent, type ReadDeps } from '../delivery/make-content.ts'
 import type { Mail } from '../mail/types.ts'
 import type { Payments } from '../payments/payments.ts'
 import { openGroup, type Store } from '../store/store.ts'
 import type { ServedTenant } from './admission.ts'
 import { failureAnswers } from './answer-schemas.ts'
-import { idempotencyHeader, readIdempotencyKey } from './idempotency-key.ts'
-import { createAnswerSemaphore } from './limit-concurrency.ts'
 import type { QuerySchema } from './query.ts'
 
 /** A request that takes longer is answered with 503. Uploads and downloads have no such limit. */
@@ -160,4 +160,26 @@ export function defineContentEndpoint<Query extends TObject>(
     },
   })
   return Object.assign(endpoint, { read })
+}
+
+const pattern = /^[\x20-\x7e]{1,255}$/
+
+/** Documents the header; `readIdempotencyKey` reads it. */
+export const idempotencyHeader = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'A text of your own for one purpose, such as a random id for each order. Whoever asks again with it within 24 hours gets the same answer, and nothing is done twice.',
+      examples: ['5f1c9d0e-order-1042'],
+    }),
+  ),
+})
+
+/** Undefined where the caller did not send one. */
+export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined
+  if (typeof header === 'string' && pattern.test(header)) return header
+  throw invalid('Idempotency-Key must be 1 to 255 printable ASCII characters.')
 }

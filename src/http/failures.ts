@@ -9,9 +9,7 @@ import { databasePeer, storePeer } from '../core/outage-log.ts'
 import { S3Failure } from '../media/s3/failure.ts'
 import { ProviderFailure } from '../payments/provider.ts'
 import { isDatabaseUnavailable } from '../store/engine/unavailable.ts'
-import { answerHeaders } from './answer-headers.ts'
-import { asHook } from './hook.ts'
-import { findProtocolFault } from './protocol-faults.ts'
+import { answerHeaders, asHook, findProtocolFault } from './server.ts'
 
 export const tookTooLong = (): AppError =>
   new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 })

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { TObject } from 'typebox'
 import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import { AppError, invalid } from '../core/errors.ts'
-import { maxDepth, maxEntries, maxParts } from './check-input.ts'
+import { checkInput, maxDepth, maxEntries, maxParts } from './check-input.ts'
 
 /** A body may hold one value in so many of the bytes it is allowed: each takes many times its length once it is parsed. */
 const bytesPerPart = 16
@@ -213,4 +214,20 @@ export function parseJsonBodies(app: FastifyInstance): void {
     request.bodyCost = meter.cost()
     return body
   })
+}
+
+/** A body by the schema that also documents it. Keys that the schema does not know are left alone, and read by nobody. */
+function parseBody(schema: TObject, body: unknown): object {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('The body must be a JSON object.')
+  return checkInput(schema, body)
+}
+
+export const compileBody: FastifySchemaCompiler<TObject> = ({ schema }) => {
+  return (body: unknown) => {
+    try {
+      return { value: parseBody(schema, body) }
+    } catch (error) {
+      return { error: error as Error }
+    }
+  }
 }

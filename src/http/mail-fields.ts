@@ -1,7 +1,8 @@
-import type { TString } from 'typebox'
+import type { TObject } from 'typebox'
 import { isEmailAddress, maxAddressLength } from '../content/email.ts'
 import { isHeaderText } from '../content/texts.ts'
 import { Type } from '../core/type.ts'
+import { withRule } from './check-input.ts'
 
 /** What the bodies of both e-mail endpoints are made of; one schema validates, types and documents each. */
 
@@ -9,28 +10,30 @@ const maxNameLength = 200
 const maxTextLength = 1000
 const maxBoxLength = 100_000
 
-const must = (rule: string, holds: (text: string) => boolean, type: TString) => Type.Refine(type, holds, () => rule)
-
-/** Nobody who writes to a site lives on the machine of its mail server. */
-const isOfSomebody = (text: string): boolean => isEmailAddress(text) && !text.toLowerCase().endsWith('@localhost')
+/** No visitor of a site has an address on the machine of its mail server. */
+const isVisitorsAddress = (text: string): boolean => isEmailAddress(text) && !text.toLowerCase().endsWith('@localhost')
 
 export const emailAddress = (description: string, example: string) =>
-  must(
-    'must be one e-mail address such as hello@example.com',
-    isOfSomebody,
+  withRule(
     Type.String({ minLength: 1, maxLength: maxAddressLength, description, examples: [example] }),
+    'must be one e-mail address such as hello@example.com',
+    isVisitorsAddress,
   )
 
-const oneLine = 'must be one line of text, and not blank'
+const headerText = (maxLength: number, description: string, example: string) =>
+  withRule(
+    Type.String({ minLength: 1, maxLength, description, examples: [example] }),
+    'must be one line of text, and not blank',
+    isHeaderText,
+  )
 
-export const nameText = (description: string, example: string) =>
-  must(oneLine, isHeaderText, Type.String({ minLength: 1, maxLength: maxNameLength, description, examples: [example] }))
+export const nameText = (description: string, example: string) => headerText(maxNameLength, description, example)
 
 export const filledText = (maxLength: number, description: string, example: string) =>
-  must(
+  withRule(
+    Type.String({ minLength: 1, maxLength, description, examples: [example] }),
     'must not be blank',
     (text) => text.trim() !== '',
-    Type.String({ minLength: 1, maxLength, description, examples: [example] }),
   )
 
 const boxAbout =
@@ -49,16 +52,7 @@ export const someTexts = Type.Object(
 
 /** The texts of an order's confirmation: all of them, and the title becomes the subject. */
 export const allTexts = Type.Object({
-  title: must(
-    oneLine,
-    isHeaderText,
-    Type.String({
-      minLength: 1,
-      maxLength: maxTextLength,
-      description: 'The heading, and the subject.',
-      examples: ['Thank you for your order'],
-    }),
-  ),
+  title: headerText(maxTextLength, 'The heading, and the subject.', 'Thank you for your order'),
   subtitle: filledText(maxTextLength, 'Below the heading.', 'We are baking it now.'),
   whiteBoxText: filledText(maxBoxLength, boxAbout, '<ul><li>2 × Sourdough, large</li></ul>'),
   signature: filledText(maxTextLength, 'How it ends.', 'The Corner Bakery'),
@@ -75,8 +69,6 @@ export const senderFields = {
   ),
 }
 
-/** A rule about several keys of a body. */
-export const bodyRule = (problem: string, holds: (body: object) => boolean) =>
-  Type.Refine(Type.Object({}), holds, () => problem)
-
-export const recipientRule = bodyRule('to is required', (body) => 'to' in body || 'contactEmail' in body)
+/** A body with the rule that it names a recipient. */
+export const withRecipient = <Body extends TObject>(body: Body): Body =>
+  withRule(body, 'to is required', (given: object) => 'to' in given || 'contactEmail' in given)

@@ -1,5 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 
 export const maxHeaderBytes = 16 * 1024
 const headersTimeoutMs = 10_000
@@ -84,4 +86,96 @@ export function createHttpServer(listener: RequestListener): Server {
   rememberPeers(server)
   closeQuietConnections(server, quietTimeoutMs)
   return server
+}
+
+/** Node uses the first of several; a proxy in front may have used the last. */
+function repeatsHeader({ rawHeaders }: IncomingMessage, name: string): boolean {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const other = rawHeaders[at]
+    if (other?.length === name.length && other.toLowerCase() === name) count += 1
+  }
+  return count > 1
+}
+
+const repeatsHost = (request: IncomingMessage): boolean => repeatsHeader(request, 'host')
+const repeatsAuthorization = (request: IncomingMessage): boolean => repeatsHeader(request, 'authorization')
+
+/** The problem with a request that Node accepts although it is ambiguous (RFC 9112 §2.3, §3.2, §6.1). */
+export function findProtocolFault(request: IncomingMessage): string | undefined {
+  const { httpVersion, headers } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return 'This is not a version of HTTP that is spoken here; use 1.1.'
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
+    return 'HTTP/1.0 knows no Transfer-Encoding; send a Content-Length, or use HTTP/1.1.'
+  if (httpVersion === '1.1' && headers.host === undefined) return 'The Host header is missing.'
+  if (repeatsHost(request)) return 'The Host header comes more than once.'
+  if (repeatsAuthorization(request)) return 'The Authorization header comes more than once.'
+  return undefined
+}
+
+/** Every number from first to last has eight hex digits. */
+const [first, last] = [0x1000_0000, 0xffff_ffff]
+
+/**
+ * Request ids: 24 hex digits. 64 random bits per process, then a counter, because random bits for each request would cost more
+ * than everything else a cached answer needs.
+ */
+export function createRequestIds(): () => string {
+  let prefix = ''
+  let count = last
+  return () => {
+    if (count === last) {
+      prefix = randomBytes(8).toString('hex')
+      count = first
+    }
+    count += 1
+    return prefix + count.toString(16)
+  }
+}
+
+/** They describe how to handle content, so an answer without content needs none (RFC 9110 §15.4.5). */
+export const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+/** On every answer, also on those sent before any hook runs; content and pages override some of them. */
+export const answerHeaders = { ...securityHeaders, 'cache-control': 'no-store' }
+
+/** Private, because it depends on the key; no-cache, because time alone can change it. */
+export const contentHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Accept-Encoding' }
+
+/** A hook that returns or throws. As a callback, because each promise costs every request, and few hooks have to wait. */
+export function asHook(
+  check: (request: FastifyRequest, reply: FastifyReply) => Promise<void> | void,
+): onRequestHookHandler {
+  return (request, reply, done) => {
+    try {
+      const waiting = check(request, reply)
+      if (waiting) {
+        waiting.then(() => done(), done)
+        return
+      }
+    } catch (error) {
+      // Not before the parser has finished: it may yet find that this is not a valid request, which then is the answer.
+      queueMicrotask(() => done(error as Error))
+      return
+    }
+    done()
+  }
+}
+
+/**
+ * Node emits no `close` for a request without a body (`optimizeEmptyRequests`), and Fastify would keep the timer of a request whose
+ * client has disconnected until its handler times out.
+ */
+export function emitCloseOnDisconnect(app: FastifyInstance): void {
+  const listen = asHook(({ raw: request }, { raw: response }) => {
+    response.once('close', () => {
+      if (!response.writableFinished) request.emit('close')
+    })
+  })
+  app.addHook('onRequest', listen)
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AppError } from '../core/errors.ts'
 import { callerOf } from './admission.ts'
-import { isHealthCheck } from './limit-concurrency.ts'
+import { isHealthCheck } from './request-limits.ts'
 
 /** Besides its own bytes, an unsent answer holds a file's buffers, its request, and the requests pipelined behind it. */
 const bytesPerAnswer = 128 * 1024

@@ -4,17 +4,17 @@ import { messageKinds, messageStates } from '../content/mail.ts'
 import { toIso } from '../content/moments.ts'
 import { conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
-import { limitParameter, skipParameter } from '../http/parameters.ts'
+import { limitParameter, skipParameter } from '../http/query.ts'
 import type { Mail } from '../mail/types.ts'
 import type { ContentWriter } from '../store/content/changes.ts'
 import { cancelJob } from '../store/jobs/jobs.ts'
-import type { MessageHead } from '../store/mail/messages.ts'
 import {
   endMessage,
   findMessage,
   insertMessage,
   listMessages,
   type Message,
+  type MessageHead,
   restartMessage,
 } from '../store/mail/messages.ts'
 import { consumeMailQuota } from '../store/mail/quotas.ts'

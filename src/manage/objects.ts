@@ -4,7 +4,7 @@ import { type Container, objectStatuses, reviewStates } from '../content/model.t
 import { AppError, conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { checkInput } from '../http/check-input.ts'
-import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/parameters.ts'
+import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/query.ts'
 import { requestLimits } from '../store/content/changes.ts'
 import { readByContainer } from '../store/content/containers.ts'
 import { insertPreparedObjects, type NewObject, prepareObjects } from '../store/content/objects.ts'

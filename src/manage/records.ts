@@ -1,7 +1,7 @@
 import { maxLimit } from '../content/list-query.ts'
 import { toIso } from '../content/moments.ts'
 import { Type } from '../core/type.ts'
-import { limitParameter } from '../http/parameters.ts'
+import { limitParameter } from '../http/query.ts'
 import { contentChangeTypes, listEvents } from '../store/content/changes.ts'
 import { type AuditEntry, listControlAudit, listGroupAudit } from '../store/control/audit.ts'
 import { id, listOf, orNull } from './shapes.ts'

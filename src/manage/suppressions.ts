@@ -3,9 +3,14 @@ import { isEmailAddress, maxAddressLength } from '../content/email.ts'
 import { toIso } from '../content/moments.ts'
 import { invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
-import { limitParameter, skipParameter } from '../http/parameters.ts'
-import type { Suppression } from '../store/mail/suppressions.ts'
-import { addSuppression, findSuppression, listSuppressions, removeSuppression } from '../store/mail/suppressions.ts'
+import { limitParameter, skipParameter } from '../http/query.ts'
+import {
+  addSuppression,
+  findSuppression,
+  listSuppressions,
+  removeSuppression,
+  type Suppression,
+} from '../store/mail/suppressions.ts'
 import { done, doneShape, listOf, moment } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { idPattern } from '../core/ids.ts'
-import { asHook } from '../http/hook.ts'
+import { asHook } from '../http/server.ts'
 import { families } from './families.ts'
 import type { Reading } from './text-format.ts'
 

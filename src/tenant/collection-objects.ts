@@ -1,7 +1,7 @@
 import { parseListQuery } from '../content/list-query.ts'
 import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
-import { deliverPage, listPieces } from '../delivery/deliver-page.ts'
+import { deliverPage, listPieces } from '../delivery/make-content.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
@@ -11,7 +11,7 @@ import {
   searchParameter,
   skipParameter,
   sortParameter,
-} from '../http/parameters.ts'
+} from '../http/query.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
 
 /** spec §4.2 */

@@ -2,11 +2,11 @@ import { readOrderWish } from '../content/mail-requests.ts'
 import { Type } from '../core/type.ts'
 import { mailAnswer } from '../http/answer-schemas.ts'
 import { defineEndpoint, type Endpoint } from '../http/endpoint.ts'
-import { allTexts, emailAddress, nameText, recipientRule, senderFields } from '../http/mail-fields.ts'
+import { allTexts, emailAddress, nameText, senderFields, withRecipient } from '../http/mail-fields.ts'
 import { acceptMail } from '../mail/accept.ts'
 
-const body = Type.Object(
-  {
+const body = withRecipient(
+  Type.Object({
     to: Type.Optional(emailAddress('The customer’s address. Required.', 'ada@customer.example')),
     htmlInfo: allTexts,
     siteName: Type.Optional(nameText('The site’s name, if it is not to be the one of its settings.', 'Corner Bakery')),
@@ -17,8 +17,7 @@ const body = Type.Object(
       ),
     ),
     ...senderFields,
-  },
-  { allOf: [recipientRule] },
+  }),
 )
 
 /** spec §4.8 */

@@ -5,7 +5,7 @@ import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { siteDetailsAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
-import { idParameter } from '../http/parameters.ts'
+import { idParameter } from '../http/query.ts'
 import { readSiteAtRevision } from '../store/content/sites.ts'
 
 /** spec §4.1 */

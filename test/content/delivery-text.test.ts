@@ -12,7 +12,7 @@ import {
 import { isKeyOfGroup } from '../../src/content/media-keys.ts'
 import { type Container, unsetPublishMs } from '../../src/content/model.ts'
 import type { Field, Schema } from '../../src/content/schema.ts'
-import { listPieces } from '../../src/delivery/deliver-page.ts'
+import { listPieces } from '../../src/delivery/make-content.ts'
 import { createContentCache } from '../../src/store/lists/content-cache.ts'
 
 const groupId = '66f0c0ffee0123456789abcd'

@@ -27,14 +27,6 @@ const descriptions: Record<string, (make: Maker) => TSchema> = {
     make.Partial(make.Object({ a: make.String(), b: make.Optional(make.Integer({ minimum: 1 })) })),
   'an object without one of its fields': (make) =>
     make.Omit(make.Object({ a: make.String(), b: make.Optional(make.Integer()), c: make.Null() }), ['a']),
-  'a text by a rule': (make) =>
-    make.Refine(make.String({ maxLength: 5 }), (text) => text.startsWith('a'), () => 'must begin with a'),
-  'an optional text by two rules': (make) =>
-    make.Object({
-      a: make.Optional(
-        make.Refine(make.Refine(make.String(), (text) => text.startsWith('a'), () => 'must begin with a'), (text) => text.endsWith('z'), () => 'must end with z'),
-      ),
-    }),
 } // biome-ignore format: a line for each reads better
 
 const values: unknown[] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createRequestIds } from '../../src/http/request-ids.ts'
+import { createRequestIds } from '../../src/http/server.ts'
 
 describe('request ids', () => {
   it('are 24 hex digits, and no two are alike, of one process or of several', () => {
