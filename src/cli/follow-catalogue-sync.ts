@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../core/errors.ts'
 import { createWorker } from '../jobs/worker.ts'
 import { showIntegration } from '../manage/integrations.ts'
-import type { ManageDeps, Verb } from '../manage/verb.ts'
+import type { ManageDeps } from '../manage/verb.ts'
 import { findSyncJob } from '../payments/jobs.ts'
 import { catalogueHandlers } from '../payments/mirror/handlers.ts'
 import { findIntegrationById, type Integration } from '../store/commerce/integrations.ts'
@@ -15,10 +15,6 @@ import { withProgress } from './progress.ts'
 const checkEveryMs = 100
 /** A server that runs looks for work every second: after this there is none, or it has its hands full. */
 const waitForServerMs = 3000
-
-/** After these the provider's whole catalogue is looked through. */
-export const syncsCatalogue = ({ name }: Verb): boolean =>
-  ['integration connect', 'integration sandbox', 'integration sync'].includes(name)
 
 /** How much there is to look through is known from the last time only. */
 function progressOf({ walk, lastSync }: Integration): Progress {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AppError } from '../core/errors.ts'
 import type { ServiceLogger } from '../core/logging.ts'
-import { createService, type Service, type ServiceUrls } from '../service.ts'
+import type { Service, ServiceUrls } from '../service.ts'
 import type { Command, CommandContext } from './command.ts'
 import { describeDemo } from './seed.ts'
 
@@ -75,6 +75,7 @@ Options:
   async run(context, { options }) {
     const { config, clock, logger } = context
     const fault = untilFault(logger)
+    const { createService } = await import('../service.ts') // most of it is of no use to other commands
     const service = await Promise.race([createService(config, { clock, logger }), fault])
     try {
       await Promise.race([serveUntilStopped(service, context, Boolean(options.demo)), fault])

@@ -12,7 +12,6 @@ import { findGroup, openContentOf } from '../store/control/groups.ts'
 import { findUserByEmail } from '../store/control/users.ts'
 import type { Store } from '../store/store.ts'
 import { type Command, type CommandContext, type CommandInput, printResult } from './command.ts'
-import { followCatalogueSync, syncsCatalogue } from './follow-catalogue-sync.ts'
 import { readSecret } from './read-secret.ts'
 import { isList, showList, showRecord } from './show.ts'
 import { type InputSchema, optionConfig, optionName, parseOption, placeholderOf } from './verb-options.ts'
@@ -154,6 +153,9 @@ function inWords(verb: Verb, data: unknown): string {
   return `${value}\n\nThis ${secret} is shown only now. Keep it where nobody else can read it.\n\n${showRecord(rest)}`
 }
 
+const syncsCatalogue = ({ name }: Verb): boolean =>
+  ['integration connect', 'integration sandbox', 'integration sync'].includes(name)
+
 /** A verb as a command. */
 export function toCommand(verb: Verb): Command {
   return {
@@ -169,8 +171,11 @@ export function toCommand(verb: Verb): Command {
       for (const [name, { 'x-variable': variable = '' }] of secretsOf(verb)) input[name] = await readSecret(variable)
       await withManaging(context, async (deps) => {
         await resolveNames(deps.store, input)
-        const begun = await runVerb(deps, terminalActor(), verb, input)
-        const data = syncsCatalogue(verb) ? await followCatalogueSync(deps, context, input, begun, given) : begun
+        let data = await runVerb(deps, terminalActor(), verb, input)
+        if (syncsCatalogue(verb)) {
+          const { followCatalogueSync } = await import('./follow-catalogue-sync.ts') // with a job worker
+          data = await followCatalogueSync(deps, context, input, data, given)
+        }
         const next = verb.next(data)
         printResult(context, given, data, inWords(verb, data) + (next && `\n\nNext: ${next}`))
       })

@@ -7,7 +7,6 @@ import type { Vault } from '../security/vault.ts'
 import type { Integration } from '../store/commerce/integrations.ts'
 import type { GroupStore, Store } from '../store/store.ts'
 import { type Provider, type ProviderEvent, ProviderFailure } from './provider.ts'
-import { openPublic } from './public-fetch.ts'
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
 import { openStripe, readStripeEvent } from './stripe/stripe.ts'
 
@@ -82,6 +81,9 @@ export function createPayments({ config, vault, store, clock, baseUrl, logger }:
         { err: error, integrationId: id, type },
         'a webhook was not registered; changes are seen at the next comparison only',
       ),
-    openPicture: (url, signal) => openPublic(url, { signal }),
+    async openPicture(url, signal) {
+      const { openPublic } = await import('./public-fetch.ts') // with a TLS client
+      return openPublic(url, { signal })
+    },
   }
 }

@@ -76,10 +76,12 @@ function field(name: string, label: string, typed: Typed, attributes: string): s
   return `<label>${label}<input name="${name}" value="${escapeHtml(typed[name] ?? '')}" maxlength="200" ${attributes}></label>`
 }
 
-const regionNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
+let regionNames: Intl.DisplayNames | undefined
 
 function countrySelect(countries: readonly string[], chosen: string | undefined): string {
-  const nameOf = (code: string): string => (/^[A-Z]{2}$/.test(code) ? (regionNames.of(code) ?? code) : code)
+  regionNames ??= new Intl.DisplayNames('en', { type: 'region', fallback: 'code' }) // slow: not at start-up
+  const names = regionNames
+  const nameOf = (code: string): string => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : code)
   const options = countries.map(
     (code) =>
       `<option value="${escapeHtml(code)}"${code === chosen ? ' selected' : ''}>${escapeHtml(nameOf(code))}</option>`,

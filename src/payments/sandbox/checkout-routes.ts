@@ -10,6 +10,7 @@ import { pagePolicy, renderCheckout, renderEnd, returnUrl, type Typed } from './
 import { type Session, type SessionRecord, writeSandbox } from './objects.ts'
 import {
   type Customer,
+  checkoutPath,
   completeSession,
   findSession,
   findShop,
@@ -39,12 +40,9 @@ const maxFormBytes = 32_768
 const maxPagesAtOnce = 2
 const sessionPattern = /^cs_test_[0-9A-Za-z]{1,100}$/
 
-export const checkoutPath = (integrationId: string, sessionId: string): string =>
-  `/sandbox/checkout/${integrationId}/${sessionId}`
-
 /** The pages on which customers pay in the sandbox. They exist for accounts of the sandbox only. */
 export function registerCheckoutPages(
-  app: FastifyInstance,
+  scope: FastifyInstance,
   { store, clock }: { store: Store; clock: Clock },
   limit: LimitVisitor,
 ): void {
@@ -58,44 +56,42 @@ export function registerCheckoutPages(
   }
 
   const pages = createAnswerSemaphore(maxPagesAtOnce)
-  app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: maxFormBytes },
-      (_request: FastifyRequest, body: string | Buffer, done: (error: null, typed: Typed) => void) =>
-        done(null, Object.fromEntries(new URLSearchParams(String(body)))),
-    )
-    scope.addHook('onRequest', async (request, reply) => limit(request, reply))
-    const path = checkoutPath(':integrationId', ':sessionId')
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: maxFormBytes },
+    (_request: FastifyRequest, body: string | Buffer, done: (error: null, typed: Typed) => void) =>
+      done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+  )
+  scope.addHook('onRequest', async (request, reply) => limit(request, reply))
+  const path = checkoutPath(':integrationId', ':sessionId')
 
-    scope.get<{ Params: PageParams }>(path, ({ params }, reply) =>
-      pages.run(params.integrationId, async () => {
-        const { record, country } = await find(params)
-        return sendPage(reply, record, params, country === undefined ? {} : { country })
-      }),
-    )
+  scope.get<{ Params: PageParams }>(path, ({ params }, reply) =>
+    pages.run(params.integrationId, async () => {
+      const { record, country } = await find(params)
+      return sendPage(reply, record, params, country === undefined ? {} : { country })
+    }),
+  )
 
-    type PayRequest = FastifyRequest<{ Params: PageParams; Body: Typed | undefined }>
-    async function pay({ params, body: typed = {} }: PayRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const { group, record } = await find(params)
-      if (record.session.status === 'expired') return sendPage(reply, record, params, {})
-      if (record.session.status === 'complete') return sendBack(reply, record.session)
-      const customer = readCustomer(record.session, typed)
-      if (typeof customer === 'string') return sendPage(reply.code(400), record, params, typed, customer)
-      const choice = choiceOf(typed)
-      const session = await writeSandbox(group, clock(), (writer) =>
-        completeSession(writer, params.integrationId, params.sessionId, customer, choice),
-      )
-      // Another click may have been faster, or the session has expired meanwhile.
-      return session?.status === 'complete'
-        ? sendBack(reply, session)
-        : sendPage(reply, { ...record, session: session ?? record.session }, params, {})
-    }
-    scope.post<{ Params: PageParams; Body: Typed | undefined }>(`${path}/pay`, (request, reply) =>
-      pages.run(request.params.integrationId, () => pay(request, reply)),
+  type PayRequest = FastifyRequest<{ Params: PageParams; Body: Typed | undefined }>
+  async function pay({ params, body: typed = {} }: PayRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { group, record } = await find(params)
+    if (record.session.status === 'expired') return sendPage(reply, record, params, {})
+    if (record.session.status === 'complete') return sendBack(reply, record.session)
+    const customer = readCustomer(record.session, typed)
+    if (typeof customer === 'string') return sendPage(reply.code(400), record, params, typed, customer)
+    const choice = choiceOf(typed)
+    const session = await writeSandbox(group, clock(), (writer) =>
+      completeSession(writer, params.integrationId, params.sessionId, customer, choice),
     )
-  })
+    // Another click may have been faster, or the session has expired meanwhile.
+    return session?.status === 'complete'
+      ? sendBack(reply, session)
+      : sendPage(reply, { ...record, session: session ?? record.session }, params, {})
+  }
+  scope.post<{ Params: PageParams; Body: Typed | undefined }>(`${path}/pay`, (request, reply) =>
+    pages.run(request.params.integrationId, () => pay(request, reply)),
+  )
 }
 
 const choiceOf = ({ outcome }: Typed): PaymentChoice => paymentChoices.find((each) => each === outcome) ?? 'paid'

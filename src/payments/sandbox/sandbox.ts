@@ -8,7 +8,7 @@ import { recordChange } from '../jobs.ts'
 import type { Page, Provider } from '../provider.ts'
 import { eventOf } from '../stripe/events.ts'
 import { priceOf, productOf, sessionOf } from '../stripe/shapes.ts'
-import { checkoutPath, type LimitVisitor, registerCheckoutPages } from './checkout-routes.ts'
+import type { LimitVisitor } from './checkout-routes.ts'
 import { findObject, listObjects, newId, type Price, type SessionRecord, secondsOf, writeSandbox } from './objects.ts'
 import { createSession, findSession, type SettleWork, settleKind, settleSession } from './sessions.ts'
 
@@ -90,10 +90,8 @@ function openAccount({ store, clock, baseUrl }: SandboxDeps, group: GroupStore, 
 
     async createSession(request, idempotencyKey) {
       const owner = await ownerOf()
-      const urlOf = (sessionId: string) => `${baseUrl()}${checkoutPath(integrationId, sessionId)}`
-      return writeSandbox(group, clock(), (writer) =>
-        createSession(writer, integrationId, request, { idempotencyKey, owner, urlOf }),
-      )
+      const options = { idempotencyKey, owner, baseUrl: baseUrl() }
+      return writeSandbox(group, clock(), (writer) => createSession(writer, integrationId, request, options))
     },
 
     async fetchSession(id) {
@@ -137,6 +135,10 @@ const formerEventHandler: JobHandler = {
 
 export const createSandbox = (deps: SandboxDeps): Sandbox => ({
   open: (group, integrationId) => openAccount(deps, group, integrationId),
-  registerPages: (app, limit) => registerCheckoutPages(app, deps, limit),
+  registerPages: (app, limit) =>
+    void app.register(async (scope) => {
+      const { registerCheckoutPages } = await import('./checkout-routes.ts') // with what only a server needs
+      registerCheckoutPages(scope, deps, limit)
+    }),
   handlers: [settleHandler, formerEventHandler],
 })

@@ -104,12 +104,15 @@ async function makeLines(
   return { lines, prices }
 }
 
+export const checkoutPath = (integrationId: string, sessionId: string): string =>
+  `/sandbox/checkout/${integrationId}/${sessionId}`
+
 /** The same key gives the same session for a day. */
 export async function createSession(
   writer: ContentWriter,
   integrationId: string,
   request: SessionRequest,
-  options: { idempotencyKey: string; owner: Pick<Group, 'name'>; urlOf(sessionId: string): string },
+  options: { idempotencyKey: string; owner: Pick<Group, 'name'>; baseUrl: string },
 ): Promise<{ id: string; url: string }> {
   const { group, nowMs } = writer
   const answerId = `kept_${hash('sha256', options.idempotencyKey)}`
@@ -121,7 +124,7 @@ export async function createSession(
   const { lines, prices } = await makeLines(group, integrationId, request)
   const displayName = request.businessName ?? (await findShop(group, options.owner, metadata)).name
   const id = newId('cs_test_', 58)
-  const url = options.urlOf(id)
+  const url = `${options.baseUrl}${checkoutPath(integrationId, id)}`
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
   const session: Session = {
     id,
