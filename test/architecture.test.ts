@@ -59,7 +59,7 @@ const violations: [guarantee: string, path: string, code: string, message: RegEx
   ],
 ]
 
-describe('the linter holds the architecture', () => {
+describe('the linter enforces the architecture', () => {
   for (const [guarantee, path, code, message] of violations) {
     it(guarantee, () => {
       const { failed, output } = lint({ [path]: code })
@@ -68,7 +68,7 @@ describe('the linter holds the architecture', () => {
     })
   }
 
-  it('imports have no cycle, not even of types', () => {
+  it('rejects import cycles, even of types', () => {
     const { failed, output } = lint({
       'src/mail/a.ts': "import type { B } from './b.ts'\nexport type A = B[]",
       'src/mail/b.ts': "import type { A } from './a.ts'\nexport type B = A | string",
@@ -77,7 +77,7 @@ describe('the linter holds the architecture', () => {
     assert.match(output, /noImportCycles/)
   })
 
-  it('accepts what follows the rules', () => {
+  it('accepts code that follows the rules', () => {
     const { failed, output } = lint({
       'src/content/x.ts': "import { invalid } from '../core/errors.ts'\nexport { invalid }",
     })

@@ -63,7 +63,7 @@ describe('npm run bench', () => {
   const setup = createSetup()
   after(() => setup.stock[Symbol.asyncDispose]())
 
-  it('lets plain servers answer with the very bytes of Sluice', async () => {
+  it('makes the plain servers answer with the same bytes as Sluice', async () => {
     const place = await setup.stock.have('sqlite', { items })
     await using sluice = await startSluice({ ...place.env })
     using client = createClient()
@@ -79,7 +79,7 @@ describe('npm run bench', () => {
     }
   })
 
-  it('measures answers that are at hand beside node:http and Fastify', async () => {
+  it('compares cached answers with node:http and Fastify', async () => {
     const finding = await benchHot(setup)
     assertMeasured(finding)
     const servers = rowsOf(finding).map(([, server]) => server)
@@ -87,7 +87,7 @@ describe('npm run bench', () => {
     assert.equal(servers.filter((server) => server === 'node:http').length, 5)
   })
 
-  it('measures answers from databases', async () => {
+  it('measures answers built from the database', async () => {
     const finding = await benchCold({ ...setup, engines: isFull ? setup.engines : ['sqlite'] })
     assertMeasured(finding)
     for (const engine of isFull ? ['SQLite', 'PostgreSQL'] : ['SQLite'])
@@ -104,37 +104,39 @@ describe('npm run bench', () => {
     }
   })
 
-  it('measures a start up to the first right answer', async () => {
+  it('measures the time from start to the first correct answer', async () => {
     const finding = await benchStart(setup)
     assertMeasured(finding)
     assert.deepEqual(rowsOf(finding).map(([engine]) => engine).slice(1), ['SQLite', 'PostgreSQL']) // biome-ignore format: one line
   })
 
-  it('measures reads among submissions, and finds every submission that was acknowledged', async () => {
+  it('measures reads during submissions, and finds every acknowledged submission', async () => {
     const finding = await benchWrites({ ...setup, engines: isFull ? setup.engines : ['postgres'] })
     assertMeasured(finding)
     assert.match(finding.tables, /submissions a second, each on the disk/)
   })
 
-  it('watches memory', async () => {
+  it('records memory over time', async () => {
     const finding = await benchMemory(setup)
     assertMeasured(finding)
     assert.match(finding.charts?.['performance-memory.svg'] ?? '', /<polyline points="\d/)
   })
 
-  it('fills a place once, and uses it again', async () => {
+  it('fills a database once and reuses it', async () => {
     const first = await setup.stock.have('sqlite', { items })
     assert.deepEqual(await setup.stock.have('sqlite', { items }), first)
   })
 
-  it('says which parts there are when asked for another one', () => {
+  it('lists the parts when an unknown one is requested', () => {
     const run = join(import.meta.dirname, '../bench/run.ts')
     const { status, stderr } = spawnSync(process.execPath, [run, 'everything'], { encoding: 'utf8' })
     assert.equal(status, 1)
     assert.match(stderr, /There is no part "everything"[\s\S]*Parts: hot, cold, scale/)
   })
 
-  it('asks by wrk as it asks by itself', { skip: findWrk() ? false : 'wrk is not installed' }, async () => {
+  it('sends the same requests with wrk as with its own client', {
+    skip: findWrk() ? false : 'wrk is not installed',
+  }, async () => {
     const body = Buffer.from('{"success":true}')
     await using plain = await startPlain('bare', [{ status: 200, headers: {}, body }, { status: 503, headers: {}, body }]) // biome-ignore format: two answers
     const [good = '', bad = ''] = plain.origins
@@ -148,7 +150,7 @@ describe('npm run bench', () => {
 })
 
 describe('the content of the bench', () => {
-  it('is the same every time, 2 KB for each post, and has hidden posts between the visible ones', () => {
+  it('is the same every time: posts of 2 KB, with hidden ones among the visible', () => {
     const posts = makePosts(0, 200)
     assert.deepEqual(makePosts(0, 200), posts)
     for (const { value } of posts) assert.equal(Buffer.byteLength(JSON.stringify(value)), 2048)
@@ -159,8 +161,8 @@ describe('the content of the bench', () => {
   })
 })
 
-describe('what the bench has found', () => {
-  it('is written down with the machine, its charts, and where a page says so', () => {
+describe('a bench result', () => {
+  it('is written with the machine, its charts, and into the marked part of a page', () => {
     const places = { results: join(folder, 'results'), charts: join(folder, 'charts'), page: join(folder, 'page.md') }
     writeFileSync(places.page, 'Before.\n<!-- bench hot -->\nold\n<!-- /bench hot -->\nAfter.\n')
     const text = writeFinding(
@@ -192,7 +194,7 @@ describe('what the bench has found', () => {
     assert.match(svg, /A &amp; B[\s\S]*a&lt;b/)
   })
 
-  it('knows by how much something grows', () => {
+  it('has the growth factor', () => {
     assert.equal(slope([{ x: 0, y: 1 }, { x: 1, y: 3 }, { x: 2, y: 5 }]), 2) // biome-ignore format: three points
   })
 })

@@ -8,7 +8,7 @@ import { createAuthorizer } from '../src/tenant/authorizer.ts'
 import { harness, onBothEngines } from './helpers/harness.ts'
 
 onBothEngines('the serverless authorizer', (engine) => {
-  it('gives database, bucketName, groupID and tier for a valid key, and refuses all others', async () => {
+  it('returns database, bucketName, groupID and tier for a valid key, and refuses all others', async () => {
     const { newGroup, service } = await harness(engine)
     const { key, group } = await newGroup({ tier: 'pro', database: 'own', bucketName: 'own-bucket' })
     const findHolder = (secretHash: string) => findTenantOfKey(service.store, secretHash, Date.now())
@@ -30,7 +30,7 @@ onBothEngines('the serverless authorizer', (engine) => {
 })
 
 describe('the serverless authorizer as a program', () => {
-  it('loads nothing of the service but itself, the store and the settings', () => {
+  it('loads only itself, the store and the settings', () => {
     const list = `
       import { registerHooks } from 'node:module'
       const urls = []

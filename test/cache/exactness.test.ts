@@ -36,8 +36,8 @@ function describeRun(figures: Figures, { hits, misses, madeInThreads }: Counted)
   return `${done}; ${compared} answers compared, ${hits} hits and ${misses} misses, ${madeInThreads} of them made in threads; ${stale} were right before, the oldest until ${oldestStaleMs} ms ago`
 }
 
-onBothEngines('two processes that keep answers', (engine) => {
-  it('answer like one that keeps none: their own writes at once, others within a second, dates to the millisecond', async (context) => {
+onBothEngines('two processes with answer caches', (engine) => {
+  it('answer like one without a cache: their own writes at once, others’ within a second, dates to the millisecond', async (context) => {
     const cluster = await startCluster(engine, { usesThreads: true })
     after(() => cluster.close())
     const figures = noFigures()

@@ -12,7 +12,7 @@ describe('LRU map', () => {
     assert.deepEqual([map.get('a'), map.get('b'), map.get('c')], [1, undefined, 3])
   })
 
-  it('does not grow when a key is set again, and shrinks when one is deleted', () => {
+  it('does not grow when a key is overwritten, and shrinks when one is deleted', () => {
     const map = createLruMap<string, number>(2)
     map.set('a', 1)
     map.set('b', 2)

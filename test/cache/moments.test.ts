@@ -25,7 +25,7 @@ interface Page {
   path: string
 }
 
-onBothEngines('an answer that is kept', (engine) => {
+onBothEngines('a cached answer', (engine) => {
   let cluster: Cluster
   before(async () => {
     cluster = await startCluster(engine)
@@ -68,7 +68,7 @@ onBothEngines('an answer that is kept', (engine) => {
     return { side, other, list: pageOf(0), site: pageOf(1), shop: pageOf(2), change }
   }
 
-  it('was not begun before a write that this process acknowledged', async () => {
+  it('never predates a write that this process acknowledged', async () => {
     const { site, change } = await newSite()
     const [here] = cluster.instances
     await here.hold()
@@ -81,7 +81,7 @@ onBothEngines('an answer that is kept', (engine) => {
     await assertRight(here, site, 'when the former computation has ended')
   })
 
-  it('was not begun before a write of another process that is a second old', async () => {
+  it('never predates a write of another process that is a second old', async () => {
     const { site, change } = await newSite()
     const [here, there] = cluster.instances
     await there.hold()
@@ -95,7 +95,7 @@ onBothEngines('an answer that is kept', (engine) => {
     await assertRight(there, site, 'when the former computation has ended')
   })
 
-  it('was not begun before a date that has come', async () => {
+  it('never predates a publish date that has passed', async () => {
     const { list } = await newSite() // one of its objects appears in 700 ms
     const [here] = cluster.instances
     await here.hold()
@@ -111,7 +111,7 @@ onBothEngines('an answer that is kept', (engine) => {
     await assertRight(here, list, 'when the former computation has ended')
   })
 
-  it('never goes to another group, whose addresses are the same letter by letter', async () => {
+  it('is never sent to another group, even for the same URL', async () => {
     const { shop, list, other } = await newSite()
     const theirs: Page = { ...shop, groupId: other.groupId, key: other.keys[0]?.key ?? '' }
     const missing = await load(cluster.instances[0], { ...theirs, path: list.path.replace(/\w{24}/, 'f'.repeat(24)) })
@@ -128,7 +128,7 @@ onBothEngines('an answer that is kept', (engine) => {
     }
   })
 
-  it('is not given to a key that was revoked, or to a group that was frozen, a second ago', async () => {
+  it('is not sent for a key revoked, or a group frozen, a second ago', async () => {
     const { side, site } = await newSite()
     const [key] = side.keys
     const second = { ...site, key: side.keys[1]?.key ?? '' }
@@ -150,7 +150,7 @@ onBothEngines('an answer that is kept', (engine) => {
     await assertRightEverywhere(second, 'when the group is served again')
   })
 
-  it('does not show the tier that a group had a second ago', async () => {
+  it('does not show a tier changed more than a second ago', async () => {
     const { side, site } = await newSite()
     await assertRightEverywhere(site, 'at first')
     const { status } = await cluster.manage(cluster.instances[0], 'POST', `/manage/groups/${side.groupId}/tier`, {
@@ -162,7 +162,7 @@ onBothEngines('an answer that is kept', (engine) => {
     for (const instance of cluster.instances) await assertRight(instance, site, 'a second later', 'free')
   })
 
-  it('is not believed for longer than a second by a process that was stopped in the middle of its work', async () => {
+  it('is trusted for at most a second after the process was suspended', async () => {
     const { site, list, change } = await newSite()
     const [here, there] = cluster.instances
     await assertRightEverywhere(site, 'at first')
@@ -179,7 +179,7 @@ onBothEngines('an answer that is kept', (engine) => {
     for (const page of [site, list]) await assertRight(there, page, 'when its former work has ended')
   })
 
-  it('is not believed because the clock was set back', async () => {
+  it('is not trusted after the clock was set back', async () => {
     const { list, site, change } = await newSite()
     const [here, there] = cluster.instances
     await wait(hourMs) // two of the objects have appeared
@@ -218,7 +218,7 @@ onBothEngines('an answer that is kept', (engine) => {
     return { group, content, page, change }
   }
 
-  it('is not that of a group that was deleted, when one of the same id was imported', async () => {
+  it('is not sent for a deleted group that was imported again under the same id', async () => {
     const { group, content, page, change } = await newSmallGroup()
     const { store, media } = cluster.reference.service
     const [here] = cluster.instances
@@ -266,7 +266,7 @@ onBothEngines('an answer that is kept', (engine) => {
       })
   }
 
-  it('is not that of the time before a backup was restored, nor when its revision comes again', async () => {
+  it('does not survive a restored backup, even when its revision returns', async () => {
     const { content, page, change } = await newSmallGroup()
     const site = await page()
     const restore = await takeBackup(content)

@@ -8,7 +8,7 @@ import { onBothEngines } from '../helpers/harness.ts'
 import { terminal } from '../helpers/terminal.ts'
 
 onBothEngines('the command line', (engine) => {
-  it('explains itself: an overview, help for each command, and a hint for a mistyped one', async () => {
+  it('explains itself: an overview, help for each command, and a suggestion for a mistyped one', async () => {
     const { run } = await terminal(engine)
     const overview = await run('--help')
     for (const name of ['serve', 'migrate', 'seed', ...verbs.map((verb) => verb.name)]) {
@@ -28,7 +28,7 @@ onBothEngines('the command line', (engine) => {
     await assert.rejects(run('group', 'list', '--nope'), /--nope/)
   })
 
-  it('makes a group and a key that the API accepts, shows the key once, and revokes it', async () => {
+  it('creates a group and a key that the API accepts, shows the key once, and revokes it', async () => {
     const { run, json, app, clock } = await terminal(engine)
     const group = await json('group', 'create', 'Corner Bakery', '--tier', 'pro', '--database', 'bakery')
     assert.equal(group.tier, 'pro')
@@ -47,7 +47,7 @@ onBothEngines('the command line', (engine) => {
     assert.equal(items[0].revokedAt, '2026-03-01T12:00:00.000Z')
   })
 
-  it('makes the first administrator and a token that the management API accepts, and shows the token once', async () => {
+  it('creates the first administrator and a token that the management API accepts, and shows the token once', async () => {
     const { run, json, app } = await terminal(engine)
     const user = await json('user', 'create', 'Ada', '--administrator')
     const made = await run('token', 'create', user._id, '--life', '24h')
@@ -60,7 +60,7 @@ onBothEngines('the command line', (engine) => {
     assert.ok(!JSON.stringify(items).includes(token))
   })
 
-  it('records what is done at the terminal, and by whom', async () => {
+  it('records what is done at the terminal, and by which user', async () => {
     const { run, json } = await terminal(engine)
     await run('group', 'create', 'Shop')
     await run('group', 'rename', 'Shop', 'Store')
@@ -71,7 +71,7 @@ onBothEngines('the command line', (engine) => {
     )
   })
 
-  it('revokes a leaked key by the key itself, and never repeats a key in a message', async () => {
+  it('revokes a leaked key given in full, and never repeats a key in a message', async () => {
     const { run, json, newGroup } = await terminal(engine)
     const group = await newGroup({ name: 'Shop' })
     const stranger = await newGroup({ name: 'Stranger' })
@@ -96,7 +96,7 @@ onBothEngines('the command line', (engine) => {
     assert.deepEqual(await frozen(), [false])
   })
 
-  it('takes a collection by its name, JSON in place or from a file, and gives a flag or its opposite', async () => {
+  it('accepts a collection by name, JSON inline or from a file, and a flag or its opposite', async () => {
     const { run, json, config } = await terminal(engine)
     await run('group', 'create', 'Shop')
     const schemaFile = join(config.dataDir, 'schema.json')
@@ -148,14 +148,14 @@ onBothEngines('the command line', (engine) => {
     for (const [argv, message] of mistakes) await assert.rejects(run(...argv), message, argv.join(' '))
   })
 
-  it('takes an id for the group that has it, whatever another is called', async () => {
+  it('prefers a group’s id to another group’s identical name', async () => {
     const { run, json } = await terminal(engine)
     const { _id } = await json('group', 'create', 'Shop')
     await run('group', 'create', _id)
     assert.equal((await json('group', 'freeze', _id)).name, 'Shop')
   })
 
-  it('asks for the id when several groups have one name', async () => {
+  it('requires the id when several groups have the same name', async () => {
     const { run } = await terminal(engine)
     await run('group', 'create', 'Twin')
     await run('group', 'create', 'Twin')

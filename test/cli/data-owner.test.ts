@@ -32,7 +32,7 @@ const control = `${dataDir}/control.sqlite`
 const key = `${dataDir}/master.key`
 
 describe('a command on the data of another user', () => {
-  it('run by root acts as the owner of the data, so that the service can open what it makes', () => {
+  it('run by root acts as the owner of the data, so that the service can open the files it creates', () => {
     for (const owners of [{ [control]: sluice, [dataDir]: root }, { [dataDir]: sluice }]) {
       const { users, became } = systemWith(0, owners)
       actAsDataOwner(config, 'group create', users)
@@ -40,7 +40,7 @@ describe('a command on the data of another user', () => {
     }
   })
 
-  it('run by anybody else is refused with what to type, and so is a server that root starts', () => {
+  it('run by any other user is refused with the command to run, and so is a server started by root', () => {
     for (const [uid, name, ours] of [
       [1000, 'group create', '#1000'],
       [0, 'serve', 'root'],
@@ -59,7 +59,7 @@ describe('a command on the data of another user', () => {
     assert.throws(() => actAsDataOwner(config, 'doctor', users), /sudo -u 'sluice'.*\(To become .*setuid EPERM/s)
   })
 
-  it('runs as it is on data of its own, on none, and on a database elsewhere', () => {
+  it('runs unchanged on its own data, on none, and on a database elsewhere', () => {
     const cases: [uid: number, config: typeof config | typeof postgresConfig, owners: Record<string, typeof sluice>][] =
       [
         [990, config, { [control]: sluice }],
@@ -78,7 +78,7 @@ describe('a command on the data of another user', () => {
     assert.deepEqual(became, [sluice])
   })
 
-  it('leaves no file of root in the data of the service’s user, tried with the real program', async () => {
+  it('leaves no file of root among the service user’s data, with the real program', async () => {
     const nobody = 65_534
     const folder = await mkdtemp(join(tmpdir(), 'sluice-owner-'))
     after(() => rm(folder, { recursive: true, force: true }))

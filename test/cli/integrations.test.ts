@@ -43,8 +43,8 @@ async function withSecret<Result>(variable: string, secret: string, work: () => 
   }
 }
 
-onBothEngines('accounts at the command line', (engine) => {
-  it('are connected with a key from the environment, which is not printed, and shown by their handle', async () => {
+onBothEngines('payment accounts at the command line', (engine) => {
+  it('are connected with a key from the environment, which is not printed, and shown by handle', async () => {
     const { run, json } = await opened(engine)
     const shown = await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_canary\n', () =>
       run('integration', 'connect', 'stripe', '--group', 'Shop', '--account-handle', 'eu'),
@@ -60,7 +60,7 @@ onBothEngines('accounts at the command line', (engine) => {
     )
   })
 
-  it('are connected although the provider refuses a webhook, and say why it does', async () => {
+  it('are connected although the provider refuses a webhook, and the reason is shown', async () => {
     const { run, stripe } = await opened(engine, { PUBLIC_URL: 'https://shop.example' })
     stripe.webhookRefusal = 'Invalid URL: it must be publicly accessible'
     const shown = await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_canary', () =>
@@ -72,7 +72,7 @@ onBothEngines('accounts at the command line', (engine) => {
     assert.ok(!(await run('integration', 'webhook', 'Shop', 'main')).includes('WEBHOOK PROBLEM'))
   })
 
-  it('take no secret from the arguments', async () => {
+  it('accept no secret as an argument', async () => {
     const { run, group } = await opened(engine)
     for (const option of ['--secret-key', '--secretKey', '--key'])
       await assert.rejects(run('integration', 'connect', 'Shop', 'stripe', option, 'sk_test_shop_1'), /Unknown option/)
@@ -83,7 +83,7 @@ onBothEngines('accounts at the command line', (engine) => {
     assert.deepEqual(await listIntegrations(group.store), [])
   })
 
-  it('get another key, a secret, a comparison and their end by handle', async () => {
+  it('can be rotated, given a webhook secret, synchronised and disconnected by handle', async () => {
     const { run, json, group, service } = await opened(engine)
     await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_1', () => run('integration', 'connect', 'Shop', 'stripe'))
     await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_2', () => run('integration', 'rotate', 'Shop', 'main'))
@@ -95,7 +95,7 @@ onBothEngines('accounts at the command line', (engine) => {
     await assert.rejects(run('integration', 'show', 'Shop', 'main'), /no such account/)
   })
 
-  it('are compared here and now where no server does it, and a failure is told with its reason', async () => {
+  it('are synchronised in this process when no server does it, and a failure is reported with its reason', async () => {
     const { run, json, group, stripe, clock } = await opened(engine)
     const made = await json('integration', 'sandbox', 'Shop', 'stripe')
     assert.equal(made.lastSync.added, 4)
@@ -109,7 +109,7 @@ onBothEngines('accounts at the command line', (engine) => {
     await assert.rejects(run('integration', 'sync', 'Shop', 'main'), /could not be looked through: Stripe could not/)
   })
 
-  it('have orders that read well: what was bought, and no JSON', async () => {
+  it('have orders printed in readable form, without JSON', async () => {
     const { run, group, clock } = await opened(engine)
     assert.equal(await run('order', 'list', 'Shop'), 'Nothing yet.')
     const lines = [
@@ -128,7 +128,7 @@ onBothEngines('accounts at the command line', (engine) => {
 })
 
 describe('--group', () => {
-  it('stands for the group in every command that takes one, wherever it is given', async () => {
+  it('names the group in every command that takes one, anywhere in the command line', async () => {
     const { run, json, newGroup, config, clock, service } = await terminal('sqlite')
     await newGroup({ name: 'Shop' })
     await json('collection', 'create', 'Posts', '--group', 'Shop', '--schema', '{"title":{"type":"text"}}')
@@ -141,10 +141,10 @@ describe('--group', () => {
   })
 })
 
-describe('a secret that is piped in', () => {
+describe('a piped secret', () => {
   beforeEach(() => delete process.env.STRIPE_SECRET_KEY)
 
-  it('is taken from standard input; progress goes to standard error; without any there is a hint', async () => {
+  it('is read from standard input; progress goes to standard error; without input there is a hint', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     const stripe = await startStripeServer()
     after(async () => {
@@ -165,8 +165,8 @@ describe('a secret that is piped in', () => {
   })
 })
 
-describe('a comparison while a server runs', () => {
-  it('is done by the server, and only followed here', async () => {
+describe('a synchronisation while a server runs', () => {
+  it('is done by the server; the command only follows it', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     const stripe = await startStripeServer()
     const server = await startServer({ ...testDatabase.env, STRIPE_URL: stripe.url })

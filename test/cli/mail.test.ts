@@ -30,7 +30,7 @@ async function withSecret<Result>(secret: string, work: () => Promise<Result>): 
 }
 
 onBothEngines('e-mails at the command line', (engine) => {
-  it('are listed, shown with their words and nothing that moves the cursor, cancelled and retried', async () => {
+  it('are listed, shown without control characters, cancelled and retried', async () => {
     const { run, json, put } = await opened(engine)
     assert.equal(await run('mail', 'list', 'Shop'), 'Nothing yet.')
     const id = await put()
@@ -50,7 +50,7 @@ onBothEngines('e-mails at the command line', (engine) => {
     )
   })
 
-  it('are tried, refused and allowed by address', async () => {
+  it('can be suppressed, listed and unsuppressed by address', async () => {
     const { run, json, service } = await opened(engine)
     assert.match(
       await run('suppression', 'add', 'Shop', 'Ann@shop.example', '--reason', 'Asked for it'),
@@ -66,7 +66,7 @@ onBothEngines('e-mails at the command line', (engine) => {
     assert.equal(await run('suppression', 'remove', 'Shop', 'ann@shop.example'), 'Done.')
   })
 
-  it('go through the group’s own server, whose address comes from a variable and is printed nowhere', async () => {
+  it('go through the group’s own server, whose URL comes from a variable and is never printed', async () => {
     const { run, json } = await opened(engine, { MAIL_GROUP_HOSTS: 'any' })
     const server = await mailServer({
       authOptional: false,
@@ -84,7 +84,7 @@ onBothEngines('e-mails at the command line', (engine) => {
     assert.match(await run('mail-server', 'set', '--help'), /The secret comes from GROUP_SMTP_URL, or from standard/)
   })
 
-  it('can be read on a page, whose address is that of the running server; unless a mail server is set', async () => {
+  it('can be read on a page of the running server, unless a mail server is set', async () => {
     const { run, json, config } = await opened(engine, { PORT: '4567' })
     const url = await run('mail', 'page')
     assert.equal(url, findPageUrl(config, 4567))
@@ -111,7 +111,7 @@ describe('the banner of the demo', () => {
     priceIds: [],
   }
 
-  it('says where the mailbox is, where there is one', () => {
+  it('says where the mailbox is, if there is one', () => {
     const mailboxUrl = 'http://127.0.0.1:4000/mailbox/k/'
     assert.ok(describeDemo(demo, { manageUrl: undefined, mailboxUrl }).includes(`\n  Mailbox      ${mailboxUrl}\n`))
     assert.ok(!describeDemo(demo, { manageUrl: undefined, mailboxUrl: undefined }).includes('Mailbox'))

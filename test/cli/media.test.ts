@@ -26,7 +26,7 @@ async function withFiles(t: TestContext, engine: TestEngine) {
 }
 
 onBothEngines('sluice media', (engine) => {
-  it('add puts several files into the library, by the name of the group, and says how content refers to them', async (t) => {
+  it('add uploads several files by the group’s name, and says how content references them', async (t) => {
     const { run, json, at, names, group } = await withFiles(t, engine)
     const printed = await run('media', 'add', 'Bakery', at('bun.png'), at('menu.txt'))
     for (const said of [/bun\.png/, /menu\.txt/, /KEY +[0-9a-f]{24}\/2026\/03\//, /image\/png/])
@@ -39,7 +39,7 @@ onBothEngines('sluice media', (engine) => {
     assert.equal(named.items[0].name, 'Price list')
   })
 
-  it('list shows a table, and replace, rename, show, usage and delete work on one of them', async (t) => {
+  it('list shows a table, and replace, rename, show, usage and delete work on one file', async (t) => {
     const { run, json, at, service, clock } = await withFiles(t, engine)
     const { items } = await json('media', 'add', 'Bakery', at('menu.txt'))
     const [{ _id, key, currentFile }] = items
@@ -60,7 +60,7 @@ onBothEngines('sluice media', (engine) => {
     assert.deepEqual(await json('media', 'sweep', 'Bakery', '--dry-run'), { dryRun: true, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] }) // biome-ignore format: short
   })
 
-  it('add that fails names the file, and how many before it were stored', async (t) => {
+  it('add names the file that failed, and how many were stored before it', async (t) => {
     const { run, at, names, config } = await withFiles(t, engine)
     const adds = (...files: string[]) => run('media', 'add', 'Bakery', ...files)
     await assert.rejects(adds(at('bun.png'), at('menu.txt'), at('empty.txt'), at('prices.txt')), {
@@ -87,7 +87,7 @@ onBothEngines('sluice media', (engine) => {
     assert.deepEqual(await readdir(join(config.dataDir, 'inbox')), [])
   })
 
-  it('shows progress on standard error, so that the answer can go into a file; none with --json', async (t) => {
+  it('shows progress on standard error, so the result can be redirected; none with --json', async (t) => {
     const { at, config, run } = await withFiles(t, engine)
     await run('media', 'add', 'Bakery', at('menu.txt'))
     async function inProcess(...args: string[]) {

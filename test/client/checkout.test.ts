@@ -9,12 +9,12 @@ const request = { products: [{ price: 'price_1', quantity: 2 }], requiresShippin
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 describe('checkout.create', () => {
-  it('gives the address at which the customer pays', async (t) => {
+  it('returns the URL at which the customer pays', async (t) => {
     const { client } = await serve(t, (response) => succeed(response, address))
     assert.equal(await client.checkout.create(request), address)
   })
 
-  it('posts what is bought, with the bare key', async (t) => {
+  it('posts the products with the bare key', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, address))
     const more = { originUrl: 'https://bakery.example', businessName: 'Bäckerei', contactEmail: 'ada@example.com' }
     await client.checkout.create({ ...request, ...more })
@@ -31,7 +31,7 @@ describe('checkout.create', () => {
     assert.deepEqual(JSON.parse(seen[0]?.body ?? ''), request)
   })
 
-  it('makes a key of its own for each call, and keeps it for all attempts', async (t) => {
+  it('generates an idempotency key for each call and reuses it for all attempts', async (t) => {
     const { client, seen } = await serve(t, (response, _, nth) => {
       if (nth === 1) return response.destroy()
       if (nth === 2) return fail(response, 503, 'Unavailable', { 'retry-after': '0' })
@@ -48,7 +48,7 @@ describe('checkout.create', () => {
     assert.equal(new Set(seen.map(({ body }) => body)).size, 1)
   })
 
-  it('sends the key that it was given', async (t) => {
+  it('sends the given idempotency key', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, address))
     await client.checkout.create(request, { idempotencyKey: 'order-7' })
     assert.equal(seen[0]?.headers['idempotency-key'], 'order-7')
@@ -70,13 +70,13 @@ describe('checkout.create', () => {
     })
   }
 
-  it('ends with its signal', async (t) => {
+  it('stops when its signal aborts', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, address))
     await assert.rejects(client.checkout.create(request, { signal: AbortSignal.abort() }), { code: 'Aborted' })
     assert.equal(seen.length, 0)
   })
 
-  it('waits longer than a read does, unless told how long', async (t) => {
+  it('has a longer default timeout than reads', async (t) => {
     const { client } = await serve(t, () => {}, { timeoutMs: 30, retries: 0 })
     await assert.rejects(client.checkout.create(request), { code: 'Timeout', message: /within 30 ms/ })
     const untold = checkOptions({ baseUrl: 'https://content.example', apiKey })

@@ -27,7 +27,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 const noItems = { items: [], totalCount: 0 }
 
 describe('requests', () => {
-  it('unwraps the envelope and gives its data', async (t) => {
+  it('unwraps the envelope and returns its data', async (t) => {
     const { client } = await serve(t, (response) => succeed(response, { _id: 'site-1', name: 'Demo Bakery' }))
     assert.deepEqual(await client.site.details('site-1'), { _id: 'site-1', name: 'Demo Bakery' })
   })
@@ -58,7 +58,7 @@ describe('requests', () => {
     })
   }
 
-  it('writes every option of a collection listing', async (t) => {
+  it('sends every option of a collection listing', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, noItems))
     await client.collections.list('c1', {
       limit: 10,
@@ -85,7 +85,7 @@ describe('requests', () => {
     assert.match(seen[0]?.url.search ?? '', /&filters%5Btag%5D=a%26b%3Dc&filters%5Btag%5D=%C3%BCn%C3%AF&/)
   })
 
-  it('writes every option of a product listing', async (t) => {
+  it('sends every option of a product listing', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, noItems))
     await client.products.list({
       type: 'stripe',
@@ -119,7 +119,7 @@ describe('requests', () => {
     assert.equal(seen[0]?.url.search, '?collectionId=c1')
   })
 
-  it('refuses a filter without a value instead of asking for everything', async (t) => {
+  it('refuses a filter without a value instead of listing everything', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, noItems))
     for (const filters of [{ tag: [] }, { tag: undefined }, { tag: [null] }] as unknown[] as Filters[]) {
       const error = await errorOf(client.collections.list('c1', { filters }))
@@ -129,7 +129,7 @@ describe('requests', () => {
     assert.equal(seen.length, 0)
   })
 
-  it('sends requests through the fetch it was given', async (t) => {
+  it('sends requests through the given fetch', async (t) => {
     const urls: string[] = []
     const { client } = await serve(t, (response) => succeed(response, noItems), {
       fetch: (url, init) => {
@@ -165,7 +165,7 @@ describe('all', () => {
     assert.equal(seen.length, 5)
   })
 
-  it('asks for no page that is not needed', async (t) => {
+  it('requests no page that is not needed', async (t) => {
     const { client, seen } = await serve(t, (response) =>
       succeed(response, { items: items.slice(0, 100), totalCount: 250 }),
     )
@@ -173,7 +173,7 @@ describe('all', () => {
     assert.equal(seen.length, 1)
   })
 
-  it('gives an item once when new content pushes it onto the next page', async (t) => {
+  it('yields an item once when new content moves it to the next page', async (t) => {
     const { client } = await serve(t, (response, _, nth) =>
       succeed(response, {
         items: nth === 1 ? [{ _id: 'a' }, { _id: 'b' }] : [{ _id: 'b' }, { _id: 'c' }],
@@ -198,7 +198,7 @@ describe('all', () => {
 })
 
 describe('errors', () => {
-  it('carries the code, status, message and request id of a failure', async (t) => {
+  it('have the code, status, message and request id of a failure', async (t) => {
     const { client } = await serve(t, (response) => fail(response, 410, 'PreviewExpired'))
     const { name, message, code, status, requestId, retryAfterSeconds } = await errorOf(client.site.details('t1'))
     assert.deepEqual(
@@ -214,7 +214,7 @@ describe('errors', () => {
     )
   })
 
-  it('calls a failure without a code Unknown', async (t) => {
+  it('have the code Unknown for a failure without one', async (t) => {
     const { client } = await serve(t, (response) => sendJson(response, 200, { success: false, error: 'No.' }))
     const { message, code, status, requestId } = await errorOf(client.site.details('t1'))
     assert.deepEqual([message, code, status, requestId], ['No.', 'Unknown', 200, undefined])
@@ -227,14 +227,14 @@ describe('errors', () => {
     ['JSON that is no object', 200, 'true'],
     ['success with a failure status', 500, '{"success":true,"data":{},"error":null}'],
   ] as const) {
-    it(`calls ${name} InvalidResponse and keeps the status`, async (t) => {
+    it(`have the code InvalidResponse for ${name}, with the status`, async (t) => {
       const { client, seen } = await serve(t, (response) => response.writeHead(status).end(body))
       const error = await errorOf(client.site.details('t1'))
       assert.deepEqual([error.code, error.status, seen.length], ['InvalidResponse', status, 1])
     })
   }
 
-  it('follows no redirect, so the key reaches no other host', async (t) => {
+  it('refuse redirects, so the key reaches no other host', async (t) => {
     const other = await serve(t, (response) => succeed(response, {}))
     const { client } = await serve(t, (response) => response.writeHead(302, { location: other.baseUrl }).end())
     const error = await errorOf(client.site.details('s1'))
@@ -242,7 +242,7 @@ describe('errors', () => {
     assert.match(error.message, /redirect/)
   })
 
-  it('calls a service that cannot be reached NetworkError, names the reason, and does not show the query', async () => {
+  it('have the code NetworkError for an unreachable service, with the reason and without the query', async () => {
     const gone = createServer().listen(0, '127.0.0.1')
     await once(gone, 'listening')
     const baseUrl = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`
@@ -256,7 +256,7 @@ describe('errors', () => {
 
 describe('retries', () => {
   for (const status of [429, 502, 503, 504]) {
-    it(`tries again after ${status}, then succeeds`, async (t) => {
+    it(`retry after ${status}, then succeed`, async (t) => {
       const { client, seen } = await serve(t, (response, _, nth) =>
         nth < 3 ? fail(response, status, 'Passing', { 'retry-after': '0' }) : succeed(response, 'here'),
       )
@@ -266,14 +266,14 @@ describe('retries', () => {
   }
 
   for (const status of [400, 401, 403, 404, 500]) {
-    it(`does not try again after ${status}`, async (t) => {
+    it(`do not retry after ${status}`, async (t) => {
       const { client, seen } = await serve(t, (response) => fail(response, status, 'Lasting'))
       assert.equal((await errorOf(client.site.details('t1'))).status, status)
       assert.equal(seen.length, 1)
     })
   }
 
-  it('tries again after a broken connection, before the answer and in the middle of it', async (t) => {
+  it('retry after a broken connection, before the answer or in the middle of it', async (t) => {
     const { client, seen } = await serve(t, (response, _, nth) => {
       if (nth === 1) response.destroy()
       else if (nth === 2) response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())
@@ -283,7 +283,7 @@ describe('retries', () => {
     assert.equal(seen.length, 3)
   })
 
-  it('gives the last failure after as many retries as asked for', async (t) => {
+  it('return the last failure after the configured number of retries', async (t) => {
     const { client, seen } = await serve(t, (response) => fail(response, 503, 'Unavailable', { 'retry-after': '0' }), {
       retries: 1,
     })
@@ -291,20 +291,20 @@ describe('retries', () => {
     assert.deepEqual([error.code, error.retryAfterSeconds, seen.length], ['Unavailable', 0, 2])
   })
 
-  it('asks for a preview once only, because an attempt that failed may have used it up', async (t) => {
+  it('never retry a preview, because a failed attempt may have used up its token', async (t) => {
     const { client, seen } = await serve(t, (response) => fail(response, 503, 'Unavailable', { 'retry-after': '0' }))
     const error = await errorOf(client.preview('t1'))
     assert.deepEqual([error.code, seen.length], ['Unavailable', 1])
   })
 
-  it('retries an overloaded proxy that answers with HTML', async (t) => {
+  it('retry when an overloaded proxy answers with HTML', async (t) => {
     const { client } = await serve(t, (response, _, nth) =>
       nth === 1 ? response.writeHead(502).end('<html>Bad gateway</html>') : succeed(response, 'here'),
     )
     assert.equal(await client.site.details('t1'), 'here')
   })
 
-  it('waits as long as Retry-After says', async (t) => {
+  it('wait as long as Retry-After says', async (t) => {
     const { client, seen } = await serve(t, (response, _, nth) =>
       nth === 1 ? fail(response, 429, 'RateLimited', { 'retry-after': '1' }) : succeed(response, 'here'),
     )
@@ -313,13 +313,13 @@ describe('retries', () => {
     assert.ok(first && second && second.atMs - first.atMs > 950)
   })
 
-  it('does not wait when Retry-After is longer than a page can wait, and says how long it is', async (t) => {
+  it('do not wait when Retry-After is too long, and report the wait', async (t) => {
     const { client, seen } = await serve(t, (response) => fail(response, 503, 'Unavailable', { 'retry-after': '3600' }))
     const error = await errorOf(client.site.details('t1'))
     assert.deepEqual([error.retryAfterSeconds, seen.length], [3600, 1])
   })
 
-  it('reads Retry-After as seconds and as a date', () => {
+  it('accept Retry-After as seconds and as a date', () => {
     assert.equal(readRetryAfterSeconds(null), undefined)
     assert.equal(readRetryAfterSeconds('soon'), undefined)
     assert.equal(readRetryAfterSeconds('7'), 7)
@@ -328,7 +328,7 @@ describe('retries', () => {
     assert.ok(seconds !== undefined && seconds >= 58 && seconds <= 60)
   })
 
-  it('waits longer after each failure, with jitter and a ceiling', () => {
+  it('back off exponentially, with jitter and a maximum', () => {
     const error = new SluiceError('No answer', { code: 'NetworkError' })
     for (const [attempt, ceiling] of [200, 400, 800, 1600, 3200, 5000, 5000].entries()) {
       const delay = retryDelayMs(error, attempt)
@@ -337,8 +337,8 @@ describe('retries', () => {
   })
 })
 
-describe('time-outs and aborts', () => {
-  it('gives up on a silent service with Timeout, once every attempt had its time', async (t) => {
+describe('timeouts and aborts', () => {
+  it('fails with Timeout when the service is silent in every attempt', async (t) => {
     let attempts = 0
     const { client } = await serve(t, () => {}, {
       timeoutMs: 50,
@@ -353,26 +353,26 @@ describe('time-outs and aborts', () => {
     assert.match(error.message, /within 50 ms/)
   })
 
-  it('counts a body that never ends as a time-out', async (t) => {
+  it('counts an unfinished body as a timeout', async (t) => {
     const { client } = await serve(t, (response) => response.writeHead(200).write('{'), { timeoutMs: 100, retries: 0 })
     assert.equal((await errorOf(client.site.details('t1'))).code, 'Timeout')
   })
 
-  it('sends nothing when the signal is aborted already', async (t) => {
+  it('sends nothing when the signal is already aborted', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, {}))
     const reason = new Error('The visitor left')
     const error = await errorOf(client.site.details('s1', { signal: AbortSignal.abort(reason) }))
     assert.deepEqual([error.code, error.status, error.cause, seen.length], ['Aborted', 0, reason, 0])
   })
 
-  it('stops at once when aborted during a request, and does not try again', async (t) => {
+  it('stops at once when aborted during a request, and does not retry', async (t) => {
     const caller = new AbortController()
     const { client, seen } = await serve(t, () => caller.abort())
     const error = await errorOf(client.collections.list('c1', { signal: caller.signal }))
     assert.deepEqual([error.code, seen.length], ['Aborted', 1])
   })
 
-  it('stops at once when aborted while it waits for the next attempt', async (t) => {
+  it('stops at once when aborted between two attempts', async (t) => {
     const caller = new AbortController()
     const { client, seen } = await serve(t, (response) => {
       fail(response, 503, 'Unavailable', { 'retry-after': '20' })
@@ -386,7 +386,7 @@ describe('time-outs and aborts', () => {
 describe('createClient', () => {
   const baseUrl = 'https://content.example.com'
 
-  it('refuses a baseUrl that is not an absolute http address', () => {
+  it('refuses a baseUrl that is not an absolute http or https URL', () => {
     for (const wrong of [undefined, '', 'content.example.com', '/api', 'ftp://content.example.com', 42]) {
       assert.throws(() => createClient({ baseUrl: wrong as string, apiKey }), /^TypeError: baseUrl must be an absolute/)
     }
@@ -404,7 +404,7 @@ describe('createClient', () => {
     }
   })
 
-  it('refuses a time-out or a number of retries that makes no sense', () => {
+  it('refuses an invalid timeout or number of retries', () => {
     for (const timeoutMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => createClient({ baseUrl, apiKey, timeoutMs }), /timeoutMs must be a whole number/)
     }
@@ -425,7 +425,7 @@ describe('createClient', () => {
   })
 })
 
-it('never shows the key: not in the client, not in an error', async (t) => {
+it('never shows the key, neither in the client nor in an error', async (t) => {
   const shown: unknown[] = []
   const { client, baseUrl } = await serve(
     t,

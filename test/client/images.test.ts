@@ -35,7 +35,7 @@ function tagsOf(html: string): [name: string, attributes: Record<string, string>
 }
 
 describe('imageAttributes', () => {
-  it('gives all that an <img> needs to load the right size without moving the page', () => {
+  it('returns everything an <img> needs to load the right size without layout shift', () => {
     assert.deepEqual(imageAttributes(full, { alt: 'Loaves', sizes: '50vw', loading: 'eager' }), {
       src: full.currentFile.source,
       srcset: full.currentFile.srcset,
@@ -49,7 +49,7 @@ describe('imageAttributes', () => {
     })
   })
 
-  it('leaves out what is not known of a picture', () => {
+  it('leaves out what is unknown about an image', () => {
     assert.deepEqual(imageAttributes(bare, { sizes: '50vw' }), {
       src: bare.currentFile.source,
       alt: '',
@@ -58,11 +58,11 @@ describe('imageAttributes', () => {
     })
   })
 
-  it('takes the full width of the window for the size that nobody named', () => {
+  it('assumes the full width of the window when no size is given', () => {
     assert.equal(imageAttributes(full).sizes, '100vw')
   })
 
-  it('takes alt from the caller, else from the media value, and never the name of the file', () => {
+  it('takes alt from the caller, else from the media value, and never the file’s name', () => {
     const described: MediaValue = { ...full, alt: 'Three loaves' }
     assert.equal(imageAttributes(described, { alt: 'Loaves' }).alt, 'Loaves')
     assert.equal(imageAttributes(described, { alt: '' }).alt, '')
@@ -81,7 +81,7 @@ describe('imageAttributes', () => {
     assert.equal(imageAttributes({ ...full, currentFile: plain }).style, undefined)
   })
 
-  it('lets nothing but a colour and a picture into the style', () => {
+  it('allows only a colour and a data URL in the style', () => {
     for (const hostile of ['url(https://evil.example)', '#aabbcc; position: fixed', '#aabbcc\n', 'red']) {
       assert.equal(
         imageAttributes(withFile({ color: hostile })).style,
@@ -99,7 +99,7 @@ describe('imageAttributes', () => {
     }
   })
 
-  it('gives undefined for a field without a picture', () => {
+  it('returns undefined for a field without an image', () => {
     const post: { cover?: MediaValue | null } = {}
     for (const missing of [post.cover, null, undefined]) {
       assert.equal(imageAttributes(missing), undefined)
@@ -110,14 +110,14 @@ describe('imageAttributes', () => {
 })
 
 describe('imageProps', () => {
-  it('gives the same in the spelling of React', () => {
+  it('returns the same in React’s spelling', () => {
     const { srcset, style, ...same } = imageAttributes(full, { alt: 'Loaves' })
     const props: ImageProps = imageProps(full, { alt: 'Loaves' })
     assert.deepEqual(props, { ...same, srcSet: srcset, style: { background } })
     assert.equal(style, `background: ${background}`)
   })
 
-  it('gives nothing but props that React knows of an <img>', () => {
+  it('returns only props that React accepts for an <img>', () => {
     const known = ['src', 'srcSet', 'sizes', 'width', 'height', 'alt', 'loading', 'decoding', 'style']
     assert.deepEqual(Object.keys(imageProps(full)).sort(), known.sort())
     for (const name of Object.keys(imageProps(bare))) assert.ok(known.includes(name), name)
@@ -125,7 +125,7 @@ describe('imageProps', () => {
 })
 
 describe('pictureHtml', () => {
-  it('offers AVIF first and the attributes of the <img> behind it', () => {
+  it('offers AVIF first, with the attributes of the <img> as the fallback', () => {
     const options = { alt: 'Loaves', sizes: '50vw' }
     const written = Object.entries(imageAttributes(full, options)).map(([name, value]) => [name, String(value)])
     assert.deepEqual(tagsOf(pictureHtml(full, options)), [
@@ -135,14 +135,14 @@ describe('pictureHtml', () => {
     ])
   })
 
-  it('is an <img> in a <picture> for a file without smaller forms', () => {
+  it('is an <img> in a <picture> for a file without smaller versions', () => {
     assert.equal(
       pictureHtml(bare),
       '<picture><img src="https://m.example/cover.jpg?e=1&amp;s=2" alt="" loading="lazy" decoding="async"></picture>',
     )
   })
 
-  it('lets no text out of its attribute', () => {
+  it('escapes every attribute', () => {
     const hostile = `"'><script>alert(1)</script><img src=x onerror="alert(1)" &quot;`
     const media = withFile({ source: hostile, srcset: hostile, avifSrcset: hostile, placeholder: hostile })
     const html = pictureHtml({ ...media, name: hostile, key: hostile, alt: hostile }, { sizes: hostile })

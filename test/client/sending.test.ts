@@ -66,7 +66,7 @@ const sendings: Sending[] = [
 
 for (const { name, send, path, body, answer, given } of sendings) {
   describe(name, () => {
-    it('posts what it was given with the bare key, and gives what is answered', async (t) => {
+    it('posts its input with the bare key, and returns the answer', async (t) => {
       const { client, seen } = await serve(t, (response) => sendJson(response, 201, answer))
       assert.deepEqual(await send(client), given)
       const [sent = assert.fail('nothing was sent')] = seen
@@ -75,7 +75,7 @@ for (const { name, send, path, body, answer, given } of sendings) {
       assert.deepEqual(JSON.parse(sent.body), body)
     })
 
-    it('makes a key of its own for each call, and keeps it for all attempts', async (t) => {
+    it('generates an idempotency key for each call and reuses it for all attempts', async (t) => {
       const { client, seen } = await serve(t, (response, _, nth) => {
         if (nth === 1) return response.destroy()
         if (nth === 2) return fail(response, 429, 'RateLimited', { 'retry-after': '0' })
@@ -93,7 +93,7 @@ for (const { name, send, path, body, answer, given } of sendings) {
       assert.equal(new Set(seen.map((sent) => sent.body)).size, 1)
     })
 
-    it('is not tried again when it was refused, nor when it would have to wait for long', async (t) => {
+    it('is not retried when it was refused, or when Retry-After is too long', async (t) => {
       const { client, seen } = await serve(t, (response, _, nth) =>
         nth === 1
           ? fail(response, 400, 'ValidationError')
@@ -104,7 +104,7 @@ for (const { name, send, path, body, answer, given } of sendings) {
       assert.equal(seen.length, 2)
     })
 
-    it('ends with its signal', async (t) => {
+    it('stops when its signal aborts', async (t) => {
       const { client, seen } = await serve(t, (response) => sendJson(response, 201, answer))
       await assert.rejects(send(client, { signal: AbortSignal.abort() }), { code: 'Aborted' })
       assert.equal(seen.length, 0)
@@ -113,7 +113,7 @@ for (const { name, send, path, body, answer, given } of sendings) {
 }
 
 describe('a bare answer', () => {
-  it('is true and a success, or it is not from the service', async (t) => {
+  it('must be true with a success status, or it is not from the service', async (t) => {
     const answers: [number, unknown][] = [[200, false], [200, 'true'], [200, 1], [200, null], [400, true], [302, true]] // biome-ignore format: one line reads better
     for (const [status, answer] of answers) {
       const { client } = await serve(t, (response) => sendJson(response, status, answer), { retries: 0 })
@@ -128,8 +128,8 @@ describe('a bare answer', () => {
   })
 })
 
-onBothEngines('what the client sends', (engine) => {
-  it('is done once when the answer was lost after the service has acted', async (t) => {
+onBothEngines('a call of the client', (engine) => {
+  it('takes effect once when the answer is lost after the service has acted', async (t) => {
     const { app, group, reviews, subscribers } = await visitors(engine)
     const proxy = await startFlakyProxy(await app.listen({ port: 0, host: '127.0.0.1' }), { faultRate: 0, seed: 1 })
     t.after(() => proxy.close())
@@ -163,7 +163,7 @@ onBothEngines('what the client sends', (engine) => {
     assert.deepEqual(kinds.sort(), ['contact', 'order'])
   })
 
-  it('is refused with every problem named, in words to act on', async () => {
+  it('is refused with every problem named in one message', async () => {
     const { app, group } = await visitors(engine)
     const client = createClient({ baseUrl: await app.listen({ port: 0, host: '127.0.0.1' }), apiKey: group.key })
     await assert.rejects(client.email.contact({ ...contactBody, to: 'a@b.c, d@e.f', name: '\n' }), {

@@ -84,23 +84,23 @@ const large = {
 }
 
 describe('isVariant', () => {
-  it('tells a product with variants from a simple one', () => {
+  it('distinguishes products with variants from simple ones', () => {
     assert.equal(isVariant(simple), false)
     assert.equal(isVariant(sized), true)
   })
 
-  it('lets TypeScript know that there are variants', () => {
+  it('narrows the type for TypeScript', () => {
     assert.ok(isVariant(sized))
     assert.deepEqual(sized.usingVariant.values, ['Small', 'Large'])
   })
 })
 
 describe('variantsOf', () => {
-  it('gives what can be bought, in the order of the variants', () => {
+  it('returns what can be bought, in the order of the variants', () => {
     assert.deepEqual(variantsOf(sized), [small, large])
   })
 
-  it('gives a simple product as the one thing that can be bought', () => {
+  it('returns one entry for a simple product', () => {
     assert.deepEqual(variantsOf(simple), [offerOfSimple])
   })
 
@@ -113,7 +113,7 @@ describe('variantsOf', () => {
     )
   })
 
-  it('gives every variant what is said once for all of them', () => {
+  it('copies values that all variants share to each of them', () => {
     const { objectValue, ...rest } = sized
     const alike = { ...rest, objectValue: { ...objectValue, name: 'Rye', productImage: picture('rye.jpg') } }
     assert.deepEqual(
@@ -125,7 +125,7 @@ describe('variantsOf', () => {
     )
   })
 
-  it('gives each variant its own currency where they differ', () => {
+  it('returns each variant’s own currency', () => {
     const abroad = productOf({ ...sized.objectValue }, ['Small', 'Large'])
     const offers = variantsOf({
       ...abroad,
@@ -137,7 +137,7 @@ describe('variantsOf', () => {
     )
   })
 
-  it('does not stumble over the names of variants', () => {
+  it('accepts any variant name', () => {
     const names = ['constructor', 'toString', 'currentFile', '__proto__', '0']
     const map = <Value>(make: (name: string) => Value) => Object.fromEntries(names.map((name) => [name, make(name)]))
     const odd = productOf(
@@ -157,7 +157,7 @@ describe('variantsOf', () => {
     assert.deepEqual(variantsOf(bare), [])
   })
 
-  it('gives pictures that the picture helpers take, also where there is none', () => {
+  it('returns images that the image helpers accept, and undefined where there is none', () => {
     assert.deepEqual(
       variantsOf(sized).map(({ image, name }) => imageProps(image, { alt: name })?.src),
       [undefined, 'https://m.example/large.jpg'],
@@ -166,11 +166,11 @@ describe('variantsOf', () => {
 })
 
 describe('priceOf', () => {
-  it('gives the price of a simple product', () => {
+  it('returns the price of a simple product', () => {
     assert.deepEqual(priceOf(simple), offerOfSimple)
   })
 
-  it('gives the price of the variant that was chosen', () => {
+  it('returns the price of the chosen variant', () => {
     assert.deepEqual(priceOf(sized, 'Large'), large)
   })
 
@@ -190,7 +190,7 @@ describe('priceOf', () => {
     })
   }
 
-  it('takes a product whose fields are typed by the caller', () => {
+  it('accepts products whose fields the caller has typed', () => {
     interface Bread {
       name: string
       price: string

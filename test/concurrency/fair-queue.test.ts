@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createFairQueue } from '../../src/concurrency/fair-queue.ts'
 
 describe('a fair queue', () => {
-  it('lets names take turns, however much one of them waits for, each in its own order', () => {
+  it('serves keys in turn, however much is queued for one of them, each in its own order', () => {
     const queue = createFairQueue<string>()
     for (const item of ['a1', 'a2', 'a3', 'a4']) queue.push('a', item)
     queue.push('b', 'b1')
@@ -17,7 +17,7 @@ describe('a fair queue', () => {
     assert.equal(queue.size, 0)
   })
 
-  it('takes in names without end, and loses none that waits', () => {
+  it('accepts any number of keys, and loses no queued item', () => {
     const queue = createFairQueue<number>()
     queue.push('first', -1)
     for (let name = 0; name < 5000; name += 1) {

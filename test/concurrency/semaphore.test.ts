@@ -29,7 +29,7 @@ describe('a keyed mutex', () => {
     )
   })
 
-  it('does not make other keys wait, nor work without a key', async () => {
+  it('delays neither other keys nor work without a key', async () => {
     const mutex = createKeyedMutex()
     const { promise: held, resolve: end } = Promise.withResolvers<string>()
     const first = mutex.run('a', () => held)
@@ -42,7 +42,7 @@ describe('a keyed mutex', () => {
 })
 
 describe('a semaphore', () => {
-  it('refuses work that has waited too long, and does not begin it', async ({ mock }) => {
+  it('refuses work that has waited too long, and does not start it', async ({ mock }) => {
     mock.timers.enable({ apis: ['setTimeout'] })
     const semaphore = createSemaphore({ maxPerKey: 1, maxWaitMs: 15_000 })
     const { promise: held, resolve: end } = Promise.withResolvers<void>()
@@ -61,7 +61,7 @@ describe('a semaphore', () => {
     assert.equal(isDone, false)
   })
 
-  it('waits for a total as well, where every key has room', async ({ mock }) => {
+  it('also waits for the total when every key has room', async ({ mock }) => {
     mock.timers.enable({ apis: ['setTimeout'] })
     const semaphore = createSemaphore({ maxPerKey: 9, max: 2, maxWaitMs: 2000 })
     const { promise: held, resolve: end } = Promise.withResolvers<void>()
@@ -74,7 +74,7 @@ describe('a semaphore', () => {
     await semaphore.run('c', async () => {})
   })
 
-  it('admits who has waited longest and may, also when work fails', async () => {
+  it('admits the longest waiter that fits, also after failed work', async () => {
     const semaphore = createSemaphore({ maxPerKey: 1, max: 2 })
     const order: string[] = []
     const note = (name: string) => async () => void order.push(name)
@@ -95,7 +95,7 @@ describe('a semaphore', () => {
     assert.deepEqual(order, ['b', 'c', 'a'])
   })
 
-  it('gives keys turns where the total is what they wait for', async () => {
+  it('serves keys in turn when they wait for the total', async () => {
     const semaphore = createSemaphore({ maxPerKey: 2, max: 2 })
     const held = [await semaphore.acquire('a'), await semaphore.acquire('a')]
     const order: string[] = []
@@ -106,7 +106,7 @@ describe('a semaphore', () => {
     assert.deepEqual(order, ['a', 'b', 'c', 'a', 'b'])
   })
 
-  it('admits as many per key as it may, and as many waiting', async () => {
+  it('limits both active and waiting work per key', async () => {
     const semaphore = createSemaphore({ maxPerKey: 2, maxWaitingPerKey: 1, busyMessage: 'Full.' })
     const [first] = [await semaphore.acquire('a'), await semaphore.acquire('a')]
     const waiting = semaphore.acquire('a')
@@ -173,7 +173,7 @@ onBothEngines('long reads of one group', (engine) => {
 
 onBothEngines('many writers of one group', (engine) => {
   // There are ten connections to PostgreSQL.
-  it('leave connections for others, also while all of them wait', { timeout: 20_000 }, async () => {
+  it('leave connections for others, even while all of them wait', { timeout: 20_000 }, async () => {
     const { newGroup } = await harness(engine)
     const [{ store: busy }, { store: other }] = [await newGroup(), await newGroup()]
     const { promise: held, resolve: end } = Promise.withResolvers<void>()

@@ -14,8 +14,8 @@ function countTurns() {
   return { turns: () => turns, stop: () => clearImmediate(next) }
 }
 
-describe('pieces of heavy work', () => {
-  it('begin at once while a turn of the event loop has room for them', async () => {
+describe('slices of heavy work', () => {
+  it('start at once while the current turn of the event loop has room', async () => {
     await nextTurn()
     const counter = countTurns()
     for (let done = 0; done < 10; done += 1) await yieldForHeavyWork(charactersPerSlice / 10)
@@ -25,7 +25,7 @@ describe('pieces of heavy work', () => {
     counter.stop()
   })
 
-  it('of many requests share the turns, in the order in which they came', async () => {
+  it('of many requests share the turns in order of arrival', async () => {
     await nextTurn()
     const counter = countTurns()
     const begun: [request: number, turn: number][] = []
@@ -45,7 +45,7 @@ describe('pieces of heavy work', () => {
     assert.equal(new Set(turns).size, turns.length, 'no two in one turn')
   })
 
-  it('are not waited for by small work, nor stopped by one that is larger than a turn', async () => {
+  it('do not delay small work, even when one slice exceeds a turn', async () => {
     await nextTurn()
     const large = [yieldForHeavyWork(10 * charactersPerSlice), yieldForHeavyWork(10 * charactersPerSlice)]
     const counter = countTurns()
@@ -56,8 +56,8 @@ describe('pieces of heavy work', () => {
   })
 })
 
-describe('a list in pieces', () => {
-  it('has every item once, in order, and pieces that are long enough', () => {
+describe('a list in slices', () => {
+  it('has every item once, in order, in slices of the minimum size', () => {
     const items = Array.from({ length: 25 }, (_, n) => n)
     const pieces = splitIntoSlices(items, () => charactersPerSlice / 10)
     assert.deepEqual(

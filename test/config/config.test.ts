@@ -75,16 +75,16 @@ describe('readConfig', () => {
     })
   })
 
-  it('reads an empty value as one that is not set', () => {
+  it('treats an empty value as unset', () => {
     const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
     assert.deepEqual(readConfig(empty), readConfig({}))
   })
 
-  it('says of every setting what it is for', () => {
+  it('describes every setting', () => {
     for (const [name, setting] of Object.entries(settings)) assert.ok(setting.about.endsWith('.'), name)
   })
 
-  it('ignores what is none of its settings', () => {
+  it('ignores unknown variables', () => {
     assert.deepEqual(readConfig({ PATH: '/bin', NODE_ENV: 'production', CONSTRUCTOR: 'x' }), readConfig({}))
   })
 
@@ -173,11 +173,11 @@ describe('readConfig', () => {
     Fastify({ trustProxy: config.trustProxy }) // throws on an address that it cannot read
   })
 
-  it('reads "off" as no management API at all', () => {
+  it('reads "off" as a disabled management API', () => {
     assert.equal(readConfig({ MANAGE_PORT: 'off' }).managePort, 'off')
   })
 
-  it('gives settings that nobody can change afterwards', () => {
+  it('returns frozen settings', () => {
     const config = readConfig({})
     assert.ok(Object.isFrozen(config))
     assert.throws(() => Object.assign(config, { port: 1 }), TypeError)
@@ -236,7 +236,7 @@ describe('readConfig', () => {
     }
   }
 
-  it('names all bad values at once, and no good one', () => {
+  it('reports all invalid values at once, and no valid one', () => {
     const env = Object.fromEntries(Object.entries(bad).map(([name, [value = '']]) => [name, value]))
     const lines = messageOf({ ...env, HOST: 'localhost' })
       .split('\n')
@@ -249,7 +249,7 @@ describe('readConfig', () => {
     )
   })
 
-  it('does not repeat a bad value, which may be a secret', () => {
+  it('does not repeat an invalid value, which may be a secret', () => {
     const canary = 'canary-4711'
     const env = Object.fromEntries(Object.keys(bad).map((name) => [name, canary]))
     assert.ok(!messageOf(env).includes(canary))

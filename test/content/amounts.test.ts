@@ -48,7 +48,7 @@ describe('mainUnits', () => {
     })
   }
 
-  it('writes UGX and ISK with two decimals that are always 00, as Stripe counts them', () => {
+  it('writes UGX and ISK with two decimals that are always 00, as Stripe does', () => {
     // Stripe's special cases: nobody pays with a fraction of them, yet its amounts are in hundredths.
     for (const currency of ['ugx', 'UGX', 'isk', 'ISK'])
       fc.assert(
@@ -59,7 +59,7 @@ describe('mainUnits', () => {
       )
   })
 
-  it('writes exactly the decimals of the currency, and gives the smallest units back', () => {
+  it('writes exactly the currency’s decimals, and converts back to minor units', () => {
     fc.assert(
       fc.property(anyCurrency, anyMinorUnits, ({ currency, decimals }, minorUnits) => {
         const amount = mainUnits(currency, String(minorUnits))
@@ -70,7 +70,7 @@ describe('mainUnits', () => {
     )
   })
 
-  it('keeps every digit of a fraction of the smallest unit', () => {
+  it('preserves fractions of a minor unit', () => {
     const places = fc.integer({ min: 1, max: 12 })
     fc.assert(
       fc.property(

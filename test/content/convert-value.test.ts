@@ -25,7 +25,7 @@ function inWords(from: object, to: object, value: unknown): string {
 }
 
 describe('typeInWords', () => {
-  it('names what lists and variants hold', () => {
+  it('names the types of list entries and variants', () => {
     const inputs = [text, listOf(text), variantOf(decimal), variantOf(listOf(image))]
     assert.deepEqual(inputs.map(parseField).map(typeInWords), [
       'text',
@@ -127,7 +127,7 @@ describe('convertValue refuses', () => {
     })
   }
 
-  it('a value that never fitted its type, when it would have to be read', () => {
+  it('a value that never fitted its type and would have to be parsed', () => {
     for (const value of [{ odd: 1 }, ['x'], [['x']]]) {
       for (const to of [integer, listOf(integer), variantOf(integer)]) {
         assert.equal(convertValue('it', parseField(text), parseField(to), value).problems.length, 1)
@@ -138,7 +138,7 @@ describe('convertValue refuses', () => {
     }
   })
 
-  it('every part of a list or of variants that cannot be converted, each in its place', () => {
+  it('every list entry or variant that cannot be converted, with its position', () => {
     const from = parseField(variantOf(listOf(text)))
     const to = parseField(variantOf(listOf(integer)))
     assert.deepEqual(convertValue('it', from, to, { Small: ['1', 'x'], Large: ['y'] }).problems, [

@@ -11,13 +11,13 @@ function allowedByStripe(): string[] {
   return [...line.matchAll(/'([A-Z]{2})'/g)].map(([, code = '']) => code)
 }
 
-describe('the countries that goods can be sent to', () => {
-  it('are exactly those that Stripe takes', () => {
+describe('the shipping countries', () => {
+  it('are exactly those that Stripe accepts', () => {
     assert.ok(countries.length > 200)
     assert.deepEqual([...countries].sort(), allowedByStripe().sort())
   })
 
-  it('include the usual ones, each once', () => {
+  it('include the usual ones, without duplicates', () => {
     assert.deepEqual(
       defaultShippingCountries.filter((code) => !countries.includes(code)),
       [],

@@ -41,7 +41,7 @@ const keyOf = (text: string): string => sortableDecimal(parseDecimal(text))
 const canonical = (text: string): string => canonicalDecimal(parseDecimal(text))
 
 describe('sortableDecimal', () => {
-  it('orders decimal texts, byte by byte, as the numbers they are', () => {
+  it('orders decimal texts, byte by byte, as numbers', () => {
     fc.assert(
       fc.property(exact, exact, (a, b) => {
         assert.equal(byteOrder(keyOf(textOf(a)), keyOf(textOf(b))), sign(atCommonScale(a) - atCommonScale(b)))
@@ -50,7 +50,7 @@ describe('sortableDecimal', () => {
     )
   })
 
-  it('orders JavaScript numbers of any size, also those that print with an exponent', () => {
+  it('orders JavaScript numbers of any size, including those that print with an exponent', () => {
     fc.assert(
       fc.property(finite, finite, (a, b) => {
         assert.equal(byteOrder(keyOf(String(a)), keyOf(String(b))), sign(a - b))
@@ -95,7 +95,7 @@ describe('sortableDecimal', () => {
 })
 
 describe('canonicalDecimal', () => {
-  it('is equal for two texts exactly when their numbers are', () => {
+  it('is equal for two texts exactly when their numbers are equal', () => {
     fc.assert(
       fc.property(exact, exact, (a, b) => {
         assert.equal(canonical(textOf(a)) === canonical(textOf(b)), atCommonScale(a) === atCommonScale(b))
@@ -104,7 +104,7 @@ describe('canonicalDecimal', () => {
     )
   })
 
-  it('does not see leading and trailing zeros', () => {
+  it('ignores leading and trailing zeros', () => {
     const zeros = fc.integer({ min: 0, max: 6 })
     fc.assert(
       fc.property(exact, zeros, zeros, (value, leading, trailing) => {
@@ -115,7 +115,7 @@ describe('canonicalDecimal', () => {
     )
   })
 
-  it('writes a value that reads as the same value', () => {
+  it('writes a value that parses to the same number', () => {
     fc.assert(fc.property(finite, (value) => assert.equal(Number(canonical(String(value))), value === 0 ? 0 : value)))
   })
 
@@ -137,7 +137,7 @@ describe('canonicalDecimal', () => {
 
 describe('isDecimalText', () => {
   for (const text of ['0', '-0', '7', '007', '-4.50', '0.5', '9'.repeat(40), `0.${'9'.repeat(40)}`]) {
-    it(`takes ${text}`, () => assert.ok(isDecimalText(text)))
+    it(`accepts ${text}`, () => assert.ok(isDecimalText(text)))
   }
   const refused = ['', ' ', '-', '+1', '.5', '5.', '1,5', '1e5', '1.2.3', '0x10', 'NaN', ' 1', '1\n', '١', '1_000']
   for (const text of [...refused, '9'.repeat(41), `0.${'9'.repeat(41)}`]) {

@@ -130,7 +130,7 @@ function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number }
 }
 
 describe('a page as JSON', () => {
-  it('is the same again for the same container, and made again for another reading of it', () => {
+  it('is reused for the same container, and rebuilt for a new reading of it', () => {
     const schema: Schema = new Map<string, Field>([['title', { type: 'text' }]])
     const object: VisibleObject = {
       id: '66f0c0ffee0123456789abce',
@@ -190,7 +190,7 @@ describe('a page as JSON', () => {
     return outgoing?.value === undefined
   }
 
-  it('passes through what is delivered as it is stored', () => {
+  it('passes stored values through when they are delivered unchanged', () => {
     for (const value of [
       {},
       { title: 'a "quoted" \\ text, {braces} [and] commas: "email":' },
@@ -201,7 +201,7 @@ describe('a page as JSON', () => {
       assert.ok(isPassedThrough(value), JSON.stringify(value))
   })
 
-  it('parses what holds a private field, a file, an unknown field, a variant map or a reference to a file', () => {
+  it('parses values that contain a private field, a file, an unknown field, a variant map or a media reference', () => {
     for (const value of [
       { title: 'x', email: 'a@b.c' },
       { picture: { name: 'a', key: ownKey, type: 'image' } },
@@ -218,7 +218,7 @@ describe('a page as JSON', () => {
       assert.ok(!isPassedThrough(value), JSON.stringify(value))
   })
 
-  it('does not pass through text that is no JSON of an object', () => {
+  it('does not pass through text that is not a JSON object', () => {
     for (const valueText of ['', '{', '{"title', '{"title":', '{"title":"', '{"title":"x"', '{"title":[}', '[]', '1'])
       assert.throws(() => {
         const [outgoing] = prepareItems(

@@ -78,18 +78,18 @@ describe('references to media in HTML', () => {
     '<img srcset="media:g/a.png,media:g/b.png">', // one address, by the rules of HTML
     '<img src="media:g/a.png',
   ]) {
-    it(`are not seen in ${JSON.stringify(html)}`, () => {
+    it(`are not found in ${JSON.stringify(html)}`, () => {
       assert.deepEqual(mediaKeysInHtml(html), [])
       assert.equal(replace(html), html)
     })
   }
 
-  it('are named once each, in their order', () => {
+  it('are listed once each, in order', () => {
     const html = '<img src=media:g/b><a href=media:g/a><img src=media:g/b srcset="media:g/c 1x, media:g/a 2x">'
     assert.deepEqual(mediaKeysInHtml(html), ['g/b', 'g/a', 'g/c'])
   })
 
-  it('are counted with all other addresses, in attributes and in a srcset', () => {
+  it('count towards the limit together with all other URLs, in attributes and in srcset', () => {
     const link = (count: number) => '<a href="/x">x</a>'.repeat(count)
     const srcset = (count: number) => `<img srcset="${Array(count).fill('media:a/b.png 1x').join()}">`
     assert.equal(hasTooManyAddresses(`${link(9_999)}<img src="media:a/b.png">`), false)
@@ -99,11 +99,11 @@ describe('references to media in HTML', () => {
     assert.equal(hasTooManyAddresses(link(20_000)), false, 'there is no file to look for')
   })
 
-  it('tell keys apart by case', () => {
+  it('are case-sensitive', () => {
     assert.deepEqual(mediaKeysInHtml('<img src=Media:g/A.png><img src=mEDIA:g/a.png>'), ['g/A.png', 'g/a.png'])
   })
 
-  it('are read with entities and percent signs decoded', () => {
+  it('are read with entities and percent-encoding decoded', () => {
     const written = ['&#109;edia:g/a&#32;b.png', 'media&colon;g/a%20b.png', 'media:g/a&#x20;b.png', 'media:g/a b.png']
     for (const reference of written) {
       assert.deepEqual(mediaKeysInHtml(`<img src="${reference}">`), ['g/a b.png'], reference)
@@ -112,7 +112,7 @@ describe('references to media in HTML', () => {
     assert.deepEqual(mediaKeysInHtml('<img src="media:g/%E9%BA%BA%E5%8C%85.png">'), ['g/麺包.png'])
   })
 
-  it('get quotes with their address where they had none', () => {
+  it('get quotes when the attribute had none', () => {
     assert.equal(replace('<img src=media:g/a.png alt=x>'), `<img src="${writtenAddressOf('g/a.png')}" alt=x>`)
   })
 
@@ -127,13 +127,13 @@ describe('references to media in HTML', () => {
     assert.equal(restore(delivered), html)
   })
 
-  it('stay where no address is known', () => {
+  it('stay unchanged when their URL is unknown', () => {
     const html = '<img src=media:g/gone.png><img srcset="media:g/gone.png 1x, media:g/a.png 2x">'
     const replaced = replaceMediaInHtml(html, (key) => (key === 'g/a.png' ? '/a.png' : undefined))
     assert.equal(replaced, '<img src=media:g/gone.png><img srcset="media:g/gone.png 1x, /a.png 2x">')
   })
 
-  it('let the failure of a signature through', () => {
+  it('propagate a signing failure', () => {
     const fail = () => {
       throw new Error('no key to sign with')
     }
@@ -149,7 +149,7 @@ describe('references to media in HTML', () => {
   })
 })
 
-describe('addresses that an editor sends back', () => {
+describe('URLs that an editor sends back', () => {
   for (const html of [
     '<p>https://m.example/g/a.png</p>',
     '<p title="https://m.example/g/a.png">',
@@ -167,13 +167,13 @@ describe('addresses that an editor sends back', () => {
     it(`stay in ${JSON.stringify(html)}`, () => assert.equal(restore(html), html))
   }
 
-  it('become references with the key as in a URL', () => {
+  it('become references with the key as in the URL', () => {
     const html = `<IMG SRC=HTTPS://M.EXAMPLE/g/it's%20(1).png><a href='http://m.example/g/a%2Cb.pdf?x=1&amp;y=2'>`
     assert.equal(restore(html), `<IMG SRC="media:g/it&#39;s%20(1).png"><a href='media:g/a%2Cb.pdf'>`)
     assert.deepEqual(mediaKeysInHtml(restore(html)), ["g/it's (1).png", 'g/a,b.pdf'])
   })
 
-  it('leave references as they are', () => {
+  it('leave existing references unchanged', () => {
     assert.equal(restore('<img src=MEDIA:g/a.png>'), '<img src=MEDIA:g/a.png>')
   })
 })
@@ -295,7 +295,7 @@ const someSoup = fc
   .map((parts) => parts.join(''))
 
 describe('any document', () => {
-  it('has exactly the references in the right attributes replaced, and the rest as it was', () => {
+  it('has exactly the references in the supported attributes replaced, and everything else unchanged', () => {
     fc.assert(
       fc.property(someDocument, ({ html, delivered, keys }) => {
         assert.deepEqual(mediaKeysInHtml(html), keys)
@@ -305,7 +305,7 @@ describe('any document', () => {
     )
   })
 
-  it('has the same references after the way out and back', () => {
+  it('has the same references after a round trip', () => {
     fc.assert(
       fc.property(someDocument, ({ html, delivered, keys }) => {
         const restored = restore(replace(html))
@@ -317,7 +317,7 @@ describe('any document', () => {
     )
   })
 
-  it('is read the same way after a replacement, however broken it is', () => {
+  it('parses the same after a replacement, however broken it is', () => {
     fc.assert(
       fc.property(someSoup, (html) => {
         assert.equal(
@@ -333,7 +333,7 @@ describe('any document', () => {
   })
 })
 
-describe('very many hostile characters', () => {
+describe('many hostile characters', () => {
   type Fill = (part: string) => string
   const hostile: Record<string, (fill: Fill) => string> = {
     'tags in tags': (fill) => fill('<a'),
@@ -355,7 +355,7 @@ describe('very many hostile characters', () => {
     addresses: (fill) => fill('<a href=https://m.example/g/a>'),
   }
   for (const [name, html] of Object.entries(hostile)) {
-    it(`are read and written in a time that grows with their number only: ${name}`, async () => {
+    it(`are processed in time linear in their number: ${name}`, async () => {
       const make = (length: number) => `<img src="media:g/a.png">${html((part) => part.repeat(length / part.length))}`
       for (const work of [mediaKeysInHtml, replace, restore]) await assertLinear(make, work)
     })

@@ -40,7 +40,7 @@ describe('a sort key', () => {
     sortsAs(decimal, [-1e21, '-10', -9.5, '-9', '-0.5', 0, '0.10', 0.2, 1, '2', '9.99', 10, '10.01', 100, 1e21])
   })
 
-  it('orders numbers of any size, also where they print with more digits than a filter may have', () => {
+  it('orders numbers of any size, even when they print with more digits than a filter may have', () => {
     sortsAs(decimal, [-1e308, -2e100, -1e100, -1e50, -1, -1e-50, -5e-324, 0, 5e-324, 1e-50, 0.5, 1, 3e50, 1e100, 1e308])
   })
 
@@ -57,13 +57,13 @@ describe('a sort key', () => {
     sortsAs(text, ['-3', '2', '10', '10.5', '', '10 loaves', '2 loaves', 'a'])
   })
 
-  it('is the same for texts that differ in case or in how an accent is written', () => {
+  it('is the same for texts that differ only in case or in the encoding of an accent', () => {
     assert.equal(sortKeyOf(text, 'Ärger'), sortKeyOf(text, 'äRGER'))
     assert.equal(sortKeyOf(text, 'é'), sortKeyOf(text, 'e\u0301'))
     sortsAs(text, ['apple', 'Banana', 'cherry'])
   })
 
-  it('is cut after 200 characters, never through one', () => {
+  it('is cut after 200 characters, never within a character', () => {
     const key = sortKeyOf(text, '🥐'.repeat(300))
     assert.equal(key, `t${'🥐'.repeat(200)}`)
     assert.ok(key.isWellFormed())
@@ -81,7 +81,7 @@ describe('a sort key', () => {
     sortsAs(dateTime, ['2026-03-01T12:00:00+02:00', '2026-03-01T10:30:00Z', '2026-03-01T06:00:00-05:00'])
   })
 
-  it('is the same as that of the text for grouping', () => {
+  it('is the same for grouping as the key of the text', () => {
     assert.equal(sortKeyOfText('Buns'), sortKeyOf(text, 'Buns'))
     assert.equal(sortKeyOfText('4.50'), sortKeyOf(decimal, '4.5'))
   })
@@ -96,7 +96,7 @@ describe('a filter key', () => {
     assert.equal(filterKeyOf(decimal, '-0'), filterKeysOf(decimal, 0)[0])
   })
 
-  it('keeps every digit of a long decimal', () => {
+  it('preserves every digit of a long decimal', () => {
     assert.notEqual(filterKeyOf(decimal, '9007199254740993'), filterKeyOf(decimal, '9007199254740992'))
   })
 
@@ -123,7 +123,7 @@ describe('a filter key', () => {
     assert.equal(filterKeyOf(color, '#7C3AED'), filterKeysOf(color, '#7c3aed')[0])
   })
 
-  it('of a long text is a hash, the same for filter and value, short, and never that of another text', () => {
+  it('of a long text is a hash: equal for filter and value, short, and unique', () => {
     const long = 'é'.repeat(101) // 202 bytes
     assert.equal(filterKeyOf(text, long), filterKeysOf(text, long)[0])
     assert.match(filterKeyOf(text, long) ?? '', /^#[0-9a-f]{64}$/)
@@ -132,7 +132,7 @@ describe('a filter key', () => {
     assert.equal(filterKeyOf(text, 'a'.repeat(200)), `=${'a'.repeat(200)}`)
   })
 
-  it('is what any stored value would have, and only that', () => {
+  it('matches exactly the stored values that are equal to it', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (stored, asked) => {
         assert.equal(filterKeyOf(text, stored), filterKeysOf(text, stored)[0])
@@ -149,18 +149,18 @@ describe('a filter key', () => {
     ['time', ['', '9:30', '24:00']],
   ]
   for (const [type, values] of impossible) {
-    it(`does not exist for text that is no ${type}`, () => {
+    it(`does not exist for text that is not a ${type}`, () => {
       for (const value of values) assert.equal(filterKeyOf(fieldOf({ type }), value), undefined, value)
     })
   }
 
-  it('matches booleans by their name', () => {
+  it('matches booleans by name', () => {
     const flag = fieldOf({ type: 'boolean' })
     assert.equal(filterKeyOf(flag, 'true'), filterKeysOf(flag, true)[0])
     assert.notEqual(filterKeyOf(flag, 'true'), filterKeysOf(flag, false)[0])
   })
 
-  it('gives its text back, unless that was too long to keep', () => {
+  it('can be turned back into its text, unless that was too long', () => {
     assert.equal(textOfFilterKey(filterKeyOf(text, 'Buns') ?? ''), 'Buns')
     assert.equal(textOfFilterKey(filterKeyOf(text, '') ?? ''), '')
     assert.equal(textOfFilterKey(missingKey), null)
@@ -168,8 +168,8 @@ describe('a filter key', () => {
   })
 })
 
-describe('the rows of a field', () => {
-  it('are one row with empty keys where there is no value', () => {
+describe('the index rows of a field', () => {
+  it('are one row with empty keys when there is no value', () => {
     const row = [{ field: 'it', filterKey: missingKey, sortKey: missingKey }]
     for (const field of [text, decimal, tags, size]) {
       assert.deepEqual(rowsOf(field, undefined), row)
@@ -178,12 +178,12 @@ describe('the rows of a field', () => {
     assert.deepEqual(rowsOf(tags, []), row)
   })
 
-  it('of an empty text are not those of a missing one', () => {
+  it('differ between an empty text and a missing value', () => {
     assert.notEqual(filterKeysOf(text, '')[0], missingKey)
     assert.notEqual(sortKeyOf(text, ''), missingKey)
   })
 
-  it('are one for each different value of a list, and only the first sorts', () => {
+  it('are one per distinct value of a list, and only the first sorts', () => {
     assert.deepEqual(rowsOf(tags, ['b', 'a', 'b', 'c']), [
       { field: 'it', filterKey: '=b', sortKey: 'tb' },
       { field: 'it', filterKey: '=a', sortKey: null },
@@ -191,7 +191,7 @@ describe('the rows of a field', () => {
     ])
   })
 
-  it('are one for each different value of a variant map, and the first variant sorts', () => {
+  it('are one per distinct value of a variant map, and the first variant sorts', () => {
     assert.deepEqual(rowsOf(size, { Small: 'S', Large: 'L', Huge: 'L' }), [
       { field: 'it', filterKey: '=S', sortKey: 'ts' },
       { field: 'it', filterKey: '=L', sortKey: null },
@@ -199,19 +199,19 @@ describe('the rows of a field', () => {
     assert.deepEqual(rowsOf(size, 'One size'), [{ field: 'it', filterKey: '=One size', sortKey: 'tone size' }])
   })
 
-  it('are one for each different value of a variant map of lists', () => {
+  it('are one per distinct value of a variant map of lists', () => {
     const field = fieldOf({ type: 'variant', of: { type: 'list', of: { type: 'integer' } } })
     assert.deepEqual(filterKeysOf(field, { a: [2, 1], b: [1, 3] }), ['=2', '=1', '=3'])
   })
 
-  it('count decimals that are equal as one value', () => {
+  it('are one for decimals that are equal', () => {
     const prices = fieldOf({ type: 'variant', of: { type: 'decimal' } })
     assert.deepEqual(filterKeysOf(prices, { a: '4.50', b: 4.5, c: '5' }), ['=4.5', '=5'])
   })
 })
 
 describe('indexRowsOf', () => {
-  it('has a row at least for every field one can filter or sort by, and none for the others', () => {
+  it('returns at least one row for every filterable or sortable field, and none for others', () => {
     const schema = parseSchema({
       title: { type: 'text' },
       missing: { type: 'integer' },

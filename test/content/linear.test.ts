@@ -39,15 +39,15 @@ const pieces = [
   "<img srcset='a, ", 'a@', 'İ',
 ] // biome-ignore format: three lines read better
 
-describe('a text that strangers wrote', () => {
+describe('untrusted text', () => {
   for (const [name, work] of Object.entries(works))
-    it(`is looked through by ${name} in a time that grows with its length only`, async () => {
+    it(`is processed by ${name} in time linear in its length`, async () => {
       for (const piece of pieces)
         for (const [before, after] of [['', ''], ["<img srcset='", "x'>"]])
           await assertLinear((length) => before + piece.repeat(Math.ceil(length / piece.length)) + after, work)
     }) // biome-ignore format: shorter
 
-  it('is normalised unless a character carries more than 30 accents, also halfwidth ones, which become such', () => {
+  it('is normalised unless a character has more than 30 accents, including halfwidth ones, which become combining marks', () => {
     assert.equal(normalise('e\u0301', 'NFC'), 'é')
     const most = `e${'\u0301'.repeat(30)}`
     assert.equal(hasEndlessMarks(most.repeat(3)), false)

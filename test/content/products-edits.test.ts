@@ -22,14 +22,14 @@ function edited(provider: Editable, edit: Partial<Editable>): { origin: Origin; 
   return { origin, current: { ...effective(current), ...edit } }
 }
 
-describe('what editors say of a product', () => {
-  it('follows the provider where they said nothing', () => {
+describe('an editor’s value', () => {
+  it('is absent until set: the product follows the provider', () => {
     const { origin, current } = edited(says({ productType: 'Bread' }), {})
     const now = says({ productType: 'Cake', productImage: { key: 'new' }, archived: true })
     assert.deepEqual(effective(mergeEdits(origin, current, now)), now)
   })
 
-  it('stays, whatever the provider says later', () => {
+  it('takes precedence, whatever the provider sends later', () => {
     const edit = { productType: 'Ours', productImage: { key: 'ours' }, archived: true }
     const { origin, current } = edited(says({ productType: 'Bread' }), edit)
     const merged = mergeEdits(origin, current, says({ productType: 'Cake', productImage: { key: 'theirs' } }))
@@ -37,7 +37,7 @@ describe('what editors say of a product', () => {
     assert.deepEqual(effective(mergeEdits(merged.origin, merged, says())), edit)
   })
 
-  it('stays away what they took away', () => {
+  it('stays removed once an editor has removed it', () => {
     const { origin, current } = edited(says({ productType: 'Bread', productImage: { key: 'a' } }), {
       productType: null,
       productImage: null,
@@ -46,7 +46,7 @@ describe('what editors say of a product', () => {
     assert.deepEqual(effective(merged), says())
   })
 
-  it('ends when they put back what the provider says', () => {
+  it('ends when the editor sets it back to the provider’s value', () => {
     const { origin, current } = edited(says({ productType: 'Bread' }), { productType: 'Ours', archived: true })
     const merged = mergeEdits(origin, current, says({ productType: 'Bread' }))
     const takenBack = { ...effective(merged), productType: 'Bread', archived: false }
@@ -62,14 +62,14 @@ describe('what editors say of a product', () => {
     assert.equal(mergeEdits(merged.origin, merged, says()).archived, false)
   })
 
-  it('counts of a product that came by an import, except for what it lacks', () => {
+  it('is kept for an imported product, except for what it lacks', () => {
     const provider = says({ productType: 'Theirs', productImage: { key: 'theirs' } })
     const merged = mergeEdits(undefined, says({ productType: 'Ours', archived: true }), provider)
     assert.deepEqual(merged.origin.edited, { archived: true, productType: 'Ours' })
     assert.deepEqual(effective(merged), { ...provider, productType: 'Ours', archived: true })
   })
 
-  it('is always the last edit, however edits and syncs follow each other', () => {
+  it('is always the last edit, in any order of edits and syncs', () => {
     const text = fc.constantFrom(null, 'A', 'B', 'C')
     const editable = { archived: fc.boolean(), productType: text, productImage: text }
     const step = fc.oneof(

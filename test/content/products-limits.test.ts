@@ -26,16 +26,16 @@ const priced = (count: number, nickname: (number: number) => string, defaultPric
   ),
 })
 
-describe('a product made of very much', () => {
-  it('takes time in proportion to its parts', async () => {
+describe('a product with very many parts', () => {
+  it('is built in time linear in its parts', async () => {
     await assertLinear((count) => variants(count, 48), project, { size: 250 })
   })
 
-  it('takes time in proportion to its prices, also to those that are left out', async () => {
+  it('is built in time linear in its prices, including skipped ones', async () => {
     await assertLinear((count) => [priced(count, () => 'same')], project, { size: 4000 })
   })
 
-  it('has the first 1,000 variants by their ids, in whichever order they come, and it is said', () => {
+  it('has the first 1,000 variants by id, in whichever order they arrive, and reports the rest', () => {
     const members = variants(1001)
     const { value, problems } = project(members.toReversed())
     assert.equal(Object.keys(Object(value?.price)).length, 1000)
@@ -44,14 +44,14 @@ describe('a product made of very much', () => {
     assert.deepEqual(project(members.slice(0, 1000)).problems, [])
   })
 
-  it('has the first 1,000 of its prices and its default price, and it is said', () => {
+  it('has the first 1,000 of its prices and its default price, and reports the rest', () => {
     const { value, problems } = project([priced(2000, (number) => `n${number}`, 'price_01999')])
     const sold = Object.values(Object(value?.default_price))
     assert.deepEqual([sold.length, sold.at(0), sold.at(-1)], [1000, 'price_00000', 'price_01999'])
     assert.deepEqual(problems, ['The product p has more than 1000 prices: those beyond are left out.'])
   })
 
-  it('is sold at the default price of a variant, however many other prices the variant has', () => {
+  it('uses a variant’s default price, however many other prices the variant has', () => {
     const [first, second] = variants(2)
     assert.ok(first && second)
     const prices = Array.from({ length: 150 }, (_, number) => fakePrice(first.product.id, 1000 + number, {}))
@@ -61,13 +61,13 @@ describe('a product made of very much', () => {
     assert.equal(problems[0], 'The product p00000 has more than 100 prices: those beyond are left out.')
   })
 
-  it('has at most 100 fields of metadata, and it is said once', () => {
+  it('has at most 100 metadata fields, and reports it once', () => {
     const { value, problems } = project(variants(10, 48))
     assert.equal(Object.keys(Object(value)).filter((name) => name.startsWith('m')).length, 100)
     assert.deepEqual(problems, ['Metadata is left out: a product has at most 100 fields of it.'])
   })
 
-  it('tells the first 50 problems, each once, and how many more there are', () => {
+  it('reports the first 50 problems once each, and the number of the others', () => {
     const { problems } = project([priced(200, () => 'same')])
     assert.equal(problems.length, 51)
     assert.equal(new Set(problems).size, 51)
@@ -81,7 +81,7 @@ describe('texts that cannot be stored', () => {
   for (const text of spoilt) {
     const shown = JSON.stringify(text)
 
-    it(`make a product one of its own, not a variant of ${shown}, and it is said`, () => {
+    it(`make a product separate, not a variant of ${shown}, and are reported`, () => {
       const product = fakeProduct({ id: 'p', metadata: { variant_of: text } })
       assert.equal(objectKeyOf(product), 'p')
       const { value, problems } = project([{ product, prices: [fakePrice('p', 1, {})] }])
@@ -89,7 +89,7 @@ describe('texts that cannot be stored', () => {
       assert.match(problems.join('\n'), /^metadata "variant_of" of the product p is left out/)
     })
 
-    it(`are left out of a product with ${shown} everywhere, or replaced in its name, and it is said`, () => {
+    it(`are left out of a product with ${shown} everywhere, or replaced in its name, and are reported`, () => {
       const metadata = { colour: text, productType: text, size: 'L', [`x${text}`]: 'x' }
       const product = { id: 'p', name: `n${text}`, description: text, images: [text, 'https://x/1'], metadata }
       const { value, problems, imageUrls } = project([
@@ -103,7 +103,7 @@ describe('texts that cannot be stored', () => {
         assert.match(all, what)
     })
 
-    it(`are no ids: what has ${shown} there is left out, and it is said`, () => {
+    it(`are not valid ids: a row with ${shown} as its id is skipped and reported`, () => {
       const good = fakeProduct({ id: 'good', defaultPriceId: text })
       const products = keptProducts([fakeProduct({ id: text }), good])
       assert.deepEqual(products.items, [{ ...good, defaultPriceId: null }])
@@ -115,13 +115,13 @@ describe('texts that cannot be stored', () => {
     })
   }
 
-  it('are also ids that are empty, or too long for an index', () => {
+  it('include empty ids and ids too long for an index', () => {
     const ids = ['', 'x'.repeat(256), 'x'.repeat(255)]
     const { items } = keptProducts(ids.map((id) => fakeProduct({ id })))
     assert.deepEqual(items.map(({ id }) => id.length), [255]) // biome-ignore format: short
   })
 
-  it('make a product one of its own where what it is a variant of has more than 200 characters', () => {
+  it('make a product separate when its variant_of has more than 200 characters', () => {
     const product = fakeProduct({ id: 'p', metadata: { variant_of: 'x'.repeat(201) } })
     assert.equal(objectKeyOf(product), 'p')
     assert.match(project([{ product, prices: [fakePrice('p', 1, {})] }]).problems.join(), /variant_of is too long/)
@@ -129,7 +129,7 @@ describe('texts that cannot be stored', () => {
     assert.equal(objectKeyOf({ id: 'p', metadata: { variant_of: longest } }), longest)
   })
 
-  it('are no addresses of pictures', () => {
+  it('are not valid image URLs', () => {
     assert.equal(pictureOf({ images: ['https://x/\0'] }), undefined)
   })
 })

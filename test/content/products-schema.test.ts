@@ -7,17 +7,17 @@ const groupId = 'a'.repeat(24)
 const value = { name: 'Rye', price: '1.00', default_price: 'p' }
 
 describe('the schema of products', () => {
-  it('is one that people could have written', () => {
+  it('is valid as a schema written by hand', () => {
     assert.deepEqual(parseSchema(Object.fromEntries(productSchema)), productSchema)
   })
 
-  it('gets a field for each name of metadata, which can be filtered and is not searched', () => {
+  it('gets a filterable, unsearchable field for each metadata name', () => {
     const wide = widenSchema(productSchema, [{ ...value, colour: 'red' }])
     assert.deepEqual(wide.get('colour'), { type: 'variant', of: { type: 'text', maxLength: 500 }, searchable: false })
     assert.deepEqual(parseSchema(Object.fromEntries(wide)), wide)
   })
 
-  it('gets at most 100 of them, and what does not fit is named', () => {
+  it('gets at most 100 of them, and reports what does not fit', () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, number) => [`m${number}`, 'x']))
     const wide = widenSchema(productSchema, [{ ...value, ...many }])
     assert.equal(wide.size, productSchema.size + 100)
@@ -26,12 +26,12 @@ describe('the schema of products', () => {
     assert.deepEqual(problems, ['metadata.m100 is left out: products have at most 100 such fields.'])
   })
 
-  it('stays as it is where everything has its place', () => {
+  it('stays unchanged when every field fits', () => {
     const wide = widenSchema(productSchema, [{ ...value, colour: 'red' }])
     assert.deepEqual(widenSchema(wide, [value, { ...value, colour: { S: 'red', L: 'blue' } }]), wide)
   })
 
-  it('takes of a schema that was there what it lacks, and widens only what is too narrow', () => {
+  it('adds only what an existing schema lacks, and widens only what is too narrow', () => {
     const existing = parseSchema({
       name: { type: 'variant', of: { type: 'text', maxLength: 120 }, required: true },
       description: { type: 'text', maxLength: 10 },
@@ -52,15 +52,15 @@ describe('the schema of products', () => {
   })
 })
 
-describe('a value that comes from outside', () => {
-  it('loses what cannot be stored, which is named', () => {
+describe('an external value', () => {
+  it('drops what cannot be stored, and reports it', () => {
     const wide = widenSchema(productSchema, [{ bad: 'x' }])
     const { value: fitted, problems } = fitValue(wide, groupId, { ...value, bad: 'a\0b' })
     assert.deepEqual(fitted, value)
     assert.match(problems[0] ?? '', /objectValue\.bad holds a character that cannot be stored/)
   })
 
-  it('is no product without a name, a price or the price’s id, whatever the schema asks for', () => {
+  it('is not a product without a name, a price or a price id, whatever the schema requires', () => {
     for (const missing of ['name', 'price', 'default_price']) {
       const { value: fitted, problems } = fitValue(widenSchema(new Map(), []), groupId, { ...value, [missing]: 'a\0b' })
       assert.equal(fitted, undefined)
@@ -68,14 +68,14 @@ describe('a value that comes from outside', () => {
     }
   })
 
-  it('cannot show a file of somebody else', () => {
+  it('cannot reference another group’s file', () => {
     const description = `<img src="media:${'b'.repeat(24)}/secret.png">`
     const { value: fitted, problems } = fitValue(productSchema, groupId, { ...value, description })
     assert.deepEqual(fitted, value)
     assert.match(problems.join(), /is not one of this group/)
   })
 
-  it('loses a description that is too large', () => {
+  it('drops a description that is too large', () => {
     const { value: fitted, problems } = fitValue(productSchema, groupId, { ...value, description: 'x'.repeat(1e6) })
     assert.deepEqual(fitted, value)
     assert.match(problems.join(), /at most 1000000 characters/)

@@ -54,12 +54,12 @@ describe('a product with one price', () => {
       assert.equal(project(member({ id: 'p' }, { currency, unitAmount })).value?.price, price)
   })
 
-  it('says how often it is paid where it recurs', () => {
+  it('has the interval of a recurring price', () => {
     assert.equal(project(member({ id: 'p' }, { interval: 'month' })).value?.interval, 'month')
     assert.equal(Object.hasOwn(project(member({ id: 'p' }, {})).value ?? {}, 'interval'), false)
   })
 
-  it('is sold at its default price, else at the oldest that is paid once, else at the oldest', () => {
+  it('uses its default price, else the oldest one-time price, else the oldest', () => {
     const prices = [
       { id: 'yearly', interval: 'year', createdMs: 1 },
       { id: 'newer', createdMs: 3 },
@@ -72,7 +72,7 @@ describe('a product with one price', () => {
     assert.equal(sold(null, { id: 'b', interval: 'year' }, { id: 'c', interval: 'month' }), 'b')
   })
 
-  it('names every price that is left out', () => {
+  it('reports every skipped price', () => {
     const { problems } = project(
       member({ id: 'p', defaultPriceId: 'a' }, { id: 'a' }, { id: 'b' }, { id: 'c', unitAmount: null }),
     )
@@ -81,7 +81,7 @@ describe('a product with one price', () => {
     assert.match(problems.join('\n'), /price b is left out: the product p is sold at a/)
   })
 
-  it('cannot be made where nothing can be bought', () => {
+  it('is not built when nothing can be bought', () => {
     for (const none of [
       project(),
       project(member({ id: 'p', active: false }, {})),
@@ -92,7 +92,7 @@ describe('a product with one price', () => {
       assert.equal(none.value, undefined)
   })
 
-  it('skips metadata that cannot be a field, and says so', () => {
+  it('skips metadata that is invalid as a field, and reports it', () => {
     const metadata = { price: '0.01', 'two words': 'x', _id: 'x', constructor: 'x', mediaFields: 'x', good: 'x' }
     const { value, problems } = project(member({ id: 'p', metadata }, {}))
     assert.equal(value?.price, '10.00')
@@ -105,7 +105,7 @@ describe('a product with one price', () => {
     assert.equal(problems.length, 5)
   })
 
-  it('cuts a name that is too long, and says so', () => {
+  it('truncates a name that is too long, and reports it', () => {
     const { value, problems } = project(member({ id: 'p', name: 'x'.repeat(251) }, {}))
     assert.equal(String(value?.name).length, 250)
     assert.match(problems[0] ?? '', /name of the product p is cut/)
@@ -137,16 +137,16 @@ describe('products that are variants of the same', () => {
     assert.deepEqual(problems, [])
   })
 
-  it('are in the order of their ids where they were made at the same moment', () => {
+  it('are ordered by id when created at the same moment', () => {
     const { value } = project(member(variant('b', 'B'), {}), member(variant('a', 'A'), {}))
     assert.deepEqual(Object.keys(Object(value?.name)), ['A', 'B'])
   })
 
-  it('are variants also where there is one only', () => {
+  it('are variants even when there is only one', () => {
     assert.deepEqual(project(member(variant('s', 'Small'), {})).value?.name, { Small: 'Loaf, Small' })
   })
 
-  it('share what is the same of all, and have a map where they differ', () => {
+  it('have plain fields for shared values, and maps for differing ones', () => {
     const { value } = project(
       member(variant('a', 'A', { flour: 'rye', weight: '1' }, 1), { currency: 'eur' }),
       member(variant('b', 'B', { flour: 'rye', weight: '2' }, 2), { currency: 'usd', interval: 'month' }),
@@ -158,7 +158,7 @@ describe('products that are variants of the same', () => {
     assert.deepEqual(value?.interval, { B: 'month' })
   })
 
-  it('take from the product that they are variants of what they lack, and do not sell it', () => {
+  it('inherit what they lack from the product named by variant_of, which is not sold itself', () => {
     const parent = { id: 'loaf', images: ['https://x/p'], metadata: { productType: 'Bread', origin: 'here' } }
     const { value, problems, imageUrls } = project(member(parent, {}), member(variant('s', 'Small'), {}))
     assert.deepEqual(Object.keys(Object(value?.price)), ['Small'])
@@ -167,13 +167,13 @@ describe('products that are variants of the same', () => {
     assert.deepEqual(project(member(parent), member(variant('s', 'Small'), {})).problems, [])
   })
 
-  it('count the product that they are variants of where it says which variant it is', () => {
+  it('include the product named by variant_of if it says which variant it is', () => {
     const parent = { id: 'loaf', name: 'Loaf', metadata: { variant: 'Plain' } }
     const { value } = project(member(parent, {}), member(variant('s', 'Small', {}, 1), {}))
     assert.deepEqual(Object.keys(Object(value?.price)), ['Plain', 'Small'])
   })
 
-  it('leave out, and name, what has no price, the name of another, or a name that cannot be used', () => {
+  it('are skipped and reported when they have no price, a duplicate name, or an invalid name', () => {
     const { value, problems } = project(
       member(variant('unpriced', 'Same', {}, 1)),
       member(variant('first', 'Same', {}, 2), {}),
@@ -190,7 +190,7 @@ describe('products that are variants of the same', () => {
     )
   })
 
-  it('have maps of one order also where names are whole numbers', () => {
+  it('have maps in one order, even when names are whole numbers', () => {
     const { value } = project(
       member({ ...variant('b', '500', {}, 1), description: 'x' }, {}),
       member({ ...variant('a', '250', {}, 2), description: 'y' }, {}),
@@ -225,7 +225,7 @@ describe('a product with several prices', () => {
     assert.deepEqual(problems, [])
   })
 
-  it('leaves out, and names, prices that recur, of another currency, without a name, or with the name of another', () => {
+  it('skips and reports prices that recur, in another currency, without a name, or with a duplicate name', () => {
     const { value, problems } = project(
       member(
         { id: 'p', defaultPriceId: 'p_A' },
@@ -243,13 +243,13 @@ describe('a product with several prices', () => {
     )
   })
 
-  it('follows the currency of its default price', () => {
+  it('uses the currency of its default price', () => {
     const dollars = named('C', 'D').map((price) => ({ ...price, currency: 'usd' }))
     const { value } = project(member({ id: 'p', defaultPriceId: 'p_C' }, ...named('A', 'B'), ...dollars))
     assert.deepEqual([value?.default_price, value?.currency], [{ C: 'p_C', D: 'p_D' }, 'usd'])
   })
 
-  it('is a simple one where fewer than two have a name', () => {
+  it('is a simple one when fewer than two prices have a name', () => {
     const { value, problems } = project(member({ id: 'p', defaultPriceId: 'plain' }, { id: 'plain' }, ...named('A')))
     assert.equal(value?.default_price, 'plain')
     assert.equal(Object.hasOwn(value ?? {}, 'variantName'), false)

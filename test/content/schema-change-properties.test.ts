@@ -109,14 +109,14 @@ function meaningOf(value: unknown): string {
 const meaningsIn = (field: Field | undefined, value: unknown): Set<string> =>
   new Set(field && scalarsIn(field, value).map(meaningOf))
 
-describe('a change of schema, whatever the schemas and the value:', () => {
+describe('a schema change, for any schemas and value:', () => {
   const always = (check: (scenario: Scenario, result: ReturnType<typeof changeValue>) => void) =>
     fc.assert(
       fc.property(scenario, (it) => check(it, changeValue(it.current, it.change, it.value))),
       { numRuns: 2000 },
     )
 
-  it('the change makes sense, and the value fitted before', () => {
+  it('is valid, and the value fitted before', () => {
     always(({ current, change, value }) => {
       checkSchemaChange(current, change)
       assert.deepEqual(problemsOf(current, value), [])
@@ -129,7 +129,7 @@ describe('a change of schema, whatever the schemas and the value:', () => {
     })
   })
 
-  it('a value that was changed once does not change again', () => {
+  it('a second application changes nothing', () => {
     always(({ change }, { value }) => {
       const again = changeValue(change.schema, { ...change, renames: {} }, value)
       assert.equal(JSON.stringify(again.value), JSON.stringify(value))
@@ -154,7 +154,7 @@ describe('a change of schema, whatever the schemas and the value:', () => {
     })
   })
 
-  it('a field whose type stays comes through byte for byte, and fields are in the order of the new schema', () => {
+  it('a field of unchanged type stays the same byte for byte, and fields are in the order of the new schema', () => {
     always(({ current, change, value, newNames }, { value: changed }) => {
       const order = [...change.schema.keys()].filter((name) => name in changed)
       assert.deepEqual(Object.keys(changed), order)
@@ -165,7 +165,7 @@ describe('a change of schema, whatever the schemas and the value:', () => {
     })
   })
 
-  it('the stored value itself is not touched', () => {
+  it('the stored value is not mutated', () => {
     fc.assert(
       fc.property(scenario, ({ current, change, value }) => {
         const before = structuredClone(value)

@@ -56,7 +56,7 @@ describe('checkSchemaChange', () => {
     ['a default that is no value', changeTo({ a: text }, { defaults: { a: null } }), /^defaults\.a must be a value\.$/],
   ] // biome-ignore format: one line a case reads better
   for (const [what, change, message] of refused) {
-    it(`refuses ${what}, and names the place`, () => {
+    it(`refuses ${what}, with its path`, () => {
       assert.throws(
         () => checkSchemaChange(current, change),
         (error) => error instanceof AppError && error.code === 'ValidationError' && message.test(error.message),
@@ -66,7 +66,7 @@ describe('checkSchemaChange', () => {
 })
 
 describe('describeSchemaChange', () => {
-  it('tells what is added, removed, renamed and retyped, and nothing of rules', () => {
+  it('reports added, removed, renamed and retyped fields, and no rules', () => {
     const current = parseSchema({ title: text, price: decimal, tags: text, gone: text, size })
     const change = changeTo(
       { name: { ...text, maxLength: 5 }, price: variantOf(decimal), labels: listOf(text), size: { ...size, values: ['x'] }, extra: image },
@@ -83,7 +83,7 @@ describe('describeSchemaChange', () => {
     }) // biome-ignore format: one line a field reads better
   })
 
-  it('compares swapped fields with where they come from, and lists a field that another replaces as removed', () => {
+  it('compares swapped fields with their sources, and reports a field that another replaces as removed', () => {
     const current = parseSchema({ a: text, b: integer })
     assert.deepEqual(
       describeSchemaChange(current, changeTo({ a: integer, b: text }, { renames: { a: 'b', b: 'a' } })).retyped,
@@ -96,7 +96,7 @@ describe('describeSchemaChange', () => {
 describe('changeValue', () => {
   const current = parseSchema({ a: text, b: integer })
 
-  it('reports what has no place any more, but no empty one; also what an older schema left behind', () => {
+  it('reports values without a field, including leftovers of an older schema, but no empty ones', () => {
     assert.deepEqual(changeValue(current, changeTo({ c: text }), { a: 'x', b: null, c: 'old', d: false }), {
       value: {},
       lost: [{ field: 'a', value: 'x' }, { field: 'c', value: 'old' }, { field: 'd', value: false }],
@@ -115,7 +115,7 @@ describe('changeValue', () => {
     })
   })
 
-  it('uses a default where there is no value, null or an empty list, and only there', () => {
+  it('uses a default only for a missing value, null or an empty list', () => {
     const lists = parseSchema({ a: text, b: text, c: listOf(text), d: text })
     const defaults = { a: '1', b: '2', c: '3', d: '4', e: '5' }
     const change = changeTo({ a: text, b: text, c: text, d: text, e: text }, { defaults })
@@ -123,7 +123,7 @@ describe('changeValue', () => {
     assert.deepEqual(value, { a: '1', b: '2', c: '3', d: '', e: '5' })
   })
 
-  it('neither replaces what cannot be converted by a default nor reports it as missing too', () => {
+  it('neither replaces an inconvertible value by a default nor also reports it as missing', () => {
     const change = changeTo({ b: text, a: { ...integer, required: true } }, { defaults: { a: 1 } })
     assert.deepEqual(changeValue(current, change, { a: '4.50', b: 5 }), {
       value: { b: '5' },
@@ -132,20 +132,20 @@ describe('changeValue', () => {
     })
   })
 
-  it('finds no value under a name that every object has', () => {
+  it('finds no value under a name from Object.prototype', () => {
     const older: Schema = new Map([['constructor', { type: 'text' }]])
     const change = changeTo({ maker: text }, { renames: { constructor: 'maker' } })
     assert.deepEqual(changeValue(older, change, {}), { value: {}, lost: [], problems: [] })
   })
 
-  it('keeps null where there is no default, also under another type', () => {
+  it('preserves null without a default, even under another type', () => {
     assert.deepEqual(changeValue(current, changeTo({ a: integer, b: integer }), { a: null, b: null }).value, {
       a: null,
       b: null,
     })
   })
 
-  it('reports what the rules of the new schema forbid, under the new name', () => {
+  it('reports violations of the new schema’s rules under the new name', () => {
     const rules = {
       name: { type: 'text', maxLength: 2 },
       b: { type: 'integer', max: 4 },

@@ -45,7 +45,7 @@ describe('parseSchema accepts', () => {
     })
   }
 
-  it('every rule with the types that know it', () => {
+  it('every rule with the types that support it', () => {
     const rules = { required: true, private: false, filterable: true, sortable: false, searchable: false, label: 'A' }
     const input = {
       title: { type: 'text', minLength: 1, maxLength: 5, ...rules },
@@ -60,7 +60,7 @@ describe('parseSchema accepts', () => {
     assert.deepEqual(Object.fromEntries(parseSchema(input)), input)
   })
 
-  it('limits that leave one value, and lengths and numbers of entries from 0', () => {
+  it('limits that allow one value, and lengths and numbers of entries from 0', () => {
     const input = {
       rating: { type: 'integer', min: 5, max: 5 },
       code: { type: 'text', minLength: 0, maxLength: 0 },
@@ -93,7 +93,7 @@ describe('parseSchema refuses', () => {
   }
 
   for (const name of ['_id', 'mediaFields', 'constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf']) {
-    it(`the name ${name}, which an object has already`, () => refuses(schemaNamed(name), name, 'field name'))
+    it(`the name ${name}, which every object has already`, () => refuses(schemaNamed(name), name, 'field name'))
   }
 
   for (const schema of [undefined, null, [], [{ type: 'text' }], 'text', 7]) {
@@ -145,7 +145,7 @@ describe('parseSchema refuses', () => {
     ['"of" on a plain field', { title: { type: 'text', of: { type: 'text' } } }, 'title has "of"'],
   ] // biome-ignore format: one line a case reads better
   for (const [mistake, schema, ...words] of places) {
-    it(`${mistake}, and names the place`, () => refuses(schema, ...words))
+    it(`${mistake}, with its path`, () => refuses(schema, ...words))
   }
 
   for (const rule of ['required', 'private', 'filterable', 'sortable', 'searchable']) {
@@ -199,7 +199,7 @@ describe('a schema with several mistakes', () => {
     )
   })
 
-  it('names twenty of them, each in few words', () => {
+  it('names twenty of them, briefly', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${n}${'x'.repeat(10_000)}`, {}]))
     refuses(many, / There is more\.$/)
     assert.throws(() => parseSchema(many), (error: Error) => error.message.length < 8000) // biome-ignore format: short

@@ -28,14 +28,14 @@ function finds(search: string, value: Record<string, unknown>): boolean {
 const body = (html: string): string => searchTextOf(schema, { body: html })
 
 describe('searchTextOf', () => {
-  it('leaves the tags of HTML out, and what stands in them', () => {
+  it('leaves out HTML tags and their attributes', () => {
     assert.equal(body('<p class="intro">Sour<b>dough</b></p>').replace(/\s+/g, ' ').trim(), 'sour dough')
     for (const word of ['class', 'intro', 'script', 'href']) {
       assert.ok(!body('<p class="intro"><script src="x"></script><a href="/">Bun</a></p>').includes(word), word)
     }
   })
 
-  it('reads entities as the characters they stand for, once', () => {
+  it('decodes entities once', () => {
     const entities: [html: string, text: string][] = [
       ['Salt &amp; Butter', 'salt & butter'],
       ['1 &lt; 2 &gt; 0', '1 < 2 > 0'],
@@ -48,12 +48,12 @@ describe('searchTextOf', () => {
     for (const [html, text] of entities) assert.equal(body(html).trim(), text)
   })
 
-  it('takes time in proportion to the number of half-open tags', async () => {
+  it('takes time linear in the number of unclosed tags', async () => {
     const hostile = ['<', '<a', '</', '<!--', '< ', '&', '&amp', '<a href="', '<'.repeat(50)]
     for (const piece of hostile) await assertLinear((length) => piece.repeat(length / piece.length), body)
   })
 
-  it('keeps plain text as it is: a "<" in a title is no tag', () => {
+  it('preserves plain text: a "<" in a title is not a tag', () => {
     assert.ok(finds('<3>', { title: 'We <3> bread' }))
   })
 
@@ -67,7 +67,7 @@ describe('searchTextOf', () => {
     for (const word of ['bread', 'rye', 'dark', 'mini', 'maxi', 'tiny', 'huge']) assert.ok(finds(word, value), word)
   })
 
-  it('has nothing of private fields, of fields that are not searched, of numbers and of media', () => {
+  it('excludes private and unsearchable fields, numbers and media', () => {
     const value = {
       title: 'Bun',
       email: 'canary@example.com',
@@ -82,7 +82,7 @@ describe('searchTextOf', () => {
     assert.equal(text, searchTextOf(schema, { title: 'Bun' }))
   })
 
-  it('keeps two fields apart: no word is made of the end of one and the beginning of the next', () => {
+  it('separates fields: no word spans the end of one and the start of the next', () => {
     assert.equal(finds('sourdough', { title: 'sour', body: 'dough' }), false)
   })
 
@@ -90,22 +90,22 @@ describe('searchTextOf', () => {
 })
 
 describe('searchWordsOf', () => {
-  it('finds in any case, and with accents written in either way', () => {
+  it('matches in any case, and accents in either encoding', () => {
     assert.ok(finds('CRÈME', { title: 'Crème brûlée' }))
     assert.ok(finds('cre\u0300me', { title: 'Cr\u00E8me' }))
   })
 
-  it('asks for every word, in any order, and not for their neighbourhood', () => {
+  it('requires every word, in any order and anywhere', () => {
     assert.ok(finds('bread rye', { title: 'Rye and spelt bread' }))
     assert.equal(finds('rye cake', { title: 'Rye bread' }), false)
   })
 
-  it('takes any kind and number of spaces, and each word once', () => {
+  it('accepts any kind and number of spaces, and each word once', () => {
     assert.deepEqual(searchWordsOf(' \tRye\n\u00A0rye  bread '), ['bread', 'rye'])
     assert.deepEqual(searchWordsOf('   '), [])
   })
 
-  it('takes the signs of SQL patterns as they are', () => {
+  it('treats wildcards of SQL patterns literally', () => {
     assert.deepEqual(searchWordsOf("100% a_b \\ ' *"), ['100%', 'a_b', '\\', "'", '*'])
   })
 })

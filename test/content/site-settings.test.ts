@@ -322,7 +322,7 @@ for (const [what, { problemsOf, accepted, refused, because }] of Object.entries(
 }
 
 describe('a site', () => {
-  it('such as the demo’s is accepted', () => {
+  it('like the demo’s is accepted', () => {
     const ids = {
       Blog: collectionId,
       Team: collectionId,
@@ -340,7 +340,7 @@ describe('a site', () => {
     assert.deepEqual(collectionIdsIn(settings).sort(), [groupId, collectionId])
   })
 
-  it('is told everything that is wrong with it, at once', () => {
+  it('gets all its problems in one answer', () => {
     const settings = {
       tier: 'pro',
       colors: { primary: 'red' },
@@ -362,7 +362,7 @@ describe('a site', () => {
     )
   })
 
-  it('may have any JSON in its open parts, and hostile JSON there ends in words', () => {
+  it('may have any JSON in its open parts; hostile JSON there gets a readable error', () => {
     fc.assert(
       fc.property(fc.string(), fc.jsonValue({ maxDepth: 30 }), (key, value) => {
         for (const settings of [
@@ -377,7 +377,7 @@ describe('a site', () => {
     )
   })
 
-  it('is accepted only if its settings come back from storage as they are', () => {
+  it('is accepted only if its settings survive storage unchanged', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (settings) => {
         if (problemsWith({ settings }).length > 0) return
@@ -390,9 +390,9 @@ describe('a site', () => {
 })
 
 describe('checkSite', () => {
-  it('lets a good site pass', () => checkSite(groupId, bare))
+  it('accepts a valid site', () => checkSite(groupId, bare))
 
-  it('throws one ValidationError that shows 20 problems and counts the rest', () => {
+  it('throws one ValidationError that lists 20 problems and counts the rest', () => {
     const settings = { open: repeat(20_000, () => '\0') }
     assert.throws(
       () => checkSite(groupId, { ...bare, name: '', settings }),
@@ -404,7 +404,7 @@ describe('checkSite', () => {
     )
   })
 
-  it('writes no message longer than a reader can bear, however long the keys are', () => {
+  it('keeps its message short, however long the keys are', () => {
     const settings = { ['k'.repeat(100_000)]: repeat(30, () => '\0'), colors: { ['c'.repeat(50_000)]: 'red' } }
     assert.throws(
       () => checkSite(groupId, { ...bare, settings }),
@@ -414,12 +414,12 @@ describe('checkSite', () => {
 })
 
 describe('collectionIdsIn', () => {
-  it('gives each id that a page is bound to once, in order', () => {
+  it('returns each id that a page is bound to once, in order', () => {
     const bound = (...ids: string[]) => ({ collections: ids.map((id) => ({ collectionId: id })) })
     assert.deepEqual(collectionIdsIn({ pages: [bound('b', 'a'), { name: 'none' }, bound('a', 'c')] }), ['b', 'a', 'c'])
   })
 
-  it('gives none for settings without pages, or with others than expected', () => {
+  it('returns none for settings without pages, or with unexpected ones', () => {
     for (const pages of [undefined, null, 5, {}, [null], [{ collections: 'x' }], [{ collections: [null, {}, 'x'] }]]) {
       assert.deepEqual(collectionIdsIn({ pages }), [])
     }

@@ -53,12 +53,12 @@ function problemOf(type: SubmissionType, value: Record<string, unknown>, of = bo
 }
 
 describe('checkSubmission', () => {
-  it('lets through what fits', () => {
+  it('accepts a valid submission', () => {
     assert.equal(problemOf('createReview', { name: 'Ada', tags: ['a'], sizes: { S: 'x' } }), '')
     assert.equal(problemOf('subscribeUser', { name: 'Ada', email: 'ada@visitor.example' }), '')
   })
 
-  it('asks for an address of subscribers only', () => {
+  it('requires an address of subscribers only', () => {
     assert.equal(problemOf('createReview', { name: 'Ada', email: 'none' }), '')
     assert.equal(problemOf('subscribeUser', {}), 'objectValue.name is required; objectValue.email is required.')
   })
@@ -71,7 +71,7 @@ describe('checkSubmission', () => {
       assert.match(problemOf('createReview', { name: 'Ada', photos }), /^objectValue\.photos must be left out/)
   })
 
-  it('says what is taken where this is not', () => {
+  it('names the accepted type when it refuses another', () => {
     assert.match(
       problemOf('createReview', {}, collection({ accepts: ['subscribeUser'] })),
       /takes only subscribeUser\./,
@@ -99,22 +99,22 @@ describe('stripHoneypot', () => {
 })
 
 describe('deliverSubmission', () => {
-  it('shows neither what is private nor any file', () => {
+  it('omits private fields and files', () => {
     const photos = [{ name: 'a', key: 'g/a.png', type: 'image' }]
     const value = { email: 'ada@visitor.example', name: '<img src="media:g/a.png">', photos }
     const { objectValue } = deliverSubmission(both, object(value))
     assert.deepEqual(objectValue, { _id: 'o1', name: value.name, mediaFields: {} })
   })
 
-  it('follows from the moderation of the collection', () => {
+  it('returns an archived object when the collection is moderated', () => {
     const [seen, waiting] = [stateOfSubmission(both, 5), stateOfSubmission(collection({ moderation: true }), 5)]
     assert.deepEqual(seen, { archived: false, review: 'approved', publishMs: 5 })
     assert.deepEqual(waiting, { archived: true, review: 'pending', publishMs: unsetPublishMs })
   })
 })
 
-describe('a notice', () => {
-  it('of each submission is due at once, and of a day at the next seven o’clock of UTC', () => {
+describe('a notification', () => {
+  it('for each submission is due at once, and a daily one at the next 07:00 UTC', () => {
     const at = (text: string) => Date.parse(text)
     const now = at('2026-03-01T06:59:59.999Z')
     assert.equal(nextNoticeMs('each', now), now)
@@ -127,7 +127,7 @@ describe('a notice', () => {
     for (const [from, due] of daily) assert.equal(new Date(nextNoticeMs('daily', at(from))).toISOString(), due)
   })
 
-  it('goes to those whose pages show the collection, else to everybody who wants to be told', () => {
+  it('goes to the sites whose pages show the collection, else to all with notifications', () => {
     const site = (id: string, isTold: boolean, shown: string[]): StoredSite => ({
       id,
       name: id,
@@ -144,7 +144,7 @@ describe('a notice', () => {
     assert.deepEqual(told(site('a', true, []), site('b', false, ['c1'])), [])
   })
 
-  it('describes what was sent in words, cut short, with what is private', () => {
+  it('describes the submission in words, truncated, including private fields', () => {
     const value = { name: `${'x'.repeat(298)}🙂🙂`, email: 'ada@visitor.example', tags: ['a', 'b'], sizes: { S: 'x' } }
     assert.deepEqual(summaryOf(both, object({ ...value, photos: null }, 'pending')), {
       collection: 'Things',
@@ -163,7 +163,7 @@ describe('a notice', () => {
     assert.equal(summaryOf(wide, object(values)).fields.length, 12)
   })
 
-  it('has a subject that says what it is, on one line', () => {
+  it('has a one-line subject', () => {
     const reviews = collection({ accepts: ['createReview'] })
     const titles = [noticeTitle(1, reviews), noticeTitle(1, collection({ accepts: ['subscribeUser'] }))]
     assert.deepEqual(titles, ['New review', 'New subscriber'])

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { findText } from '../../src/content/texts.ts'
 import { assertLinear } from '../helpers/growth.ts'
 
-describe('a text is found in another', () => {
-  it('where `indexOf` finds it', () => {
+describe('a substring search', () => {
+  it('agrees with `indexOf`', () => {
     const few = fc.string({ unit: fc.constantFrom('a', 'b', '🥐'), maxLength: 30 })
     fc.assert(
       fc.property(few, few, fc.nat(30), fc.nat(5), (whole, other, from, length) => {
@@ -16,7 +16,7 @@ describe('a text is found in another', () => {
     )
   })
 
-  it('in a time that grows with their lengths, and not with their product', async () => {
+  it('takes time linear in both lengths', async () => {
     await assertLinear(
       (length) => 'a'.repeat(length),
       (text) => {

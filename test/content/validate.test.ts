@@ -218,9 +218,9 @@ describe('an objectValue', () => {
   })
   const good = { title: 'A', rating: 5 }
 
-  it('that fits has no problem', () => assert.deepEqual(problemsOf(schema, good), []))
+  it('is valid when every field fits', () => assert.deepEqual(problemsOf(schema, good), []))
 
-  it('may leave out what is not required, or hold null there', () => {
+  it('may leave out optional fields, or have null there', () => {
     assert.deepEqual(problemsOf(schema, { ...good, author: undefined }), [])
     assert.deepEqual(problemsOf(schema, { ...good, author: null }), [])
   })
@@ -232,7 +232,7 @@ describe('an objectValue', () => {
   }
 
   for (const name of ['_id', 'mediaFields', 'archived', 'publishDate', 'groupID', 'constructor', 'a.b', '']) {
-    it(`must not have the field ${JSON.stringify(name)}, which the schema does not name`, () => {
+    it(`must not have the field ${JSON.stringify(name)}, which is not in the schema`, () => {
       assert.deepEqual(problemsOf(schema, { ...good, [name]: 'x' }), [
         `objectValue.${name} is not a field of this collection`,
       ])
@@ -250,7 +250,7 @@ describe('an objectValue', () => {
     })
   }
 
-  it('shows all its problems at once', () => {
+  it('lists all its problems at once', () => {
     const wrong = { rating: 6, author: 5, archived: true, _id: 'x' }
     assert.deepEqual(problemsOf(schema, wrong).toSorted(), [
       'objectValue._id is not a field of this collection',
@@ -261,7 +261,7 @@ describe('an objectValue', () => {
     ])
   })
 
-  it('holds at most 1000 values in one field, over all its variants', () => {
+  it('has at most 1000 values in one field, over all its variants', () => {
     const many = parseSchema({ tags: { type: 'variant', of: { type: 'list', of: { type: 'text' } } } })
     const tags = (each: number) => ({ tags: { a: Array(each).fill('x'), b: Array(each).fill('x') } })
     assert.deepEqual(problemsOf(many, tags(500)), [])
@@ -270,13 +270,13 @@ describe('an objectValue', () => {
 })
 
 describe('isStorableText', () => {
-  it('is true of all text but NUL and halves of a character pair', () => {
+  it('accepts all text but NUL and unpaired surrogates', () => {
     for (const text of ['', 'a', '\u{1F950}', '\u0001', '\uFFFF']) assert.ok(isStorableText(text))
     for (const text of ['\0', 'a\0', '\uD83E', '\uDD50']) assert.equal(isStorableText(text), false)
   })
 })
 
-describe('a value as a whole', () => {
+describe('a whole value', () => {
   it('has at most a million characters as JSON', () => {
     const schema = parseSchema({ it: { type: 'longText' } })
     const frame = JSON.stringify({ it: '' }).length
@@ -286,7 +286,7 @@ describe('a value as a whole', () => {
     ])
   })
 
-  it('does not bring back the address that a file had when it was delivered', () => {
+  it('must not contain the URL with which a file was delivered', () => {
     const delivered = { ...image(), currentFile: { source: 'https://x.example' } }
     assert.deepEqual(problemsWith({ type: 'image' }, delivered), [
       'it must not have currentFile, which is added on delivery',

@@ -37,7 +37,7 @@ async function loadInProcesses(folder: string, count: number): Promise<string[]>
 }
 
 describe('the master key', () => {
-  it('is made on first use: 32 random bytes, in a file that only its owner can read', () => {
+  it('is generated on first use: 32 random bytes, in a file that only its owner can read', () => {
     const folder = join(freshFolder(), 'new', 'data')
     const key = loadMasterKey(folder, undefined)
     assert.equal(key.length, 32)
@@ -58,7 +58,7 @@ describe('the master key', () => {
     }
   })
 
-  it('is made once, and never written again', () => {
+  it('is generated once and never overwritten', () => {
     const folder = freshFolder()
     const key = loadMasterKey(folder, undefined)
     const { ino, mtimeNs } = statSync(join(folder, 'master.key'), { bigint: true })
@@ -68,7 +68,7 @@ describe('the master key', () => {
     assert.deepEqual(readdirSync(folder), ['master.key'])
   })
 
-  it('is the same for processes that start at the same moment, and nothing else is left behind', async () => {
+  it('is the same for processes that start at the same moment, and no other file remains', async () => {
     for (let round = 0; round < 3; round += 1) {
       const folder = freshFolder()
       const keys = await loadInProcesses(folder, 6)
@@ -78,14 +78,14 @@ describe('the master key', () => {
     }
   })
 
-  it('is the given one where one is given, and no file is made', () => {
+  it('is the configured one, if there is one, and no file is created', () => {
     const folder = freshFolder()
     const given = Buffer.alloc(32, 7)
     assert.equal(loadMasterKey(folder, given), given)
     assert.deepEqual(readdirSync(folder), [])
   })
 
-  it('may end with a line break, or be in capitals: what an editor or openssl leaves', () => {
+  it('may end with a line break or be in upper case, as editors and openssl write it', () => {
     const folder = freshFolder()
     writeFileSync(join(folder, 'master.key'), `${'AB'.repeat(32)}\n`)
     assert.deepEqual(loadMasterKey(folder, undefined), Buffer.alloc(32, 0xab))
@@ -103,7 +103,7 @@ describe('the master key', () => {
     'holds zeros after a power cut': Buffer.alloc(64),
   }
   for (const [what, content] of Object.entries(damaged)) {
-    it(`is refused, and left as it is, when the file ${what}`, () => {
+    it(`is refused and left unchanged when the file ${what}`, () => {
       const path = join(freshFolder(), 'master.key')
       writeFileSync(path, content)
       assert.throws(() => loadMasterKey(join(path, '..'), undefined), /master\.key must hold 64 hex digits/)
@@ -113,7 +113,7 @@ describe('the master key', () => {
 })
 
 describe('deriveKey', () => {
-  it('gives one key for each purpose and master key, the same every time', () => {
+  it('derives a distinct, reproducible key for each purpose and master key', () => {
     const master = Buffer.alloc(32, 1)
     const signing = deriveKey(master, 'media signing')
     assert.equal(signing.length, 32)

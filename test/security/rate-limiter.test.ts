@@ -18,12 +18,12 @@ function allowedOf(take: ReturnType<typeof createRateLimiter>, subject: string, 
 const limit = { perSecond: 10, burst: 20 }
 
 describe('the rate limiter', () => {
-  it('lets a whole burst through at once, and not one more', () => {
+  it('allows exactly a whole burst at once', () => {
     const { take } = limiterAt()
     assert.equal(allowedOf(take, 'a', limit, 100), 20)
   })
 
-  it('gives back as many a second as the limit says, in parts of a second too', () => {
+  it('refills at the configured rate, including fractions of a second', () => {
     const { take, clock } = limiterAt()
     allowedOf(take, 'a', limit, 100)
     clock.now += 1000
@@ -36,7 +36,7 @@ describe('the rate limiter', () => {
     assert.equal(allowedOf(take, 'a', limit, 100), 1)
   })
 
-  it('gives the same whether the time passes in one step or in many', () => {
+  it('refills the same in one step or in many', () => {
     const { take, clock } = limiterAt()
     const slow = { perSecond: 1, burst: 1 }
     assert.equal(take('a', slow).allowed, true)
@@ -55,7 +55,7 @@ describe('the rate limiter', () => {
     assert.equal(allowedOf(take, 'a', limit, 100), 20)
   })
 
-  it('says what is left, when all is there again, and when to come back', () => {
+  it('reports what is left, when the bucket is full again, and when to retry', () => {
     const { take, clock } = limiterAt()
     const slow = { perSecond: 2, burst: 5 }
     assert.deepEqual(take('a', slow), {
@@ -80,7 +80,7 @@ describe('the rate limiter', () => {
     })
   })
 
-  it('keeps its word: a caller that waits the seconds it names is admitted', () => {
+  it('admits a caller that waits for the reported seconds', () => {
     const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 5000 }), burst: fc.integer({ min: 1, max: 50 }) })
     const pauses = fc.array(fc.nat({ max: 1500 }), { minLength: 1, maxLength: 60 })
     fc.assert(
@@ -98,7 +98,7 @@ describe('the rate limiter', () => {
     )
   })
 
-  it('never lets more through than a burst and what the time has given back', () => {
+  it('never admits more than a burst plus what was refilled', () => {
     const pauses = fc.array(fc.nat({ max: 300 }), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(pauses, (waits) => {
@@ -113,7 +113,7 @@ describe('the rate limiter', () => {
     )
   })
 
-  it('neither locks out nor rewards when the clock is set back', () => {
+  it('neither locks out nor rewards callers when the clock is set back', () => {
     const { take, clock } = limiterAt()
     allowedOf(take, 'a', limit, 100)
     clock.now -= 3_600_000
@@ -122,7 +122,7 @@ describe('the rate limiter', () => {
     assert.equal(allowedOf(take, 'a', limit, 100), 10)
   })
 
-  it('keeps subjects apart', () => {
+  it('counts subjects separately', () => {
     const { take } = limiterAt()
     allowedOf(take, 'a', limit, 100)
     assert.equal(take('a', limit).allowed, false)
@@ -137,7 +137,7 @@ describe('the rate limiter', () => {
     assert.equal(allowedOf(take, 'a', { perSecond: 50, burst: 100 }, 100), 50)
   })
 
-  it('remembers as many subjects as it may, and forgets whoever was quiet longest', () => {
+  it('remembers a limited number of subjects, and evicts the least recently active', () => {
     const { take } = limiterAt(startMs, 3)
     const once = { perSecond: 1, burst: 1 }
     for (const subject of ['a', 'b', 'c']) assert.equal(take(subject, once).allowed, true)
@@ -147,7 +147,7 @@ describe('the rate limiter', () => {
     assert.equal(take('b', once).allowed, true, 'b was forgotten and begins anew')
   })
 
-  it('holds its memory under a flood of new subjects: it knows the last 50,000', () => {
+  it('stays bounded under a flood of new subjects: it remembers the last 50,000', () => {
     const { take } = limiterAt()
     const once = { perSecond: 1, burst: 1 }
     for (let subject = 0; subject < 50_001; subject += 1) take(`address ${subject}`, once)

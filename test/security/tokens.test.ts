@@ -36,7 +36,7 @@ for (const { name, make, is, isOther, prefix } of kinds) {
       }
     })
 
-    it('is accepted as made, and not as one of another kind', () => {
+    it('is accepted as generated, and not as another kind', () => {
       for (let round = 0; round < 200; round += 1) {
         const secret = make()
         assert.ok(is(secret))
@@ -70,7 +70,7 @@ for (const { name, make, is, isOther, prefix } of kinds) {
       )
     })
 
-    it('is refused when two neighbours are swapped, a character is lost or one is added', () => {
+    it('is refused when two neighbours are swapped, or a character is missing or added', () => {
       fc.assert(
         fc.property(fc.nat(), (at) => {
           const secret = make()
@@ -85,7 +85,7 @@ for (const { name, make, is, isOther, prefix } of kinds) {
       )
     })
 
-    it('is refused with anything around it, or nothing in it', () => {
+    it('is refused with anything around it, or when empty', () => {
       const secret = make()
       const wrong = [
         '',
@@ -104,20 +104,20 @@ for (const { name, make, is, isOther, prefix } of kinds) {
   })
 }
 
-describe('what is kept of a secret', () => {
+describe('a stored secret', () => {
   it('is its SHA-256', () => {
     const key = makeApiKey()
     assert.equal(hashSecret(key), createHash('sha256').update(key).digest('hex'))
   })
 
-  it('shows the kind and 4 of the 43 secret characters, and nothing of the checksum', () => {
+  it('shows the kind and 4 of the 43 secret characters, and none of the checksum', () => {
     const key = makeApiKey()
     assert.equal(displayPrefix(key), key.slice(0, 'slc_live_'.length + 4))
     const token = makePreviewToken()
     assert.equal(displayPrefix(token), token.slice(0, 'slc_preview_'.length + 4))
   })
 
-  it('is all that the database and the log have: no key can be read from them', async () => {
+  it('is all that the database and the log contain: no key can be read from them', async () => {
     const { newGroup, service, log, close } = await createHarness('sqlite')
     try {
       const { key, get } = await newGroup()

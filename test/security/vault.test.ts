@@ -12,7 +12,7 @@ import { harness, onBothEngines } from '../helpers/harness.ts'
 const key = randomBytes(32)
 const belonging: Belonging = ['group', 'integration', 'secretKey']
 
-it('opens what was sealed with the same key for the same group, subject and field, and nothing else', () => {
+it('opens only with the same key for the same group, subject and field', () => {
   const text = fc.string({ unit: 'binary', maxLength: 300 })
   fc.assert(
     fc.property(text, fc.tuple(text, text, text), fc.tuple(text, text, text), (content, one, other) => {
@@ -24,7 +24,7 @@ it('opens what was sealed with the same key for the same group, subject and fiel
   )
 })
 
-it('does not open what was changed in any byte, or cut', () => {
+it('does not open when any byte is changed or missing', () => {
   const sealed = seal(key, belonging, Buffer.from('sk_test_canary'))
   const bytes = Buffer.from(sealed.slice(3), 'base64')
   for (let position = 0; position < bytes.length; position += 1) {
@@ -43,7 +43,7 @@ it('seals the same text differently each time', () => {
 onBothEngines('the vault', (engine) => {
   const canary = 'sk_test_canary_0123456789'
 
-  it('gives back what was put in, and the latest of it', async () => {
+  it('returns the latest value stored', async () => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     const vault = createVault(key)
@@ -94,7 +94,7 @@ onBothEngines('the vault', (engine) => {
     assert.equal(await vault.read(mine, 'one', 'secretKey'), canary)
   })
 
-  it('says what to do when the master key is another one, and shows nothing of the secret', async () => {
+  it('says what to do when the master key has changed, and reveals nothing of the secret', async () => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     await write(store, clock.now, (writer) => createVault(key).put(writer, 'one', 'secretKey', canary))
@@ -105,7 +105,7 @@ onBothEngines('the vault', (engine) => {
     })
   })
 
-  it('can be used again under another master key once nothing is left that the lost one has sealed', async () => {
+  it('can be used under another master key once nothing sealed by the lost one remains', async () => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     await write(store, clock.now, (writer) => createVault(key).put(writer, 'one', 'secretKey', canary))
