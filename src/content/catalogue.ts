@@ -1,4 +1,4 @@
-import { isStorableText } from './validate.ts'
+import { isStorableText } from './texts.ts'
 
 /** A payment provider's catalogue, in our words: what is stored of it, and what products are made from. */
 

@@ -1,6 +1,6 @@
 import type { CollectionObject, IntegrationObject, MediaValue, SiteDetails, ValueBase } from '../../client/src/wire.ts'
 import { replaceMediaInHtml } from './html-media.ts'
-import { isMediaValue, type MediaReference, mapMedia, mapTexts } from './media-values.ts'
+import { isMediaValue, type MediaReference, mapMedia, mapTexts } from './media-uses.ts'
 import { type Container, type StoredObject, type StoredSite, unsetPublishMs } from './model.ts'
 import { toIso } from './moments.ts'
 import { type Field, isMedia, isRecord, isVariantMap, leafOf, mayHoldHtml, type Schema } from './schema.ts'

@@ -1,7 +1,6 @@
 import { invalid } from '../core/errors.ts'
-import { filterKeyOf } from './index-keys.ts'
+import { filterKeyOf, searchWordsOf } from './index-keys.ts'
 import { type Field, isFilterable, isSortable, leafOf, type Schema } from './schema.ts'
-import { searchWordsOf } from './search-text.ts'
 
 const maxFilterFields = 12
 const maxFilterValues = 50

@@ -1,4 +1,4 @@
-import { slugify } from './slug.ts'
+import { slugify } from './texts.ts'
 
 /** What every S3-compatible store accepts, and what is one plain folder name. */
 export const bucketNamePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/

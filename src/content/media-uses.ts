@@ -1,12 +1,11 @@
 import { mediaKeysInHtml } from './html-media.ts'
 import { scalarsIn } from './index-keys.ts'
-import { isMediaValue, mapMedia } from './media-values.ts'
-import { type Field, isMedia, leafOf, mayHoldHtml, type Schema } from './schema.ts'
+import { type Field, isMedia, isRecord, leafOf, mayHoldHtml, mediaTypes, type Schema } from './schema.ts'
 
-/** A place where content shows a file. */
+/** A reference to a file in content. */
 export interface MediaUse {
   key: string
-  /** What a media field says that the file is; a text that refers to it says nothing. */
+  /** The type that a media field states; a reference in a text has none. */
   type?: string
 }
 
@@ -28,7 +27,7 @@ export function mediaKeysIn(schema: Schema, objectValue: Record<string, unknown>
   return [...new Set(mediaUsesIn(schema, objectValue).map(({ key }) => key))]
 }
 
-/** And of all that are shown on a page. */
+/** Those of all objects of a page. */
 export function mediaKeysOfAll(schema: Schema, objects: readonly { value: Record<string, unknown> }[]): string[] {
   return [...new Set(objects.flatMap(({ value }) => mediaKeysIn(schema, value)))]
 }
@@ -45,4 +44,36 @@ export function problemOfUse({ key, type }: MediaUse, stored: { type: string } |
   if (!stored) return `there is no file with the key "${key}": upload it first, and use the key that you are told`
   if (type === undefined || type === 'file' || type === stored.type) return undefined
   return `the file with the key "${key}" is of the type ${stored.type}, not ${type}`
+}
+
+/** How content refers to a file. */
+export interface MediaReference {
+  name: string
+  key: string
+  type: string
+}
+
+export function isMediaValue(value: unknown): value is MediaReference {
+  return (
+    isRecord(value) &&
+    typeof value.name === 'string' &&
+    typeof value.key === 'string' &&
+    (mediaTypes as readonly unknown[]).includes(value.type)
+  )
+}
+
+/** A copy of a structure of any shape in which every text is changed. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}
+
+/** A copy of a structure of any shape in which every media value is replaced. */
+export function mapMedia(value: unknown, replace: (media: MediaReference) => unknown): unknown {
+  if (isMediaValue(value)) return replace(value)
+  if (Array.isArray(value)) return value.map((item) => mapMedia(item, replace))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapMedia(item, replace)]))
 }

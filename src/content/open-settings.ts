@@ -1,8 +1,8 @@
 import { isKeyOfGroup } from './media-keys.ts'
-import { isMediaValue } from './media-values.ts'
+import { isMediaValue } from './media-uses.ts'
 import { isRecord } from './schema.ts'
 import { memberPath } from './shapes.ts'
-import { isStorableText } from './validate.ts'
+import { isStorableText } from './texts.ts'
 
 /** What holds for every part of a site's settings, also for those that we know nothing of. All is parsed JSON. */
 

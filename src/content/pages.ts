@@ -1,4 +1,4 @@
-import { isMediaValue } from './media-values.ts'
+import { isMediaValue } from './media-uses.ts'
 import { isRecord } from './schema.ts'
 import { type Check, count, flag, listOf, mapOf, must, objectOf, text, textThatMust } from './shapes.ts'
 import { mediaProblem } from './validate.ts'

@@ -1,5 +1,4 @@
-import { maxMetadataFields, metadataField, productSchema } from './product-schema.ts'
-import { readMetadata } from './read-metadata.ts'
+import { maxMetadataFields, metadataField, productSchema, readMetadata } from './product-schema.ts'
 import { type Field, isMedia, isRecord, leafOf, type Schema } from './schema.ts'
 import { problemsOf, refuse } from './validate.ts'
 

@@ -1,6 +1,6 @@
 import { type CatalogueProduct, quoted, variantOf } from './catalogue.ts'
 import { maxNameCharacters } from './product-schema.ts'
-import { isStorableText } from './validate.ts'
+import { isStorableText } from './texts.ts'
 
 /** A text that is there, and that can be stored. */
 export const storable = (text: string | null | undefined): string | undefined =>

@@ -1,6 +1,6 @@
 import { mainUnits } from './amounts.ts'
 import { type CatalogueProduct, pictureOf } from './catalogue.ts'
-import type { MediaReference } from './media-values.ts'
+import type { MediaReference } from './media-uses.ts'
 import { firstMembers, type Member, type Offer, offersOf, parentOf } from './product-offers.ts'
 import { maxMetadataFields, productSchema } from './product-schema.ts'
 import { fewProblems, shortName, storable, textProblems } from './product-texts.ts'

@@ -6,7 +6,8 @@ import { limitProblem, limitsInWords, problemsAnywhere } from './open-settings.t
 import { pageRules, pages } from './pages.ts'
 import { isRecord } from './schema.ts'
 import { type Check, flag, listOf, mapOf, memberPath, objectOf, text, textThatMust } from './shapes.ts'
-import { colorPattern, isStorableText, mediaProblem, refuse } from './validate.ts'
+import { isStorableText } from './texts.ts'
+import { colorPattern, mediaProblem, refuse } from './validate.ts'
 
 export type { PrivateSiteSettings } from './model.ts'
 export { collectionIdsIn, withoutPage, withPage } from './pages.ts'

@@ -1,7 +1,19 @@
-/** Undefined where there is nothing to read. */
+/** Text that every database and every JSON reader can hold: no NUL, no half of a character pair. */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+const maxNameCharacters = 200
+
+/** Whether a text can be a name: readable, on one line, and not empty. */
+export function isName(text: string): boolean {
+  return text.trim() !== '' && text.length <= maxNameCharacters && isStorableText(text) && !/\p{Cc}/u.test(text)
+}
+
+/** The text without outer blanks; undefined for an empty one. */
 export const filled = (text: string | undefined): string | undefined => text?.trim() || undefined
 
-/** Cut between two characters, never inside a pair that makes one. */
+/** Never cuts inside a surrogate pair. */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
@@ -10,7 +22,7 @@ export function shorten(text: string, maxLength: number): string {
 /** A text for a header: one line, and not blank. */
 export const isHeaderText = (text: string): boolean => text.trim() !== '' && !/\p{Cc}/u.test(text)
 
-/** On one line, and in the direction in which it is written: what turns text around could make it read as another. */
+/** On one line, without the characters that change the direction of text: they could make it read as another. */
 export const asHeaderText = (text: string): string =>
   text
     .toWellFormed()
@@ -18,13 +30,10 @@ export const asHeaderText = (text: string): string =>
     .replace(/[\u202A-\u202E\u2066-\u2069]/g, '')
     .trim()
 
-/**
- * Where a text stands in another, or -1: like `indexOf`, but in a time that grows with their lengths and never with
- * their product, whatever strangers write (Knuth, Morris, Pratt).
- */
+/** `whole.indexOf(part)` in linear time (Knuth, Morris, Pratt): both may come from strangers. */
 export function findText(whole: string, part: string): number {
   if (part === '') return 0
-  /** For each beginning of the part, how much of its end is a beginning again. */
+  /** For each prefix of the part, the length of its longest proper suffix that is a prefix, too. */
   const known = new Uint32Array(part.length + 1)
   const advance = (matched: number, character: string | undefined): number => {
     let length = matched
@@ -42,12 +51,27 @@ export function findText(whole: string, part: string): number {
   return -1
 }
 
-/** To bring them into order takes time that grows with their square, and no script needs them. */
-const endlessMarks = /(?<![\p{M}\uFF9E\uFF9F])[\p{M}\uFF9E\uFF9F]{31}/u // looked for where a run begins, and nowhere else
+/** Normalising them takes quadratic time, and no script needs them. */
+const endlessMarks = /(?<![\p{M}\uFF9E\uFF9F])[\p{M}\uFF9E\uFF9F]{31}/u // searched for at the start of a run only
 
 /** Whether a character carries more than 30 accents. */
 export const hasEndlessMarks = (text: string): boolean => endlessMarks.test(text)
 
-/** As `String.normalize`, in a time that grows with the length of the text only; what has endless accents stays as it is. */
+/** `String.normalize` in linear time: a text with endless accents is returned unchanged. */
 export const normalise = (text: string, form: 'NFC' | 'NFKC' | 'NFKD'): string =>
   hasEndlessMarks(text) ? text : text.normalize(form)
+
+/** Letters that Unicode does not decompose into a plain one and its accent. */
+const plainLetters: Readonly<Record<string, string>> = {
+  ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i',
+} // biome-ignore format: one line reads better
+
+/** A name in lower-case ASCII, its words joined by single - _ or . signs; empty if no character remains. */
+export function slugify(name: string): string {
+  return normalise(name, 'NFKD')
+    .toLowerCase()
+    .replace(/\p{Mark}/gu, '')
+    .replace(/[ßæœøłđðþı]/g, (letter) => plainLetters[letter] ?? '')
+    .replace(/[^a-z0-9]+/g, (run) => (run === '_' || run === '.' ? run : '-'))
+    .replace(/^[-_.]+|[-_.]+$/g, '')
+}

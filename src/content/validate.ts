@@ -15,7 +15,7 @@ import {
   type Schema,
   type VariantField,
 } from './schema.ts'
-import { hasEndlessMarks } from './texts.ts'
+import { hasEndlessMarks, isStorableText } from './texts.ts'
 
 /** How many single values one field of one object may hold, over all its variants. */
 const maxValuesPerField = 1000
@@ -26,11 +26,6 @@ const maxProblemsShown = 20
 const maxVariantNameLength = 100
 export const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
 const slugPattern = /^[a-z0-9]+(?:[-/_.][a-z0-9]+)*$/
-
-/** Text that every database and every JSON reader can hold: no NUL, no half of a character pair. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
-}
 
 function lengthProblem(field: ScalarField, text: string): string | undefined {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = field

@@ -17,7 +17,7 @@ import { answerHeaders, contentHeaders, findProtocolFault } from '../http/server
 import { findTimed, findTiming, type Timing, timingHeader } from '../http/timing.ts'
 import { tooManyUnread, type UnsentAnswers } from '../http/unsent-answers.ts'
 import type { StallWatch } from '../metrics/stalls.ts'
-import { type Form, matchIfNoneMatch } from './answer.ts'
+import { type EncodedContent, type Form, matchIfNoneMatch } from './answer.ts'
 import type { AnswerCache, CachedAnswer } from './answer-cache.ts'
 import type { MakeContent } from './make-content.ts'
 
@@ -65,7 +65,7 @@ interface Exchange {
   headers: string[]
   /** Once it is admitted. */
   tenant?: ServedTenant
-  timing?: Timing
+  timing?: Timing | undefined
 }
 
 interface Reply {
@@ -152,12 +152,14 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     const { request, route, startedMs, address } = exchange
     const { headers, url = '' } = request
     const tenant = admit(exchange, known ?? (await authorize(headers.authorization ?? '')))
-    const timing = await findTiming(deps, headers, address, performance.now() - startedMs)
-    if (timing) exchange.timing = timing
+    if (headers[timingHeader] !== undefined)
+      exchange.timing = await findTiming(deps, headers, address, performance.now() - startedMs)
+    const { timing } = exchange
     const query = parseQuery(route.query, splitQuery(queryOf(url)))
     const content = { route: route.url, query, tenant }
     const question = { groupId: tenant.groupID, scope: tenant.scope, route: route.url, query, url }
-    const answer = await findTimed(timing, answers, question, (nowMs) => makeContent(content, nowMs, timing))
+    const make = (nowMs: number): Promise<EncodedContent> => makeContent(content, nowMs, timing)
+    const answer = await (timing ? findTimed(timing, answers, question, make) : answers.find(question, make))
     const etag = matchIfNoneMatch(answer, headers['if-none-match'])
     if (etag !== undefined) return replyUnchanged(etag)
     return replyWith(await answers.formOf(answer, headers['accept-encoding']))

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Static, TObject, TSchema } from 'typebox'
 import type * as Library from 'typebox/schema'
-import { isStorableText } from '../content/validate.ts'
+import { isStorableText } from '../content/texts.ts'
 import { invalid } from '../core/errors.ts'
 
 export const maxDepth = 40

@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring'
 import type { FastifySchemaCompiler } from 'fastify'
 import { maxLimit } from '../content/list-query.ts'
-import { isStorableText } from '../content/validate.ts'
+import { isStorableText } from '../content/texts.ts'
 import { invalid } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 

@@ -55,14 +55,13 @@ export function createTiming(authMs: number): Timing {
   }
 }
 
-/** Looks an answer up in the cache and makes it if needed, and times the steps if asked to. */
+/** Finds an answer as the cache does, and times the steps. */
 export async function findTimed(
-  timing: Timing | undefined,
+  timing: Timing,
   answers: AnswerCache,
   question: Question,
   make: (nowMs: number) => Promise<EncodedContent>,
 ): Promise<CachedAnswer> {
-  if (!timing) return answers.find(question, make)
   const { hits } = answers.counts
   timing.begin('cache')
   const finding = answers.find(question, (nowMs) => {

@@ -1,7 +1,7 @@
 import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import { mediaKeysInHtml, toMediaReferences } from '../content/html-media.ts'
 import { fileIdIn, isKeyOfGroup } from '../content/media-keys.ts'
-import { mapTexts } from '../content/media-values.ts'
+import { mapTexts } from '../content/media-uses.ts'
 import { type RemovePayload, removeKind } from '../media/job-kinds.ts'
 import { findPendingJobs } from '../store/jobs/jobs.ts'
 import { findKeysOfFiles } from '../store/media/items.ts'

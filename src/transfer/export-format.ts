@@ -3,7 +3,7 @@ import { parseDateTime } from '../content/moments.ts'
 import { orderStatuses } from '../content/orders.ts'
 import { type Field, isRecord, mediaTypes } from '../content/schema.ts'
 import { type Check, count, flag, listOf, memberPath, must, text, textThatMust } from '../content/shapes.ts'
-import { isStorableText } from '../content/validate.ts'
+import { isStorableText } from '../content/texts.ts'
 import { idPattern } from '../core/ids.ts'
 import { isTier, type Tier, tiers } from '../core/tiers.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseSchema } from '../../src/content/schema.ts'
-import { isStorableText, problemsOf } from '../../src/content/validate.ts'
+import { isStorableText } from '../../src/content/texts.ts'
+import { problemsOf } from '../../src/content/validate.ts'
 
 /** What is wrong with one value in one field. */
 const problemsWith = (field: object, value: unknown): string[] =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { LightMyRequestResponse } from 'fastify'
-import { searchTextOf } from '../../src/content/search-text.ts'
+import { searchTextOf } from '../../src/content/index-keys.ts'
 import { listContainers } from '../../src/store/content/containers.ts'
 import { fieldRowsOf, toStoredObject } from '../../src/store/content/objects.ts'
 import type { GroupStore } from '../../src/store/store.ts'

@@ -1,5 +1,5 @@
 import { pictureOf } from '../../content/catalogue.ts'
-import type { MediaReference } from '../../content/media-values.ts'
+import type { MediaReference } from '../../content/media-uses.ts'
 import type { Container } from '../../content/model.ts'
 import { type Editable, mergeEdits } from '../../content/product-edits.ts'
 import type { Member } from '../../content/product-offers.ts'

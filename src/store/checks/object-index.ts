@@ -1,7 +1,7 @@
 import { jsonArrayFrom as arrayInPostgres } from 'kysely/helpers/postgres'
 import { jsonArrayFrom as arrayInSqlite } from 'kysely/helpers/sqlite'
+import { searchTextOf } from '../../content/index-keys.ts'
 import type { Container, StoredObject } from '../../content/model.ts'
-import { searchTextOf } from '../../content/search-text.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../content/changes.ts'
 import { findContainerById, readByContainer } from '../content/containers.ts'
 import { indexBytesOf, insertIndexRows } from '../content/object-index.ts'

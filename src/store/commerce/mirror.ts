@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { MediaReference } from '../../content/media-values.ts'
+import type { MediaReference } from '../../content/media-uses.ts'
 import type { StoredObject } from '../../content/model.ts'
 import type { Origin } from '../../content/product-edits.ts'
 import type { ContentWriter } from '../content/changes.ts'

@@ -1,6 +1,6 @@
+import { searchTextOf } from '../../content/index-keys.ts'
 import { mediaUsesIn } from '../../content/media-uses.ts'
 import { type Container, isVisible, type ReviewState, type StoredObject } from '../../content/model.ts'
-import { searchTextOf } from '../../content/search-text.ts'
 import { datedWhenSeen } from '../../content/submissions.ts'
 import { checkObjectValue } from '../../content/validate.ts'
 import { inBatches } from '../engine/database.ts'

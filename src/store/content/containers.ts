@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Container, ContainerSettings } from '../../content/model.ts'
-import { isName } from '../../content/names.ts'
 import type { Field, Schema } from '../../content/schema.ts'
+import { isName } from '../../content/texts.ts'
 import { conflict, invalid } from '../../core/errors.ts'
 import { makeId } from '../../core/ids.ts'
 import { createSqlBuilder, runStatement } from '../engine/statement.ts'

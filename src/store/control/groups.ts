@@ -1,5 +1,5 @@
 import { bucketNamePattern } from '../../content/media-keys.ts'
-import { isName } from '../../content/names.ts'
+import { isName } from '../../content/texts.ts'
 import { invalid, notFound } from '../../core/errors.ts'
 import { makeId } from '../../core/ids.ts'
 import { isTier, type Tier, tiers } from '../../core/tiers.ts'

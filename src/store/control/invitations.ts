@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { isEmailAddress } from '../../content/email.ts'
-import { isName } from '../../content/names.ts'
+import { isName } from '../../content/texts.ts'
 import { conflict, invalid, notFound } from '../../core/errors.ts'
 import { makeId } from '../../core/ids.ts'
 import type { GroupRole } from '../../core/roles.ts'

@@ -1,5 +1,5 @@
+import { searchTextOf } from '../../content/index-keys.ts'
 import { type Container, isVisible, type StoredSite } from '../../content/model.ts'
-import { searchTextOf } from '../../content/search-text.ts'
 import { type Order, orderRow, toOrder } from '../commerce/orders.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import { type ListedContainer, schemaText } from '../content/containers.ts'
