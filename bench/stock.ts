@@ -30,7 +30,7 @@ export interface StockOptions {
 
 const root = join(import.meta.dirname, '..')
 /** What a filled database depends on. Where one of them has changed, it is made anew. */
-const sources = ['src/store/schema/*.ts', 'src/content/index-keys.ts', 'bench/content.ts']
+const sources = ['src/store/schema/**/*.ts', 'src/content/index-keys.ts', 'bench/content.ts']
 /** With its index, its searchable text and its record of changes. */
 const diskBytesPerItem = 12_000
 const gigabyte = 1024 ** 3
