@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/helpers/postgres-server.ts'
 import { createTemplates } from '../test/helpers/templates.ts'
-import { createDatabaseCheck, findTestFiles } from './testing/files.ts'
+import { createDatabaseCheck, createDemoCheck, findTestFiles } from './testing/files.ts'
 import { type FileResult, type RunOptions, runFiles, runsInWork } from './testing/run-files.ts'
 import { readSlowest, writeSlowest } from './testing/slowest.ts'
 
@@ -65,11 +65,30 @@ function tellOf(result: FileResult, position: string): void {
   )
 }
 
-async function runAll(runs: string[][], how: RunOptions): Promise<FileResult[]> {
+/** Makes the demo while files run that do not need it. */
+async function makeDemo(postgresUrl: string): Promise<void> {
+  const { createDemoTemplates } = await import('../test/helpers/demo.ts')
+  try {
+    await createDemoTemplates(demoFolder, postgresUrl)
+  } catch (error) {
+    stopAtOnce(`The demo cannot be made: ${error instanceof Error ? error.stack : error}`, 1)
+  }
+}
+
+async function runAll(runs: string[][], how: RunOptions, demo: Promise<void> | undefined): Promise<FileResult[]> {
   const results: FileResult[] = []
   const waiting = [...runs]
+  let isDemoMade = false
+  demo?.then(() => {
+    isDemoMade = true
+  })
+  function takeNext(): string[] | undefined {
+    const ready = waiting.findIndex((files) => isDemoMade || !files.some(needsDemo))
+    return waiting.splice(Math.max(ready, 0), 1)[0]
+  }
   async function work(): Promise<void> {
-    for (let files = waiting.shift(); files; files = waiting.shift()) {
+    for (let files = takeNext(); files; files = takeNext()) {
+      if (files.some(needsDemo)) await demo
       const result = await runFiles(files, how)
       results.push(result)
       tellOf(result, `${results.length}/${runs.length}`)
@@ -104,6 +123,8 @@ const startedMs = performance.now()
 const runs = planRuns(findTestFiles(positionals.length > 0 ? positionals : ['test/**/*.test.ts']))
 const folder = mkdtempSync(join(scratchParent(), 'sluice-tests-'))
 await chmod(folder, 0o755) // PostgreSQL runs as another user when we are root
+const demoFolder = join(folder, 'demo')
+const needsDemo = createDemoCheck()
 const postgres = options.quick ? undefined : await startPostgres({ keptIn: join(folder, 'postgres') })
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
@@ -121,11 +142,14 @@ setTimeout(() => stopAtOnce(`The run did not end in ${runTimeoutMs / minuteMs} m
 
 let isGood = false
 try {
+  const needed = postgres && runs.flat().some(needsDemo)
+  const demo = needed ? makeDemo(postgres.url) : undefined
   const env = {
+    TEST_DEMO_TEMPLATES: demoFolder,
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compile'),
     ...(postgres ? await createTemplates(join(folder, 'templates'), postgres.url) : {}),
   }
-  const results = await runAll(runs, { folder, env, testTimeoutMs, fileTimeoutMs })
+  const results = await runAll(runs, { folder, env, testTimeoutMs, fileTimeoutMs }, demo)
   isGood = summarise(results, startedMs)
   if (options.record) writeSlowest(results)
 } finally {

@@ -14,18 +14,24 @@ function importsOf(file: string): string[] {
   return [...matches].map(([, fixed, dynamic]) => join(dirname(file), fixed ?? dynamic ?? ''))
 }
 
-/** Whether a test file needs a database, a server or a browser, judged by what it imports. */
-export function createDatabaseCheck(): (file: string) => boolean {
+/** Whether a file imports one of the modules, directly or not. */
+function createImportCheck(modules: readonly string[]): (file: string) => boolean {
   const known = new Map<string, boolean>()
-  return function needsDatabase(file: string): boolean {
+  return function imports(file: string): boolean {
     const answer = known.get(file)
     if (answer !== undefined) return answer
     known.set(file, false) // for a cycle
-    const needs = heavyModules.includes(file) || importsOf(file).some(needsDatabase)
-    known.set(file, needs)
-    return needs
+    const found = modules.includes(file) || importsOf(file).some(imports)
+    known.set(file, found)
+    return found
   }
 }
+
+/** Whether a test file needs a database, a server or a browser, judged by what it imports. */
+export const createDatabaseCheck = (): ((file: string) => boolean) => createImportCheck(heavyModules)
+
+/** Whether a test file works on a copy of the demo. */
+export const createDemoCheck = (): ((file: string) => boolean) => createImportCheck(['test/helpers/demo.ts'])
 
 export function findTestFiles(patterns: string[]): string[] {
   const found = patterns.flatMap((pattern) => {

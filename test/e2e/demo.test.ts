@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BusinessInfo, createClient, type Page } from '../../client/src/index.ts'
 import { demoCollections, demoSite } from '../../src/demo/content.ts'
 import type { Order } from '../../src/store/commerce/orders.ts'
+import { createDemoDatabase } from '../helpers/demo.ts'
 import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
 import { runCli, startServer } from '../helpers/process.ts'
 
@@ -77,10 +78,14 @@ describe('the demo site', () => {
   })
 })
 
+/** Smaller pictures take 15 CPU seconds: one start from nothing makes them. */
+const withoutPictures = { JOB_WORKERS: '0' }
+
 onBothEngines('npm start on an empty data folder', (engine) => {
   it('serves a whole bakery through the client, and the same one after a restart', async () => {
     const testDatabase = await createEmptyDatabase(engine)
-    let server = await startServer(testDatabase.env, ['--demo'])
+    const env = { ...testDatabase.env, ...(engine === 'postgres' && withoutPictures) }
+    let server = await startServer(env, ['--demo'])
     after(async () => {
       await server.stop()
       await testDatabase.remove()
@@ -126,7 +131,7 @@ onBothEngines('npm start on an empty data folder', (engine) => {
     assert.ok(Date.parse(draft.publishDate ?? '') > Date.now())
 
     assert.equal(await server.stop(), 0)
-    server = await startServer(testDatabase.env, ['--demo'])
+    server = await startServer(env, ['--demo'])
     const again = createClient({ baseUrl: server.baseUrl, apiKey: demo.apiKey })
     assert.equal((await again.products.list({ type: 'stripe' })).totalCount, 8)
     assert.equal(JSON.parse(await readFile(demoFile, 'utf8')).groupId, demo.groupId)
@@ -137,7 +142,7 @@ type DemoOrder = Pick<Order, 'status' | 'total' | 'currency' | 'email' | 'accoun
 
 onBothEngines('the demo', (engine) => {
   it('sells: a checkout, a page to pay on, and the order in the list', async () => {
-    const testDatabase = await createEmptyDatabase(engine)
+    const testDatabase = await createDemoDatabase(engine)
     const server = await startServer(testDatabase.env, ['--demo'])
     after(async () => {
       await server.stop()
@@ -187,7 +192,7 @@ describe('a first start on a port that is taken', () => {
     const { code, output } = await runCli(['serve', '--demo'], { ...testDatabase.env, PORT: String(port) })
     assert.equal(code, 1)
     assert.match(output, new RegExp(`address already in use 127.0.0.1:${port}.*set PORT`))
-    const server = await startServer(testDatabase.env, ['--demo'])
+    const server = await startServer({ ...testDatabase.env, ...withoutPictures }, ['--demo'])
     assert.match(server.output(), /API key +slc_live_/)
     await server.stop()
   })
@@ -198,7 +203,7 @@ describe('the README', () => {
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
     const path = /curl -H "Authorization: \$KEY" 'http:\/\/127\.0\.0\.1:4000(\/[^']+)'/.exec(readme)?.[1] ?? ''
     const shown = JSON.parse(/```json\n([\s\S]+?)\n```/.exec(readme)?.[1] ?? '')
-    const testDatabase = await createEmptyDatabase('sqlite')
+    const testDatabase = await createDemoDatabase('sqlite')
     const server = await startServer(testDatabase.env, ['--demo'])
     after(async () => {
       await server.stop()

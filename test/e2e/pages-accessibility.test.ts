@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { AxeResults } from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { startBrowser } from '../helpers/browser.ts'
-import { createEmptyDatabase } from '../helpers/harness.ts'
+import { createDemoDatabase } from '../helpers/demo.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
 
 const axePath = createRequire(import.meta.url).resolve('axe-core')
@@ -19,7 +19,7 @@ interface Demo {
   priceIds: string[]
 }
 
-let testDatabase: Awaited<ReturnType<typeof createEmptyDatabase>>
+let testDatabase: Awaited<ReturnType<typeof createDemoDatabase>>
 let server: ServerProcess
 let browser: Browser
 const urls = new Map<string, () => string>()
@@ -35,7 +35,7 @@ async function send(demo: Demo, endpoint: string, body: object): Promise<string>
 }
 
 before(async () => {
-  testDatabase = await createEmptyDatabase('sqlite')
+  testDatabase = await createDemoDatabase('sqlite')
   server = await startServer(testDatabase.env, ['--demo'])
   browser = await startBrowser()
   const { default: demo } = (await import(`${testDatabase.env.DATA_DIR}/demo.json`, { with: { type: 'json' } })) as {

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createEmptyDatabase } from './harness.ts'
+import { createDemoDatabase } from './demo.ts'
+import type { TestEngine } from './harness.ts'
 import { programEnv, type ServerProcess, startServer } from './process.ts'
 
 export const root = join(import.meta.dirname, '../..')
@@ -63,8 +64,8 @@ export interface Guide {
   close(): Promise<void>
 }
 
-export async function startGuide(engine: Parameters<typeof createEmptyDatabase>[0]): Promise<Guide> {
-  const testDatabase = await createEmptyDatabase(engine)
+export async function startGuide(engine: TestEngine): Promise<Guide> {
+  const testDatabase = await createDemoDatabase(engine)
   const folder = await mkdtemp(join(tmpdir(), 'sluice-guide-'))
   const server = await startServer(testDatabase.env, ['--demo'])
   await symlink(testDatabase.env.DATA_DIR, join(folder, 'data'))

@@ -51,7 +51,10 @@ export interface TestDatabase {
 async function createTestDatabase(engine: TestEngine, isMigrated: boolean): Promise<TestDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   if (isMigrated && engine === 'sqlite') await copySqliteTemplate(dataDir)
-  const postgres = engine === 'postgres' ? await createPostgresDatabase({ isMigrated }) : undefined
+  const postgres =
+    engine === 'postgres'
+      ? await createPostgresDatabase(isMigrated ? process.env.TEST_POSTGRES_TEMPLATE : undefined)
+      : undefined
   return {
     env: { DATA_DIR: dataDir, DATABASE_URL: postgres?.url ?? '' },
     async remove() {

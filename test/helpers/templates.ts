@@ -23,6 +23,12 @@ function databaseUrlOf(serverUrl: string, name: string): string {
   return url.href
 }
 
+/** An empty database to be filled once, and its URL. */
+export async function createTemplateDatabase(serverUrl: string, name: string): Promise<string> {
+  await runStatement(serverUrl, `create database ${name}`)
+  return databaseUrlOf(serverUrl, name)
+}
+
 async function migrateAll(dataDir: string, databaseUrl: string | undefined): Promise<void> {
   const onConnectionError = (error: Error): never => {
     throw error
@@ -35,8 +41,7 @@ async function migrateAll(dataDir: string, databaseUrl: string | undefined): Pro
 /** Migrates a database on each engine: the databases of tests are copies of it. */
 export async function createTemplates(folder: string, serverUrl: string): Promise<TemplateEnv> {
   const template = 'migrated'
-  await runStatement(serverUrl, `create database ${template}`)
-  await migrateAll(folder, databaseUrlOf(serverUrl, template))
+  await migrateAll(folder, await createTemplateDatabase(serverUrl, template))
   await migrateAll(folder, undefined)
   return { TEST_POSTGRES_URL: serverUrl, TEST_POSTGRES_TEMPLATE: template, TEST_SQLITE_TEMPLATE: folder }
 }
@@ -52,14 +57,13 @@ export interface PostgresDatabase {
   drop(): Promise<void>
 }
 
-/** A database of its own on the server of this run: empty, or a copy of the migrated one. */
-export async function createPostgresDatabase({ isMigrated = false } = {}): Promise<PostgresDatabase> {
-  const { TEST_POSTGRES_URL: serverUrl, TEST_POSTGRES_TEMPLATE: template } = process.env
+/** A separate database on the server of this run: empty, or a copy of a template. */
+export async function createPostgresDatabase(template = 'template1'): Promise<PostgresDatabase> {
+  const { TEST_POSTGRES_URL: serverUrl } = process.env
   if (!serverUrl)
     throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
-  const source = isMigrated && template ? template : 'template1'
-  await runStatement(serverUrl, `create database ${name} template ${source} strategy file_copy`)
+  await runStatement(serverUrl, `create database ${name} template ${template} strategy file_copy`)
   return {
     url: databaseUrlOf(serverUrl, name),
     drop: () => runStatement(serverUrl, `drop database ${name} with (force)`),
