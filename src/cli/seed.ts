@@ -1,5 +1,4 @@
 import type { Demo } from '../demo/seed.ts'
-import { findPageUrl } from '../mail/mailbox-page.ts'
 import type { ServiceUrls } from '../service.ts'
 import { type Command, printResult } from './command.ts'
 import { withManaging } from './verb-command.ts'
@@ -49,6 +48,7 @@ export const seedCommand: Command = {
   help: `Makes one more group, "Demo Bakery", with a key, and an administrator with a token, who may do everything in every group.
 Writes what is needed to try it to DATA_DIR/demo.json.`,
   async run(context, input) {
+    const { findPageUrl } = await import('../mail/mailbox-page.ts')
     const { seedDemo, writeDemoFile } = await import('../demo/seed.ts')
     const { dataDir, publicUrl, host, port, managePort } = context.config
     const seeded = await withManaging(context, (deps) => seedDemo({ ...deps, logger: context.logger }))

@@ -15,7 +15,6 @@ import { domainOf, isOfDomain } from './domains.ts'
 import { createGroupTransports } from './group-transports.ts'
 import { createLogoReader } from './logo.ts'
 import { createMailbox } from './mailbox.ts'
-import { registerMailboxPages } from './mailbox-page.ts'
 import { noticeHandler } from './notices.ts'
 import { probeServer } from './probe-server.ts'
 import type { MailServerAddress } from './server-address.ts'
@@ -106,7 +105,11 @@ export function createMail({ config, masterKey, vault, store, media }: MailDeps)
       noticeHandler({ senderOf, dailyLimits: config.mailDailyLimits }),
     ],
     registerPages(app, limit) {
-      if (mailbox) registerMailboxPages(app, { store, masterKey, mailbox, render, limit })
+      if (!mailbox) return
+      app.register(async (scope) => {
+        const { registerMailboxPages } = await import('./mailbox-page.ts') // with what only a server needs
+        registerMailboxPages(scope, { store, masterKey, mailbox, render, limit })
+      })
     },
     forgetGroup: (groupId) => localMailbox.removeGroup(groupId),
     tidy,
