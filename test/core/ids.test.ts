@@ -23,12 +23,12 @@ describe('an id', () => {
     assert.equal(secondsOf(createIdMaker(() => startMs)()), startMs / 1000)
   })
 
-  it('follows all ids made before it, within one second too', () => {
+  it('sorts after all ids generated before it, even within one second', () => {
     const make = createIdMaker(() => startMs)
     assertAscending(Array.from({ length: 100_000 }, make))
   })
 
-  it('follows the one before it whatever the clock does', () => {
+  it('sorts after the previous one whatever the clock does', () => {
     const jumps = fc.array(fc.integer({ min: -100_000_000, max: 100_000_000 }), { minLength: 2, maxLength: 50 })
     fc.assert(
       fc.property(jumps, (steps) => {
@@ -44,7 +44,7 @@ describe('an id', () => {
     )
   })
 
-  it('follows when the clock is set back by a day for ten thousand ids, and takes up the time again afterwards', () => {
+  it('keeps increasing for ten thousand ids when the clock is set back by a day, then follows the clock again', () => {
     let now = startMs
     const make = createIdMaker(() => now)
     const ids = [make()]
@@ -56,14 +56,14 @@ describe('an id', () => {
     assert.equal(secondsOf(ids.at(-1) ?? ''), now / 1000)
   })
 
-  it('does not tell the next one: ids of one second are not neighbours', () => {
+  it('does not reveal the next one: ids of one second are not consecutive', () => {
     const make = createIdMaker(() => startMs)
     const tails = Array.from({ length: 1000 }, () => BigInt(`0x${make().slice(8)}`))
     const gaps = tails.slice(1).map((tail, position) => tail - (tails[position] ?? 0n))
     assert.ok(new Set(gaps).size > 990)
   })
 
-  it('of one process is none of another', () => {
+  it('is unique to its process', () => {
     const ids = Array.from({ length: 1000 }, () => createIdMaker(() => startMs)())
     assert.equal(new Set(ids).size, 1000)
   })

@@ -10,7 +10,7 @@ import type { Metrics } from '../../src/metrics/metrics.ts'
 import { makeApiKey, makePreviewToken } from '../../src/security/tokens.ts'
 
 describe('the logger', () => {
-  it('lets no key and no token through, even where a library quotes a URL or an error holds one', () => {
+  it('writes no key and no token, even when a library quotes a URL or an error contains one', () => {
     const lines: string[] = []
     const logger = createLogger({ logLevel: 'info' }, { write: (line) => void lines.push(line) })
     const secrets = [makeApiKey(), makePreviewToken()]
@@ -24,7 +24,7 @@ describe('the logger', () => {
     assert.match(lines.join(''), /slc_preview_\[secret\]/)
   })
 
-  it('does not repeat what somebody looked for, where an error quotes an address', () => {
+  it('writes no query string, even when an error quotes a URL', () => {
     const lines: string[] = []
     const logger = createLogger({ logLevel: 'info' }, { write: (line) => void lines.push(line) })
     const message = 'Reply was already sent, in "GET /tenant/collectionObjects?search=my+illness"'
@@ -33,7 +33,7 @@ describe('the logger', () => {
     assert.doesNotMatch(lines.join(''), /illness/)
   })
 
-  it('writes lines that can wait together, in their order, and leaves none behind', async () => {
+  it('writes deferrable lines together, in order, and drops none', async () => {
     const written: string[] = []
     const logger = createLogger({ logLevel: 'info' }, { write: (text) => void written.push(text) })
     let waiting = ''
@@ -61,7 +61,7 @@ describe('the logger', () => {
     assert.equal(written[4], 'six\n', 'much does not wait')
   })
 
-  it('never throws: neither because of a line that cannot be made, nor of one that cannot be written', async () => {
+  it('never throws, whether a line cannot be serialised or cannot be written', async () => {
     const written: string[] = []
     let isFull = false
     const write = (text: string): void => {
@@ -90,7 +90,7 @@ describe('the logger', () => {
     assert.match(lines[0].err.stack, /broken for slc_live_\[secret\]/)
   })
 
-  it('does not end the process where standard output is a full disk', async () => {
+  it('does not end the process when standard output is a full disk', async () => {
     const module = JSON.stringify(import.meta.resolve('../../src/core/logging.ts'))
     const program = `
       import { createLogger } from ${module}
@@ -109,7 +109,7 @@ describe('the logger', () => {
     ['ends itself', 'process.exit(0)'],
     ['fails', "throw new Error('unexpected')"],
   ] as const) {
-    it(`leaves no line behind when the process ${what}`, async () => {
+    it(`loses no line when the process ${what}`, async () => {
       const module = JSON.stringify(import.meta.resolve('../../src/core/logging.ts'))
       const program = `
         import { createLogger } from ${module}
@@ -122,7 +122,7 @@ describe('the logger', () => {
     })
   }
 
-  it('writes no line for a request where the level is above info', () => {
+  it('writes no line for a request when the level is above info', () => {
     const written: string[] = []
     for (const logLevel of ['warn', 'silent', 'info'] as const) {
       const logger = createLogger({ logLevel }, { write: (line) => void written.push(line) })

@@ -52,7 +52,7 @@ describe('an outage in the log', () => {
     assert.equal(lines.length, 5)
   })
 
-  it('tells of each cause once, of some at most, and of other outages by themselves', (t) => {
+  it('reports each cause once, a limited number of causes, and each outage separately', (t) => {
     const { lines, noteOutage } = outageLog(t)
     for (let n = 0; n < 100; n++) noteOutage('the database', refused(`E${n}`))
     assert.equal(lines.length, 5)
@@ -60,7 +60,7 @@ describe('an outage in the log', () => {
     assert.equal(lines.length, 5 + 99 + 1)
   })
 
-  it('that nobody has seen the end of is over after ten quiet minutes, and one failure alone is one line', (t) => {
+  it('without a success ends after ten quiet minutes, and a single failure is one line', (t) => {
     const { lines, noteOutage, wait } = outageLog(t)
     for (const what of ['the media store', 'the media store', 'a request']) noteOutage(what, refused())
     wait(610)
@@ -79,8 +79,8 @@ const linesOf = ({ log }: Pick<Harness, 'log'>): string[] =>
     .split('\n')
     .filter((line) => /"level":"(warn|error|fatal)"/.test(line) && !/"route"|the event loop stalled/.test(line))
 
-describe('an outage of a whole service', () => {
-  it('of the database writes a handful of lines, however many requests meet it', async () => {
+describe('an outage of a peer', () => {
+  it('of the database writes a handful of lines, however many requests fail', async () => {
     const testDatabase = await createEmptyDatabase('postgres')
     after(() => testDatabase.remove())
     const url = new URL(testDatabase.env.DATABASE_URL)

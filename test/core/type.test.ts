@@ -35,7 +35,7 @@ const values: unknown[] = [
   { a: 'a', d: 1 },
 ] // biome-ignore format: a few lines read better
 
-describe('a description of a type', () => {
+describe('a type description', () => {
   for (const [what, describeBy] of Object.entries(descriptions)) {
     const [own, library] = [describeBy(Type), describeBy(Library as Maker)]
 
@@ -44,7 +44,7 @@ describe('a description of a type', () => {
       assert.equal(JSON.stringify(own), JSON.stringify(library), 'also in its order')
     })
 
-    it(`takes the values that typebox takes, and refuses others for the same reasons: ${what}`, () => {
+    it(`accepts what typebox accepts, and refuses other values for the same reasons: ${what}`, () => {
       for (const value of values)
         assert.deepEqual(Schema.Errors(own, value), Schema.Errors(library, value), `for ${JSON.stringify(value)}`)
     })

@@ -68,7 +68,7 @@ const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const headerOf = ({ headers }: Form, name: string): string | undefined => headers[headers.indexOf(name) + 1]
 
 describe('an answer', () => {
-  it('is made once and sent while it is valid, found by its query and by its URL', async () => {
+  it('is built once and sent while it is valid, found by its query and by its URL', async () => {
     const { cache, clock, read, state } = setUp()
     for (let round = 0; round < 3; round += 1) assert.equal(await read(), 'first')
     assert.equal(state.made, 1)
@@ -99,7 +99,7 @@ describe('an answer', () => {
     }
   })
 
-  it('is of one group, scope and route, whatever the URL', async () => {
+  it('belongs to one group, scope and route, whatever the URL', async () => {
     const { cache, clock, read, state } = setUp()
     const question = questionOf('a')
     await read(question)
@@ -116,7 +116,7 @@ describe('an answer', () => {
     }
   })
 
-  it('is valid from the moment it was made for until its end, and not a millisecond longer', async () => {
+  it('is valid from the moment it was built for until its end, to the millisecond', async () => {
     const { cache, clock, read, state } = setUp()
     const { url, scope } = questionOf('a')
     state.untilMs = 2000
@@ -168,7 +168,7 @@ describe('an answer', () => {
     assert.equal(state.made, 1)
   })
 
-  it('is made again after a write with a lower revision than the known one', async () => {
+  it('is rebuilt after a write with a lower revision than the known one', async () => {
     const { cache, read, state } = setUp()
     cache.observe('a', 3, performance.now())
     Object.assign(state, { revision: 3, text: 'third' })
@@ -191,7 +191,7 @@ describe('an answer', () => {
     assert.equal(await read(), 'second')
   })
 
-  it('is not cached when making it failed', async () => {
+  it('is not cached when building it failed', async () => {
     const { cache, read, state } = setUp()
     await assert.rejects(
       cache.find(questionOf('a'), () => Promise.reject(new Error('away'))),
@@ -201,7 +201,7 @@ describe('an answer', () => {
     assert.equal(state.made, 1)
   })
 
-  it('is made every time where the cache is off', async () => {
+  it('is built every time when the cache is off', async () => {
     const { cache, clock, read, state } = setUp({ maxBytes: 0, size: 5000 })
     for (let round = 0; round < 3; round += 1) await read()
     await Promise.all([read(), read()])
@@ -214,8 +214,8 @@ describe('an answer', () => {
   })
 })
 
-describe('an answer that several request at the same time', () => {
-  it('is made once', async () => {
+describe('an answer requested several times concurrently', () => {
+  it('is built once', async () => {
     const { cache, contentNow } = setUp()
     const slow = held(contentNow)
     const asked = Array.from({ length: 10 }, () => cache.find(questionOf('a'), slow.make))
@@ -226,7 +226,7 @@ describe('an answer that several request at the same time', () => {
     assert.deepEqual([cache.counts.misses, cache.counts.joined], [1, 9])
   })
 
-  it('is made again for a request after a write, which does not join the one begun before', async () => {
+  it('is rebuilt for a request after a write, which does not join the earlier one', async () => {
     const { cache, contentNow, read, write } = setUp()
     const slow = held(contentNow)
     const before = cache.find(questionOf('a'), slow.make)
@@ -238,7 +238,7 @@ describe('an answer that several request at the same time', () => {
     assert.equal(await read(), 'second')
   })
 
-  it('is made again for a request that came after its end', async () => {
+  it('is rebuilt for a request that arrives after its end', async () => {
     const { cache, clock, contentNow, make, state } = setUp()
     state.untilMs = 1500
     const slow = held(contentNow)
@@ -254,7 +254,7 @@ describe('an answer that several request at the same time', () => {
     assert.equal(state.made, 1, 'once for both')
   })
 
-  it('is made again for those who waited when making it for another failed', async () => {
+  it('is rebuilt for waiters when building it for another request failed', async () => {
     const { cache, make, state } = setUp()
     const { promise, reject } = Promise.withResolvers<EncodedContent>()
     const first = cache.find(questionOf('a'), () => promise)
@@ -345,7 +345,7 @@ describe('the memory of the answer cache', () => {
     assert.deepEqual([cache.counts.bytes, cache.counts.entries], [0, 0])
   })
 
-  it('holds a bounded number of URLs for each answer, and counts them', async () => {
+  it('counts the URLs of each answer, whose number is limited', async () => {
     const { cache, make } = setUp()
     for (let spelling = 0; spelling < 100; spelling += 1)
       await cache.find(questionOf('a', {}, `/list?x=${spelling}`), make)
@@ -372,7 +372,7 @@ describe('the memory of the answer cache', () => {
     assert.equal(await read(), 'second')
   })
 
-  it('counts to the byte: the sum is always that of what it holds (property)', async () => {
+  it('is exact to the byte after any sequence of operations (property)', async () => {
     const step = fc.record({
       group: fc.integer({ min: 0, max: 3 }),
       number: fc.integer({ min: 0, max: 20 }),
@@ -410,7 +410,7 @@ describe('the memory of the answer cache', () => {
 })
 
 describe('If-None-Match', () => {
-  it('is matched in a list of some length, and ignored in an endless one', async () => {
+  it('is matched in a list of limited length, and ignored in a longer one', async () => {
     const { cache, make } = setUp()
     const answer = await cache.find(questionOf('a'), make)
     const { etag } = answer.forms.identity
@@ -423,7 +423,7 @@ describe('a compressed answer', () => {
   const long = (cache: AnswerCache, text = 'abc '.repeat(1000)) =>
     cache.find(questionOf('a'), async () => encodeContent({ json: [JSON.stringify(text)], revision: 1, untilMs: 2000 }))
 
-  it('is made when an answer is requested a second time, and has the same content', async () => {
+  it('is made when an answer is requested a second time, and decompresses to the same content', async () => {
     const { cache } = setUp()
     assert.equal((await cache.formOf(await long(cache), 'gzip')).encoding, 'identity')
     const answer = await long(cache)
@@ -442,7 +442,7 @@ describe('a compressed answer', () => {
     assert.equal(new Set([answer.forms.br?.etag, answer.forms.gzip?.etag, identity.etag]).size, 3)
   })
 
-  it('is made once for several requests at the same time, and counted', async () => {
+  it('is made once for concurrent requests, and counted', async () => {
     const { cache } = setUp()
     await long(cache)
     const answer = await long(cache)
@@ -452,7 +452,7 @@ describe('a compressed answer', () => {
     assert.ok(cache.counts.bytes >= before + forms[0].body.length)
   })
 
-  it('is not made of bodies below 1 KB', async () => {
+  it('is not made for bodies below 1 KB', async () => {
     const { cache } = setUp()
     await long(cache, 'short')
     const answer = await long(cache, 'short')
@@ -460,7 +460,7 @@ describe('a compressed answer', () => {
     assert.equal((await cache.formOf(answer, 'gzip')).encoding, 'identity')
   })
 
-  it('is not made of an answer that is no longer cached', async () => {
+  it('is not made for an answer that is no longer cached', async () => {
     const { cache } = setUp()
     await long(cache)
     const answer = await long(cache)
@@ -468,7 +468,7 @@ describe('a compressed answer', () => {
     assert.equal((await cache.formOf(answer, 'gzip')).encoding, 'identity')
   })
 
-  it('is made of two at a time, which leaves threads for writes: further requests get the plain form', async () => {
+  it('is limited to two at a time, which leaves threads for writes; further requests get the plain form', async () => {
     const { cache } = setUp()
     const ask = (name: string) =>
       cache.find(questionOf('a', { name }), async () =>
@@ -482,7 +482,7 @@ describe('a compressed answer', () => {
     assert.deepEqual(await encodings(), ['br', 'br', 'br'])
   })
 
-  it('is not stored where nothing is gained', async () => {
+  it('is not stored when it is not smaller', async () => {
     const form: Form = { encoding: 'identity', body: randomBytes(2000), etag: '"x"', headers: [] }
     for (const encoding of ['gzip', 'br'] as const) assert.equal(await compressForm(form, encoding), form)
   })

@@ -31,17 +31,17 @@ describe('Accept-Encoding', () => {
     [',, ;;q=1, gzip', 'gzip'],
     ['gzip;q=nonsense', 'gzip'],
   ] as const) {
-    it(`${JSON.stringify(header)} asks for ${encoding}`, () => {
+    it(`${JSON.stringify(header)} selects ${encoding}`, () => {
       for (const time of ['first', 'second']) assert.equal(read(header).encoding, encoding, time)
     })
   }
 
-  it('is not read where it is endless', () => {
+  it('is ignored when it is too long', () => {
     assert.equal(read(`gzip, ${'x, '.repeat(400)}`).encoding, 'identity')
     assert.equal(read(`gzip, ${'x, '.repeat(100)}`).encoding, 'gzip')
   })
 
-  it('says whether what is not compressed is refused', () => {
+  it('says whether the plain form is refused', () => {
     for (const header of ['gzip, identity;q=0', 'br, *;q=0', '*, identity;q=0']) assert.ok(read(header).refusesIdentity)
     for (const header of [undefined, '', 'gzip', '*', 'identity;q=0', '*;q=0', 'gzip;q=0, identity;q=0'])
       assert.equal(read(header).refusesIdentity, false, String(header))

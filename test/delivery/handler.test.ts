@@ -148,7 +148,7 @@ onBothEngines('the content handler', (engine) => {
     }
   })
 
-  it('sends what is compressed under a tag of its own, and takes each tag for the same content', async () => {
+  it('gives each encoding its own ETag, and matches all of them for the same content', async () => {
     const [path = ''] = paths
     const plain = await ask('GET', path)
     const tag = plain.header('etag') ?? ''
@@ -168,7 +168,7 @@ onBothEngines('the content handler', (engine) => {
     }
   })
 
-  it('sends on a 304 what a cache needs, and nothing about content that is not there', async () => {
+  it('sends cache headers on a 304, and none about a body', async () => {
     const [path = ''] = paths
     const etag = (await ask('GET', path)).header('etag') ?? ''
     const answer = await ask('GET', path, `If-None-Match: ${etag}`)
@@ -217,7 +217,7 @@ onBothEngines('the content handler', (engine) => {
     }
   })
 
-  it('answers pipelined requests in their order, cached or not, in front of Fastify and behind it', async () => {
+  it('answers pipelined requests in order, cached or not, in front of Fastify and behind it', async () => {
     const [path = '', other = ''] = paths
     for (const each of [path, other]) await ask('GET', each)
     const sizes = await Promise.all([path, other].map(async (each) => (await ask('GET', each)).body.length))
@@ -313,7 +313,7 @@ onBothEngines('the content handler', (engine) => {
     assert.equal(await count(), 1, 'and the clock set back')
   })
 
-  it('writes one line into the log, the same in front of Fastify and behind it', async () => {
+  it('writes the same log line in front of Fastify and behind it', async () => {
     const [path = ''] = paths
     const answers = [await ask('GET', path), await ask('GET', throughFastify(path))]
     const lineOf = (answer: Answer) => {
@@ -353,7 +353,7 @@ onBothEngines('the content handler', (engine) => {
   })
 })
 
-onBothEngines('an answer that is not valid any more', (engine) => {
+onBothEngines('an answer that is no longer valid', (engine) => {
   let running: Running
   before(async () => {
     running = await start(engine)
@@ -371,7 +371,7 @@ onBothEngines('an answer that is not valid any more', (engine) => {
     return { group, paths, posts, ask, change }
   }
 
-  it('is made again, the same in front of Fastify and behind it', async () => {
+  it('is rebuilt, the same in front of Fastify and behind it', async () => {
     const { paths, ask, change } = await answered()
     for (const path of paths) {
       const etag = (await ask('GET', path)).header('etag') ?? ''
@@ -402,7 +402,7 @@ onBothEngines('an answer that is not valid any more', (engine) => {
     assert.deepEqual(answers[1], answers[2])
   })
 
-  it('is an error in an envelope where it cannot be made, and is made by the next request', async () => {
+  it('is an error in the envelope when it cannot be built, and the next request builds it', async () => {
     const { paths, ask, change } = await answered()
     const [path = ''] = paths
     const { currentFiles } = running.service.media
@@ -419,7 +419,7 @@ onBothEngines('an answer that is not valid any more', (engine) => {
 })
 
 describe('an answer that takes too long', () => {
-  it('is given up with 503, gives its slot back and is not made a second time', async () => {
+  it('is abandoned with 503, releases its slot and is not built a second time', async () => {
     const running = await start('sqlite', { MAX_CONCURRENT_REQUESTS: '1' })
     after(() => running.close())
     const { group, paths } = await fill(running)
@@ -482,7 +482,7 @@ describe('limits of the content handler', () => {
     assert.equal((await ask()).status, 429)
   })
 
-  it('refuse with 503 what is not cached while all slots are taken, and serve what is', async () => {
+  it('refuse uncached requests with 503 while all slots are taken, and serve cached ones', async () => {
     const running = await start('sqlite', { MAX_CONCURRENT_REQUESTS: '1' })
     after(() => running.close())
     const { group, posts, paths } = await fill(running)
@@ -509,7 +509,7 @@ describe('limits of the content handler', () => {
     assert.equal((await ask(other)).status, 200)
   })
 
-  it('log the address that a trusted proxy tells', async () => {
+  it('log the address given by a trusted proxy', async () => {
     const running = await start('sqlite', { TRUST_PROXY: '127.0.0.1' })
     after(() => running.close())
     const { group, paths } = await fill(running)
@@ -533,7 +533,7 @@ describe('limits of the content handler', () => {
 })
 
 describe('a service that shuts down', () => {
-  it('answers requests on open connections, and asks to close these', async () => {
+  it('answers requests on open connections, and asks clients to close them', async () => {
     const running = await start('sqlite')
     const { group, paths } = await fill(running)
     const [path = ''] = paths
@@ -598,7 +598,7 @@ describe('a service without an answer cache', () => {
     }
   })
 
-  it('sends each of them complete, also to a slow reader that requests many at once', async () => {
+  it('sends each of them completely, even to a slow reader with many requests', async () => {
     const running = await start('sqlite', { ANSWER_CACHE_MB: '0' })
     after(() => running.close())
     const group = await running.newGroup()

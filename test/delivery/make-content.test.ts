@@ -11,8 +11,8 @@ const askedBy = (groupID: string, query: object = {}): ContentRequest => ({
   query,
 })
 
-describe('pages that many ask for at once', () => {
-  it('are made some at a time for each group: another group, and a search, do not wait behind them', async () => {
+describe('pages requested concurrently', () => {
+  it('are built a few at a time for each group: another group, and a search, do not wait for them', async () => {
     const begun: string[] = []
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const make = createFairMaker(async ({ tenant: { groupID }, query }) => {

@@ -55,7 +55,7 @@ const askAtOnce = (group: TestGroup, paths: string[]) =>
 /** Nothing is kept, so that everything is made. */
 const noCache = { ANSWER_CACHE_MB: '0' }
 
-describe('what is asked for at once', () => {
+describe('a concurrent request', () => {
   let alone: Harness
   before(async () => {
     alone = await createHarness('sqlite', { env: { ...noCache, READ_THREADS: '0' } })
@@ -66,7 +66,7 @@ describe('what is asked for at once', () => {
   const beside = (env: Record<string, string>, readsInWorkersOnly = false) =>
     harness('sqlite', { env: { ...noCache, DATA_DIR: alone.config.dataDir, ...env }, readsInWorkersOnly })
 
-  it('is made in threads as well, with the same bytes', async () => {
+  it('is built in a worker with the same bytes', async () => {
     const { group, paths } = await fill(alone)
     const expected = await askAtOnce(group, paths)
     assert.ok(expected.every(({ statusCode }) => statusCode === 200))
@@ -83,7 +83,7 @@ describe('what is asked for at once', () => {
     assert.equal(alone.service.readWorkers.counts.made, 0)
   })
 
-  it('is refused in the same words', async () => {
+  it('is refused with the same message', async () => {
     const { group, paths } = await fill(alone)
     const [path = ''] = paths
     const wrong = [
@@ -103,8 +103,8 @@ describe('what is asked for at once', () => {
   })
 })
 
-describe('a thread that makes everything', () => {
-  it('signs with the key that the service began with, and makes none', async () => {
+describe('a worker that builds everything', () => {
+  it('signs with the key of the service’s start, and generates none', async () => {
     const { app, config, newGroup, service } = await harness('sqlite', {
       env: { ...noCache, READ_THREADS: '1' },
       readsInWorkersOnly: true,
@@ -122,7 +122,7 @@ describe('a thread that makes everything', () => {
     assert.equal(statusCode, 404, 'there is no such file; with a wrong signature it would be 403')
   })
 
-  it('ends when it has a fault of its own, which is told, and the main thread goes on', async () => {
+  it('exits on an internal error, which is logged, and the main thread continues', async () => {
     const { config, log, newGroup, service } = await harness('sqlite', {
       env: { ...noCache, READ_THREADS: '1' },
       readsInWorkersOnly: true,
@@ -154,7 +154,7 @@ describe('a thread that makes everything', () => {
     assert.ok(service.readWorkers.counts.made >= 50)
   })
 
-  it('forgets a group that the main thread has seen at another revision, though the same one is there again', async () => {
+  it('drops what it cached of a group when the main thread saw another revision, even if the old one has returned', async () => {
     const { clock, newGroup } = await harness('sqlite', {
       env: { ...noCache, READ_THREADS: '1' },
       readsInWorkersOnly: true,
@@ -188,7 +188,7 @@ describe('a thread that makes everything', () => {
     assert.equal(await count(), 1)
   })
 
-  it('knows where files are reached', async () => {
+  it('uses the media URL of the main thread', async () => {
     const { service, newGroup } = await harness('sqlite', {
       env: { READ_THREADS: '1', PUBLIC_URL: 'https://files.example' },
       readsInWorkersOnly: true,
@@ -203,7 +203,7 @@ describe('a thread that makes everything', () => {
 })
 
 onBothEngines('a service', (engine) => {
-  it('has no thread where few ask, where it is to have none, and with PostgreSQL', async () => {
+  it('has no worker under little load, when configured without, and with PostgreSQL', async () => {
     for (const env of [{ READ_THREADS: '4' }, { READ_THREADS: '0' }]) {
       const running = await harness(engine, { env: { ...noCache, ...env } })
       const { group, paths } = await fill(running)
@@ -216,7 +216,7 @@ onBothEngines('a service', (engine) => {
   })
 })
 
-describe('threads', () => {
+describe('workers', () => {
   const asked: ContentRequest = {
     route: '/tenant/siteDetails',
     tenant: { database: 'main', bucketName: 'media', groupID: 'a', tier: 'free' },
@@ -275,7 +275,7 @@ describe('threads', () => {
 
   const nowhere = readConfig({ DATA_DIR: '/nonexistent/sluice' })
 
-  it('that cannot start leave their work to the main one, which tries no other for a while', async () => {
+  it('that cannot start leave their work to the main thread, which does not start another for a while', async () => {
     const { threads, failures, here, askMany } = watch(
       { ...nowhere, mediaCdnUrl: 'https://without.the.rest' } as Config,
       {},
@@ -288,14 +288,14 @@ describe('threads', () => {
     assert.deepEqual([failures.length, threads.counts.threads], [1, 0])
   })
 
-  it('that say nothing for too long before they are up are given up, and their work is done', async () => {
+  it('that do not start in time are abandoned, and their work is done by the main thread', async () => {
     const { failures, here, askMany } = watch(nowhere, { maxStartMs: 0 })
     assert.deepEqual(new Set(await askMany()), new Set([content]))
     assert.equal(here(), 20)
     assert.match(failures.join(), /No message for/)
   })
 
-  it('that fall silent at work are given up with what they were doing, which nobody does again', async () => {
+  it('that fall silent are abandoned with their current request, which is not retried', async () => {
     const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
     const group = await newGroup()
     const posts = await group.collection('Posts', { text: { type: 'longText' } })
@@ -313,7 +313,7 @@ describe('threads', () => {
     assert.match(failures.join(), /No message for/)
   })
 
-  it('that have nothing to do end, and are started again', async () => {
+  it('that are idle exit, and are started again when needed', async () => {
     const { service, newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
     const group = await newGroup()
     const site = await createSite(group.store, { name: 'S', domainName: 'a.example', settings: {} }, 1000)
@@ -330,7 +330,7 @@ describe('threads', () => {
     assert.equal(service.readWorkers.counts.threads, 0)
   })
 
-  it('are left everything while the main one is needed for something else', async () => {
+  it('get all the work while the main thread is needed for something else', async () => {
     const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
     const group = await newGroup()
     const site = await createSite(group.store, { name: 'S', domainName: 'a.example', settings: {} }, 1000)
@@ -354,7 +354,7 @@ describe('threads', () => {
     assert.ok(here() > before + 1, 'it helps where there are more than a thread can hold')
   })
 
-  it('refuse what is too large for an answer before they read it, and go on', async () => {
+  it('refuse an answer that is too large before reading it, and continue', async () => {
     const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
     const group = await newGroup()
     const posts = await group.collection('Posts', { text: { type: 'longText' } })
@@ -372,7 +372,7 @@ describe('threads', () => {
     assert.deepEqual([here(), threads.counts, failures], [0, { threads: 1, made: 3 }, []])
   })
 
-  it('neither write nor do what takes long', async () => {
+  it('neither write nor run long reads', async () => {
     const { config, newGroup } = await harness('sqlite')
     await newGroup()
     const database = await openReadOnlyStore(config.dataDir).content('main')

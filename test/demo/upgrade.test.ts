@@ -51,7 +51,7 @@ async function productsOf(group: GroupStore) {
 }
 
 onBothEngines('a demo of version 0.4', (engine) => {
-  it('takes reviews and subscribers from the next start on, but for what somebody has changed', async () => {
+  it('accepts reviews and subscribers from the next start on, except where a user has changed the collections', async () => {
     const { service, clock, config, app } = await harness(engine)
     const deps = { ...service, clock: () => clock.now }
     const demo = await seedDemo(deps)
@@ -81,7 +81,7 @@ onBothEngines('a demo of version 0.4', (engine) => {
 })
 
 onBothEngines('a demo of version 0.3', (engine) => {
-  it('gets somebody who sells its products; they keep their ids and pictures, and a second start changes nothing', async () => {
+  it('gets a sandbox account that sells its products; they keep their ids and images, and a second start changes nothing', async () => {
     const created = await harness(engine)
     const { service, clock, config, app } = created
     const deps = { ...service, clock: () => clock.now }

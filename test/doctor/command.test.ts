@@ -62,7 +62,7 @@ async function dump(store: Store, dataDir: string): Promise<string> {
 }
 
 onBothEngines('sluice doctor', (engine) => {
-  it('finds nothing in a healthy demo, changes nothing and ends without an error', async () => {
+  it('finds nothing in a healthy demo, changes nothing and exits with 0', async () => {
     const on = await seeded(engine)
     const before = await dump(on.service.store, on.config.dataDir)
     const { output, failure, progress } = await runDoctor(on)
@@ -76,7 +76,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.deepEqual(tomorrow.find(({ name }) => name === 'Media files')?.findings, [])
   })
 
-  it('fails when something is wrong, says what to do, changes nothing, and with --repair mends it', async () => {
+  it('fails when something is wrong, says what to do, changes nothing, and repairs it with --repair', async () => {
     const on = await seeded(engine)
     await spoil(on)
     const before = await dump(on.service.store, on.config.dataDir)
@@ -97,7 +97,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.ok(after.output.endsWith(`${checks.length} checks are fine.`), after.output)
   })
 
-  it('prints all of it as JSON', async () => {
+  it('prints everything as JSON', async () => {
     const on = await seeded(engine)
     await spoil(on)
     const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
@@ -109,7 +109,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.deepEqual(Object.keys(findings[0]), ['level', 'what', 'examples', 'advice', 'commands'])
   })
 
-  it('looks only into the group that is asked for, by id or name, and refuses one that is not there', async () => {
+  it('checks only the given group, by id or name, and refuses an unknown one', async () => {
     const on = await seeded(engine)
     const { group } = await on.newGroup({ name: 'Quiet' })
     await spoil(on)
@@ -139,14 +139,14 @@ onBothEngines('sluice doctor', (engine) => {
     return on
   }
 
-  it('takes time in proportion to the objects that it checks', async () => {
+  it('takes time linear in the objects that it checks', async () => {
     const size = Number(process.env.DOCTOR_OBJECTS ?? 2000) / 4
     await assertLinear(patientWith, async (on) => assertSound(await on.examine()), { size })
   })
 })
 
-describe('sluice doctor, as people see it', () => {
-  it('has signs and colours in a terminal, and plain ASCII elsewhere', async () => {
+describe('the output of sluice doctor', () => {
+  it('has symbols and colours in a terminal, and plain ASCII elsewhere', async () => {
     const on = await seeded('sqlite')
     await spoil(on)
     const rich = (await runDoctor(on, {}, true)).output
@@ -157,7 +157,7 @@ describe('sluice doctor, as people see it', () => {
     assert.match(plain, /^[\n -~]*$/)
   })
 
-  it('wants a terminal for colours and for progress, and no NO_COLOR', () => {
+  it('has colours and progress only in a terminal, and no colours with NO_COLOR', () => {
     const written: string[] = []
     const stream = (isTTY: boolean) =>
       ({ isTTY, columns: 10, write: (text: string) => written.push(text) }) as unknown as NodeJS.WriteStream & { fd: 1 }
@@ -172,14 +172,14 @@ describe('sluice doctor, as people see it', () => {
     assert.deepEqual(written, ['\r\u001b[2Ka very lo'])
   })
 
-  it('lets no name in the content move the cursor', () => {
+  it('escapes control characters in names', () => {
     const finding = { level: 'wrong', what: 'a\u001b[2Jb', examples: ['c\nd'], advice: 'e' } as const
     const shown = showResult({ name: 'x', status: 'wrong', findings: [{ ...finding, examples: ['c\nd'] }] }, plainLook)
     assert.match(shown, /^[\n -~]*$/)
     assert.match(shown, /\n {8}c d\n/)
   })
 
-  it('recommends only commands that there are', async () => {
+  it('recommends only commands that exist', async () => {
     const { config, service } = await patient('sqlite')
     const folder = join(import.meta.dirname, '../../src/doctor')
     const sources = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
@@ -202,7 +202,7 @@ describe('sluice doctor, as people see it', () => {
     }
   })
 
-  it('goes on after a check that breaks, and shows that as a finding', async () => {
+  it('shows a check that crashes as a finding, and continues', async () => {
     const { config } = await patient('sqlite')
     const ctx = createDoctorContext({
       config,
@@ -230,7 +230,7 @@ describe('sluice doctor, as people see it', () => {
     assert.equal(faults.length, 1)
   })
 
-  it('says in the real process that the database is away, with a sentence and not with a stack', async () => {
+  it('reports an unreachable database in a sentence without a stack trace, in the real process', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     after(() => testDatabase.remove())
     const env = { ...testDatabase.env, DATABASE_URL: 'postgres://sluice:secret@127.0.0.1:1/sluice' }
@@ -241,13 +241,13 @@ describe('sluice doctor, as people see it', () => {
     assert.doesNotMatch(output, /\n {4}at |secret/)
   })
 
-  it('names bad settings in the real process before all else', async () => {
+  it('reports invalid settings before anything else, in the real process', async () => {
     const { code, output } = await runCli(['doctor'], { PORT: 'x' })
     assert.equal(code, 1)
     assert.match(output, /PORT must be a whole number/)
   })
 
-  it('ends with 0 in the real process when nothing is wrong', async () => {
+  it('exits with 0 when nothing is wrong, in the real process', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     after(() => testDatabase.remove())
     await runCli(['seed'], testDatabase.env)

@@ -49,7 +49,7 @@ const spoilings: [what: string, spoil: (database: Database<ContentTables>) => Pr
   ['a row is too many', ({ write }) => write((db) => db.insertInto('object_fields').columns(['object_id', 'field', 'filter_key', 'container_id', 'archived', 'publish_ms']).expression((eb) => eb.selectFrom('objects').select(['id', sql.lit('rank').as('field'), sql.lit('=9').as('filter_key'), 'container_id', 'archived', 'publish_ms']).where('search_text', 'like', '%rye%')).execute())],
 ] // biome-ignore format: a table
 
-onBothEngines('the doctor looks at the index of objects', (engine) => {
+onBothEngines('the doctor’s check of the object index', (engine) => {
   for (const [what, spoil] of spoilings) {
     it(`finds that ${what}, and repairs it`, async () => {
       const { examine, database, titles, stored } = await shop(engine)
@@ -75,7 +75,7 @@ onBothEngines('the doctor looks at the index of objects', (engine) => {
     })
   }
 
-  it('repairs in one transaction of the group: recorded, and seen by clients that hold an old answer', async () => {
+  it('repairs in one transaction of the group, with a record and a new revision', async () => {
     const { examine, database, group, posts, clock } = await shop(engine)
     await database.write((db) => db.deleteFrom('object_fields').where('field', '=', 'title').execute())
     const url = `/tenant/collectionObjects?collectionId=${posts.id}&filters[title]=Rye`
@@ -102,7 +102,7 @@ onBothEngines('the doctor looks at the index of objects', (engine) => {
     assert.equal(answer.json().data.items?.length ?? answer.json().data.length, 1)
   })
 
-  it('repairs only the group that is asked for', async () => {
+  it('repairs only the given group', async () => {
     const { examine, database, newGroup, group } = await shop(engine)
     const other = await newGroup({ name: 'Other' })
     const notes = await other.collection('Notes', { title: { type: 'text' } })
@@ -117,7 +117,7 @@ onBothEngines('the doctor looks at the index of objects', (engine) => {
     })
   })
 
-  it('takes nothing for wrong while objects and schemas are being changed', async () => {
+  it('reports nothing while objects and schemas are being changed', async () => {
     const { examine, group, posts } = await shop(engine)
     const stored = await group.add(posts, ...Array.from({ length: 300 }, (_, n) => ({ value: { title: `Post ${n}` } })))
     const ids = stored.map(({ id }) => id)
@@ -153,8 +153,8 @@ onBothEngines('the doctor looks at the index of objects', (engine) => {
   })
 })
 
-onBothEngines('the doctor looks at content', (engine) => {
-  it('finds values that no longer fit, names the first five, and how to see them', async () => {
+onBothEngines('the doctor’s check of content', (engine) => {
+  it('finds values that no longer fit, names the first five, and says how to see them', async () => {
     const { examine, database, posts, group, stored } = await shop(engine)
     const others = await group.add(posts, ...Array.from({ length: 6 }, (_, n) => ({ value: { title: `More ${n}` } })))
     const schema = { title: { type: 'text', required: true }, tags: { type: 'list', of: { type: 'text' } }, rank: { type: 'integer', max: 1, required: true } } // biome-ignore format: short
@@ -177,7 +177,7 @@ onBothEngines('the doctor looks at content', (engine) => {
     assert.equal(finding.examples[0], `Shop, Posts: ${stored[0]?.id}: objectValue.rank must be at most 1`)
   })
 
-  it('finds a site that no longer fits', async () => {
+  it('finds a site that is no longer valid', async () => {
     const { examine, database, group } = await shop(engine)
     const site = await createSite(group.store, { name: 'Site', domainName: 'shop.example', settings: {} }, Date.now())
     await database.write((db) => db.updateTable('sites').set({ domain_name: 'No Host' }).execute())
@@ -189,7 +189,7 @@ onBothEngines('the doctor looks at content', (engine) => {
     })
   })
 
-  it('finds pages that show collections that are not there', async () => {
+  it('finds pages that show missing collections', async () => {
     const { examine, group, posts } = await shop(engine)
     const missing = 'f'.repeat(24)
     const collections = [{ collectionId: posts.id }, { collectionId: missing }]
@@ -207,7 +207,7 @@ onBothEngines('the doctor looks at content', (engine) => {
     assert.deepEqual(finding.examples, [missing])
   })
 
-  it('finds what a group that does not exist has left, and the command removes it', async () => {
+  it('finds leftovers of a group that does not exist, which the given command removes', async () => {
     const created = await shop(engine)
     const { examine, database, group, stored, service } = created
     await createPreviewToken(group.store, { objectId: stored[0]?.id ?? '' }, Date.now())

@@ -57,8 +57,8 @@ async function setVersion<Tables extends { migrations: MigrationRow }>(database:
   })
 }
 
-describe('the doctor looks for the databases', () => {
-  it('says of a PostgreSQL that does not answer what to try, and never the password', async () => {
+describe('the doctor’s connection to the databases', () => {
+  it('says what to try when PostgreSQL does not answer, and never the password', async () => {
     const { config } = await patient('sqlite')
     const away = { ...config, databaseUrl: 'postgres://sluice:secret@127.0.0.1:1/sluice' }
     const results = await examineAll(away)
@@ -75,7 +75,7 @@ describe('the doctor looks for the databases', () => {
     for (const { reason } of skipped) assert.equal(reason, 'the databases cannot be reached')
   })
 
-  it('says of a PostgreSQL that refuses the role what it says', async () => {
+  it('quotes PostgreSQL when it refuses the role', async () => {
     const { config } = await patient('postgres')
     const url = new URL(config.databaseUrl ?? '')
     url.username = 'stranger'
@@ -83,7 +83,7 @@ describe('the doctor looks for the databases', () => {
     assert.match(finding?.what ?? '', /role "stranger" does not exist/)
   })
 
-  it('finds that nothing was made yet in an empty PostgreSQL, and makes nothing', async () => {
+  it('reports an empty PostgreSQL database, and creates nothing in it', async () => {
     const testDatabase = await createEmptyDatabase('postgres')
     after(() => testDatabase.remove())
     for (const _ of [1, 2])
@@ -95,7 +95,7 @@ describe('the doctor looks for the databases', () => {
       })
   })
 
-  it('finds a file that is no database', async () => {
+  it('finds a file that is not a database', async () => {
     const { config, content } = await closedFiles()
     await writeFile(content, 'something else'.repeat(1000))
     const results = await examineAll(config)
@@ -109,7 +109,7 @@ describe('the doctor looks for the databases', () => {
     assert.match(values?.reason ?? '', /the database "main" cannot be read/)
   })
 
-  it('finds that the database of a group is gone, and goes on with those of others', async () => {
+  it('finds that a group’s database is missing, and continues with the others', async () => {
     const { examine, newGroup, service, config } = await patient('sqlite')
     await newGroup({ name: 'Shop', database: 'shop' })
     const group = await newGroup({ name: 'Other' })
@@ -127,7 +127,7 @@ describe('the doctor looks for the databases', () => {
     assert.ok(results.every(({ status }) => status !== 'not checked'))
   })
 
-  it('finds that the control database is gone while content is there', async () => {
+  it('finds that the control database is missing although content exists', async () => {
     const { config, control } = await closedFiles()
     await rm(control)
     assertOnly(await examineAll(config), {
@@ -139,14 +139,14 @@ describe('the doctor looks for the databases', () => {
   })
 })
 
-onBothEngines('the doctor looks at the databases', (engine) => {
-  it('finds nothing in sound ones', async () => {
+onBothEngines('the doctor’s check of the databases', (engine) => {
+  it('finds nothing in intact ones', async () => {
     const { examine, newGroup } = await patient(engine)
     await newGroup({ database: 'shop' })
     assertSound(await examine())
   })
 
-  it('finds a schema that is older, and says to migrate', async () => {
+  it('finds an outdated schema, and says to migrate', async () => {
     const { examine, newGroup, service } = await patient(engine)
     await newGroup()
     await setVersion(await service.store.content('main'), -1)
@@ -160,7 +160,7 @@ onBothEngines('the doctor looks at the databases', (engine) => {
     assert.equal(results.find(({ name }) => name === 'Values')?.status, 'not checked')
   })
 
-  it('finds a schema that is newer, and says to upgrade', async () => {
+  it('finds a newer schema, and says to upgrade', async () => {
     const { examine, newGroup, service } = await patient(engine)
     await newGroup()
     await setVersion(service.store.control, 1)
@@ -175,7 +175,7 @@ onBothEngines('the doctor looks at the databases', (engine) => {
     assert.deepEqual([...new Set(reasons)], ['the control database has the schema of another version'])
   })
 
-  it('finds an index that was dropped, and the command makes it again', async () => {
+  it('finds a dropped index, which the given command recreates', async () => {
     const { examine, newGroup, service } = await patient(engine)
     await newGroup()
     const database = await service.store.content('main')
@@ -193,7 +193,7 @@ onBothEngines('the doctor looks at the databases', (engine) => {
     assertSound(await examine())
   })
 
-  it('finds writes from the future', async () => {
+  it('finds writes dated in the future', async () => {
     const { examine, newGroup, clock } = await patient(engine)
     const group = await newGroup()
     clock.now += 3 * 3600 * secondMs
@@ -207,8 +207,8 @@ onBothEngines('the doctor looks at the databases', (engine) => {
   })
 })
 
-describe('the doctor looks into PostgreSQL', () => {
-  it('finds an index that PostgreSQL does not use, and the command makes it again', async () => {
+describe('the doctor’s check of PostgreSQL', () => {
+  it('finds an invalid index, which the given command recreates', async () => {
     const { examine, newGroup, service } = await patient('postgres')
     await newGroup()
     const { read } = await service.store.content('main')
@@ -244,7 +244,7 @@ describe('the doctor looks into PostgreSQL', () => {
   }
 })
 
-describe('the doctor looks into SQLite files', () => {
+describe('the doctor’s check of SQLite files', () => {
   const pageBytes = 4096
   for (const [where, page, says] of [
     ['in its own description', 5, /malformed/],
@@ -265,7 +265,7 @@ describe('the doctor looks into SQLite files', () => {
     })
   }
 
-  it('finds rows that refer to nothing', async () => {
+  it('finds rows that reference nothing', async () => {
     const { examine, newGroup } = await patient('sqlite')
     const group = await newGroup()
     const posts = await group.collection('Posts', { title: { type: 'text' } })
@@ -284,7 +284,7 @@ describe('the doctor looks into SQLite files', () => {
     assert.deepEqual(finding.examples, ['2 rows of objects to containers'])
   })
 
-  it('finds a file that was written in the future', async () => {
+  it('finds a file modified in the future', async () => {
     const { config, content } = await closedFiles()
     const future = Date.now() / 1000 + 3 * 86_400
     await utimes(content, future, future)
@@ -296,7 +296,7 @@ describe('the doctor looks into SQLite files', () => {
     })
   })
 
-  it('has nothing to say of a database that no group uses', async () => {
+  it('reports nothing about a database that no group uses', async () => {
     const { config, content } = await closedFiles()
     await copyFile(content, join(config.dataDir, 'databases/old.sqlite'))
     assertSound(await examineAll(config))

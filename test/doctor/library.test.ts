@@ -30,8 +30,8 @@ async function library(engine: TestEngine, env: Record<string, string> = {}) {
   return { ...created, group, bucketName, upload: put, show }
 }
 
-onBothEngines('the doctor looks at the media library', (engine) => {
-  it('finds nothing where each file is there, worked on or about to be', async () => {
+onBothEngines('the doctor’s check of the media library', (engine) => {
+  it('finds nothing when each file exists, is being processed or is about to be', async () => {
     const { examine, upload, show, service } = await library(engine)
     await show(await upload('bread.jpg', await photo(400, 300).jpeg().toBuffer()))
     assertSound(await examine())
@@ -39,7 +39,7 @@ onBothEngines('the doctor looks at the media library', (engine) => {
     assertSound(await examine())
   })
 
-  it('finds a file of the library that is missing, and a smaller picture of it', async () => {
+  it('finds a missing file, and a missing smaller version', async () => {
     const { examine, upload, service, bucketName, group } = await library(engine)
     const { file } = await upload('bread.jpg', await photo(400, 300).jpeg().toBuffer())
     await service.worker.runDue()
@@ -54,7 +54,7 @@ onBothEngines('the doctor looks at the media library', (engine) => {
     assert.deepEqual(finding.examples?.toSorted(), [join(folder, smaller), join(folder, file.key)].toSorted())
   })
 
-  it('finds an item that nothing shows, once a sweep would remove it', async () => {
+  it('finds an unused item that a sweep would remove', async () => {
     const { examine, upload, group } = await library(engine)
     await upload('recipe.txt', 'flour')
     assertSound(await examine())
@@ -68,7 +68,7 @@ onBothEngines('the doctor looks at the media library', (engine) => {
     })
   })
 
-  it('finds pictures of which no smaller ones were made, and none that are damaged', async () => {
+  it('finds images without smaller versions, but no damaged ones', async () => {
     const { examine, upload, show, group } = await library(engine)
     const [plain, unseen, damaged] = [
       await upload('plain.png', await smallPicture('png')),
@@ -94,7 +94,7 @@ onBothEngines('the doctor looks at the media library', (engine) => {
     assertSound(await examine())
   })
 
-  it('finds jobs that failed, by kind and with the reason', async () => {
+  it('finds failed jobs, by kind and with the reason', async () => {
     const { examine, group } = await library(engine)
     const ids = await write(group.store, Date.now(), async (writer) => {
       const made = []
@@ -117,7 +117,7 @@ onBothEngines('the doctor looks at the media library', (engine) => {
     assert.match(finding.examples?.join() ?? '', /media\.remove [0-9a-f]{24}: the disk is full/)
   })
 
-  it('finds jobs that nobody takes up, and says that JOB_WORKERS is 0', async () => {
+  it('finds overdue jobs, and says that JOB_WORKERS is 0', async () => {
     const { examine, group, config } = await library(engine)
     const dueSince = (minutes: number) =>
       write(group.store, Date.now(), (writer) =>
@@ -143,7 +143,7 @@ onBothEngines('the doctor looks at the media library', (engine) => {
   })
 })
 
-describe('the doctor looks at what media needs', () => {
+describe('the doctor’s check of the media environment', () => {
   it('finds that sharp cannot be loaded', async () => {
     const { examine } = await library('sqlite')
     const machine = { ...roomyMachine, canDerive: async () => false }
@@ -155,7 +155,7 @@ describe('the doctor looks at what media needs', () => {
     })
   })
 
-  it('finds left-overs in the inbox that are older than a day', async () => {
+  it('finds leftovers in the inbox that are older than a day', async () => {
     const { examine, config } = await library('sqlite')
     const inbox = join(config.dataDir, 'inbox')
     const [old, young] = [join(inbox, 'old'), join(inbox, 'young')]
@@ -170,7 +170,7 @@ describe('the doctor looks at what media needs', () => {
     assert.deepEqual(finding.examples, [old])
   })
 
-  it('shows why the settings of media cannot be used, and makes no master key to find out', async () => {
+  it('says why the media settings are invalid, and creates no master key for that', async () => {
     const { examine, config } = await library('sqlite')
     await rm(join(config.dataDir, 'master.key'), { force: true })
     const cdn = { ...config, mediaCdnUrl: 'https://cdn.example.com' }
@@ -184,7 +184,7 @@ describe('the doctor looks at what media needs', () => {
   })
 })
 
-describe('the doctor looks at a store that speaks S3', () => {
+describe('the doctor’s check of an S3 store', () => {
   async function stored(env: Record<string, string> = {}) {
     const server = await startS3Server(['media'])
     after(() => server.stop())
@@ -197,7 +197,7 @@ describe('the doctor looks at a store that speaks S3', () => {
     return { ...created, server }
   }
 
-  it('finds nothing where all is there, and names what is missing by bucket and key', async () => {
+  it('finds nothing when every file exists, and names missing ones by bucket and key', async () => {
     const { examine, upload, show, service, bucketName, group } = await stored()
     const recipe = await upload('recipe.txt', 'flour')
     await show(recipe)
@@ -211,7 +211,7 @@ describe('the doctor looks at a store that speaks S3', () => {
     assert.deepEqual(unused?.examples, [`media/${stray}, 5 B`])
   })
 
-  it('explains wrong credentials and a bucket that is not there, once, and looks at no file then', async () => {
+  it('explains wrong credentials and a missing bucket once, and then checks no file', async () => {
     const { examine, config, newGroup } = await stored()
     const wrong = { ...config, mediaSecretAccessKey: randomBytes(20).toString('hex') }
     const results = await examine({ config: wrong })
@@ -231,7 +231,7 @@ describe('the doctor looks at a store that speaks S3', () => {
     })
   })
 
-  it('shows that settings of a CDN are not complete', async () => {
+  it('finds incomplete CDN settings', async () => {
     const { examine, config } = await stored()
     assertOnly(await examine({ config: { ...config, mediaCdnUrl: 'https://cdn.example.com' } }), {
       check: 'Media store',

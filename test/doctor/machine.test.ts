@@ -20,12 +20,12 @@ async function withoutRights<Result>(work: () => Promise<Result>): Promise<Resul
   }
 }
 
-describe('the doctor looks at the machine', () => {
-  it('finds nothing on a sound service', async () => {
+describe('the doctor’s check of the machine', () => {
+  it('finds nothing on a healthy service', async () => {
     assertSound(await (await patient('sqlite')).examine())
   })
 
-  it('names a Node that is too old', async () => {
+  it('finds an outdated Node', async () => {
     const { examine } = await patient('sqlite')
     const machine = { ...roomyMachine, nodeVersion: '22.9.0' }
     assertOnly(await examine({ machine }), {
@@ -51,7 +51,7 @@ describe('the doctor looks at the machine', () => {
     })
   }
 
-  it('asks for the disk of the folder above while there is no data folder, and makes none', async () => {
+  it('checks the disk of the parent folder while there is no data folder, and creates none', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     after(() => testDatabase.remove())
     const asked: string[] = []
@@ -78,7 +78,7 @@ describe('the doctor looks at the machine', () => {
   })
 })
 
-describe('the doctor looks at the settings', () => {
+describe('the doctor’s check of the settings', () => {
   const advised: [env: Record<string, string>, level: 'attention' | 'wrong', what: RegExp, command: string][] = [
     [
       { HOST: '0.0.0.0', MANAGE_PORT: 'off' },
@@ -126,7 +126,7 @@ describe('the doctor looks at the settings', () => {
     ],
   ]
   for (const [env, level, what, command] of advised) {
-    it(`has advice on ${JSON.stringify(env)}`, async () => {
+    it(`gives advice on ${JSON.stringify(env)}`, async () => {
       const { examine, config } = await patient('sqlite')
       const settings = { ...config, ...readConfig({ DATA_DIR: config.dataDir, ...env }) }
       assertOnly(await examine({ config: settings }), { check: 'Settings', level, what, commands: [command] })
@@ -142,15 +142,15 @@ describe('the doctor looks at the settings', () => {
     { PORT: '4000', MANAGE_PORT: '4000', MANAGE_HOST: '127.0.0.2' },
   ]
   for (const env of accepted) {
-    it(`has nothing to say of ${JSON.stringify(env)}`, async () => {
+    it(`reports nothing about ${JSON.stringify(env)}`, async () => {
       const { examine, config } = await patient('sqlite')
       assertSound(await examine({ config: readConfig({ DATA_DIR: config.dataDir, ...env }) }))
     })
   }
 })
 
-describe('the doctor looks at the data folder', () => {
-  it('finds a file in its place', async () => {
+describe('the doctor’s check of the data folder', () => {
+  it('finds a file instead of the folder', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     after(() => testDatabase.remove())
     const dataDir = join(testDatabase.env.DATA_DIR, 'file')
@@ -163,7 +163,7 @@ describe('the doctor looks at the data folder', () => {
     assert.match(below?.advice ?? '', /Set DATA_DIR to a folder/)
   })
 
-  it('finds that it cannot be written, and looks at all else that it can', async () => {
+  it('finds that it is not writable, and continues with what it can check', async () => {
     const { examine, config } = await patient('sqlite')
     await chmod(config.dataDir, 0o555)
     const results = await withoutRights(() => examine())
@@ -180,7 +180,7 @@ describe('the doctor looks at the data folder', () => {
     assert.deepEqual(fine.slice(0, 4), ['Node version', 'Settings', 'Rights on files', 'Owners of files'])
   })
 
-  it('finds a master key that cannot be used, and makes none', async () => {
+  it('finds an invalid master key, and creates none', async () => {
     const { examine, config } = await patient('sqlite')
     const path = join(config.dataDir, 'master.key')
     await writeFile(path, 'abc')
@@ -221,7 +221,7 @@ describe('the doctor looks at the data folder', () => {
     })
   })
 
-  it('finds a demo on a service for others, and says how to take it away', async () => {
+  it('finds a demo on a public service, and says how to remove it', async () => {
     const { examine, config, service, clock } = await patient('sqlite')
     const demo = await seedDemo({ ...service, clock: () => clock.now })
     await writeDemoFile(config.dataDir, { baseUrl: 'http://127.0.0.1', ...demo })

@@ -42,8 +42,8 @@ async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) 
   return { ...on, group, content, put, fail, setServer, settings, ofMail }
 }
 
-onBothEngines('the doctor looks at e-mails', (engine) => {
-  it('finds nothing where they are sent, and changes nothing', async () => {
+onBothEngines('the doctor’s check of e-mails', (engine) => {
+  it('finds nothing when they are sent, and changes nothing', async () => {
     const { put, service, examine } = await withOutbox(engine)
     await put()
     await service.worker.runDue()
@@ -51,7 +51,7 @@ onBothEngines('the doctor looks at e-mails', (engine) => {
     await assertUnchanged(service.store, async () => assertSound(await examine()))
   })
 
-  it('finds those that failed in the last week, with their reasons, once and not as jobs as well', async () => {
+  it('finds those that failed in the last week, with their reasons, once and not also as jobs', async () => {
     const { put, fail, examine, group } = await withOutbox(engine)
     await fail(await put(), 8 * dayMs)
     assertSound(await examine())
@@ -66,7 +66,7 @@ onBothEngines('the doctor looks at e-mails', (engine) => {
     assert.deepEqual(finding.examples, [`${id}: 550 No such user`])
   })
 
-  it('finds those that wait for more than an hour, with the latest problem', async () => {
+  it('finds those that have waited for more than an hour, with the latest problem', async () => {
     const { put, ofMail, content, clock, group } = await withOutbox(engine)
     await put()
     const id = await put(hourMs + 1000)
@@ -81,7 +81,7 @@ onBothEngines('the doctor looks at e-mails', (engine) => {
     assert.deepEqual(finding?.commands, [`npx sluice mail list ${group.id} --state waiting`])
   })
 
-  it('finds those that nobody will deliver', async () => {
+  it('finds those without a delivery job', async () => {
     const { put, examine, content, group } = await withOutbox(engine)
     const [gone, done] = [await put(2 * hourMs), await put(2 * hourMs)]
     await content.database.write(async (db) => {
@@ -96,7 +96,7 @@ onBothEngines('the doctor looks at e-mails', (engine) => {
     })
   })
 
-  it('finds that nobody gets e-mails where strangers reach the service, unless each group has a server', async () => {
+  it('finds a missing mail server on a public service, unless each group has its own', async () => {
     const { ofMail, settings, setServer } = await withOutbox(engine)
     const server = await mailServer()
     for (const PUBLIC_URL of ['http://content.example.com', 'https://localhost:4000', 'https://10.1.2.3'])
@@ -109,7 +109,7 @@ onBothEngines('the doctor looks at e-mails', (engine) => {
     assert.deepEqual(await ofMail(reached), [])
   })
 
-  it('finds a mail server that does not answer or lets us not in, and says no password', async () => {
+  it('finds a mail server that does not answer or refuses the login, and shows no password', async () => {
     const { ofMail, settings, service } = await withOutbox(engine)
     const server = await mailServer()
     const reached = settings({ SMTP_URL: server.url })
@@ -123,14 +123,14 @@ onBothEngines('the doctor looks at e-mails', (engine) => {
     assert.ok(!JSON.stringify(finding).includes('canary'))
   })
 
-  it('finds settings with which the service will not start', async () => {
+  it('finds settings that prevent the service from starting', async () => {
     const { ofMail, settings } = await withOutbox(engine)
     const [finding] = await ofMail(settings({ SMTP_URL: 'smtp://smtp.invalid' }))
     assert.equal(finding?.level, 'wrong')
     assert.match(finding?.what ?? '', /so the service will not start: [\s\S]*SMTP_URL needs MAIL_FROM/)
   })
 
-  it('finds a group’s server whose address can no longer be opened, or has no master key to do so, and makes none', async () => {
+  it('finds a group’s server whose address cannot be decrypted, and creates no master key', async () => {
     const { ofMail, examine, settings, setServer, config, group } = await withOutbox(engine, {
       MAIL_GROUP_HOSTS: 'any',
     })

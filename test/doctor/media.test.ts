@@ -38,13 +38,13 @@ async function gallery() {
   return { ...created, group, folder, put, paths }
 }
 
-describe('the doctor looks at media', () => {
-  it('finds nothing where each file is shown by an object, a site or a version that is kept', async () => {
+describe('the doctor’s check of files', () => {
+  it('finds nothing when each file is used by an object, a site or a stored version', async () => {
     const { examine } = await gallery()
     assertSound(await examine())
   })
 
-  it('finds files that are missing', async () => {
+  it('finds missing files', async () => {
     const { examine, paths } = await gallery()
     await rm(paths.now)
     await rm(paths.logo)
@@ -58,7 +58,7 @@ describe('the doctor looks at media', () => {
     assert.deepEqual(finding.examples?.toSorted(), [paths.logo, paths.now].toSorted())
   })
 
-  it('finds files that nothing shows, with their size, and leaves them there', async () => {
+  it('finds unused files, with their size, and does not delete them', async () => {
     const { examine, put, group } = await gallery()
     const unused = []
     for (let n = 0; n < 7; n += 1) unused.push(await put(`unused-${n}`))
@@ -90,7 +90,7 @@ describe('the doctor looks at media', () => {
     assert.deepEqual(finding.examples, [stray])
   })
 
-  it('follows a link to a folder elsewhere, as the service does', async () => {
+  it('follows a symbolic link to another folder, as the service does', async () => {
     const { examine, paths, config } = await gallery()
     const elsewhere = join(config.dataDir, 'elsewhere')
     await rename(dirname(paths.now), elsewhere)
@@ -98,7 +98,7 @@ describe('the doctor looks at media', () => {
     assertSound(await examine())
   })
 
-  it('never leaves the folder of the group, whatever key is stored', async () => {
+  it('never leaves the group’s folder, whatever key is stored', async () => {
     const { examine, group } = await gallery()
     const value = { picture: { name: 'x', key: '../../../../etc/passwd', type: 'image' } }
     await group.store.database.write((db) =>

@@ -35,13 +35,13 @@ async function connected(engine: TestEngine, { env = {}, isTold = true, webhookR
   return { ...on, stripe, shop, content, integration, place: `${group.id} ${integration.id}` }
 }
 
-onBothEngines('the doctor looks at payments', (engine) => {
-  it('finds nothing where the key works and changes are heard of', async () => {
+onBothEngines('the doctor’s check of payments', (engine) => {
+  it('finds nothing when the key works and webhooks are registered', async () => {
     const { examine, service } = await connected(engine)
     await assertUnchanged(service.store, async () => assertSound(await examine()))
   })
 
-  it('finds a provider that does not answer: products are served all the same', async () => {
+  it('finds an unreachable provider: products are still served', async () => {
     const { examine, stripe } = await connected(engine)
     await stripe.close()
     assertOnly(await examine(), {
@@ -52,7 +52,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     })
   })
 
-  it('finds a catalogue that could not be looked through, with the reason, which the account shows too', async () => {
+  it('finds a failed synchronisation, with the reason, which the account shows too', async () => {
     const { examine, service, clock, content, integration, place } = await connected(engine)
     await write(content, clock.now, async (writer) => {
       const id = await insertJob(writer, syncJob(integration.id))
@@ -69,7 +69,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assertSound(await examine())
   })
 
-  it('finds a key that the provider no longer takes, and says how to give another', async () => {
+  it('finds a key that the provider no longer accepts, and says how to replace it', async () => {
     const { examine, service, clock, content, integration, place } = await connected(engine)
     await write(content, clock.now, (writer) =>
       service.payments.vault.put(writer, integration.id, 'secretKey', 'sk_live_gone-canary'),
@@ -83,7 +83,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assert.ok(!JSON.stringify(finding).includes('canary'))
   })
 
-  it('finds a master key that is another one, and says to restore it before anything else', async () => {
+  it('finds a changed master key, and says to restore it before anything else', async () => {
     const { examine, config, place } = await connected(engine)
     const masterKey = randomBytes(32)
     const found = (await examine({ config: { ...config, masterKey } })).find(({ name }) => name === 'Payments')
@@ -93,7 +93,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assert.deepEqual(finding?.commands, [`npx sluice integration disconnect ${place}`])
   })
 
-  it('finds an account that nobody tells of changes', async () => {
+  it('finds an account without a webhook', async () => {
     const { examine, content, integration, place } = await connected(engine)
     await content.database.write((db) =>
       db
@@ -110,7 +110,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     })
   })
 
-  it('finds a webhook that was refused, with what the provider said; without a public address it names PUBLIC_URL', async () => {
+  it('finds a refused webhook, with the provider’s reason; without a public address it names PUBLIC_URL', async () => {
     const webhookRefusal = 'Invalid URL: it must be publicly accessible'
     const env = { PUBLIC_URL: 'https://shop.example' }
     const { examine, config, service, place } = await connected(engine, { env, isTold: false, webhookRefusal })
@@ -139,7 +139,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     })
   })
 
-  it('does not say to set PUBLIC_URL where it is set and the provider was never asked', async () => {
+  it('does not say to set PUBLIC_URL when it is set and no webhook was requested', async () => {
     const { examine, config } = await connected(engine, { isTold: false })
     const results = await examine({ config: { ...config, publicUrl: 'https://shop.example' } })
     assertOnly(
@@ -148,7 +148,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     )
   })
 
-  it('finds a catalogue that was not compared for twice as long as it should be, unless that is switched off', async () => {
+  it('finds a catalogue not synchronised for twice the interval, unless that is switched off', async () => {
     const { examine, config, clock, content, integration, place } = await connected(engine)
     const syncedMs = clock.now - 2 * config.catalogueSyncHours * hourMs - 1
     await write(content, clock.now, (writer) => updateSyncState(writer, integration.id, { syncedMs }))
@@ -161,7 +161,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assertSound(await examine({ config: { ...config, catalogueSyncHours: 0 } }))
   })
 
-  it('finds products of which something could not be taken over, with examples', async () => {
+  it('finds partially imported products, with examples', async () => {
     const { examine, clock, content, integration, place } = await connected(engine)
     const problems = ['The price price_1 has no fixed amount.']
     const counts = { prices: 1, products: 1, added: 0, changed: 0, archived: 0, ordersFound: 0 }
@@ -194,7 +194,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assert.deepEqual(finding.examples, [`${jobId}: ${problem}`])
   })
 
-  it('finds that the master key is gone, and makes none', async () => {
+  it('finds a missing master key, and creates none', async () => {
     const { examine, config, service } = await connected(engine)
     const file = join(config.dataDir, 'master.key')
     renameSync(file, `${file}.away`)
@@ -206,7 +206,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assert.equal(existsSync(file), false)
   }) // biome-ignore format: short
 
-  it('says nothing of an account that is being disconnected', async () => {
+  it('ignores an account that is being disconnected', async () => {
     const { examine, clock, content, integration, stripe } = await connected(engine)
     await write(content, clock.now, async (writer) => {
       await updateIntegration(writer, integration, { status: 'disconnecting' }, 'disconnecting')
@@ -216,7 +216,7 @@ onBothEngines('the doctor looks at payments', (engine) => {
     assertSound(await examine())
   })
 
-  it('finds nothing in a sandbox, without a word to anybody', async () => {
+  it('finds nothing in a sandbox, without a network request', async () => {
     const { examine, service, clock, newGroup } = await patient(engine)
     const { store: content } = await newGroup({ name: 'Shop' })
     const deps = { ...service, authoring: authoring(clock.now), confirm: async () => {} }

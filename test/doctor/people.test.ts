@@ -9,8 +9,8 @@ import { assertOnly, assertSound, patient } from './patient.ts'
 
 const dayMs = 24 * 3600 * 1000
 
-onBothEngines('the doctor looks at who may come in', (engine) => {
-  it('finds that nobody is an administrator, and says how to make the first', async () => {
+onBothEngines('the doctor’s check of access', (engine) => {
+  it('finds that there is no administrator, and says how to create one', async () => {
     const { examine, service, config } = await patient(engine)
     const [ada] = await listUsers(service.store)
     assert.ok(ada)
@@ -25,7 +25,7 @@ onBothEngines('the doctor looks at who may come in', (engine) => {
     assertSound(await examine({ config: { ...config, managePort: 'off' } }))
   })
 
-  it('finds tokens that never end and that nobody has used for 90 days', async () => {
+  it('finds tokens without an expiry that were not used for 90 days', async () => {
     const { examine, service } = await patient(engine)
     const { store } = service
     const [ada] = await listUsers(store)
@@ -54,8 +54,8 @@ onBothEngines('the doctor looks at who may come in', (engine) => {
   })
 })
 
-describe('the doctor looks at deletions', () => {
-  it('finds a group whose deletion has not ended, says how to finish, and leaves its content alone', async () => {
+describe('the doctor’s check of deletions', () => {
+  it('finds an unfinished deletion of a group, says how to finish it, and leaves the content alone', async () => {
     const { examine, newGroup, service } = await patient('sqlite')
     const { group, store } = await newGroup({ name: "Baker's Shop" })
     await updateGroup(

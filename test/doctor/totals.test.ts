@@ -27,9 +27,9 @@ const spoilings: [what: string, fields: string[], spoil: (database: Database<Con
   ['and all the others are gone', ['all objects', 'by rank', 'by title'], ({ write }) => write((db) => db.deleteFrom('totals').execute())],
 ] // biome-ignore format: a table
 
-onBothEngines('the doctor looks at the totals', (engine) => {
+onBothEngines('the doctor’s check of totals', (engine) => {
   for (const [what, fields, spoil] of spoilings) {
-    it(`finds that one ${what}, and counts anew`, async () => {
+    it(`finds that one ${what}, and recounts`, async () => {
       const { examine, database, group } = await shop(engine)
       assertSound(await examine())
       await spoil(database)
@@ -43,7 +43,7 @@ onBothEngines('the doctor looks at the totals', (engine) => {
     })
   }
 
-  it('counts anew in a transaction of the group, which is recorded and counts up the revision', async () => {
+  it('recounts in one transaction of the group, with a record and a new revision', async () => {
     const { examine, database, posts } = await shop(engine)
     const revision = () => database.read.selectFrom('group_revisions').select('revision').executeTakeFirstOrThrow()
     const before = await revision()
@@ -57,7 +57,7 @@ onBothEngines('the doctor looks at the totals', (engine) => {
     assert.equal((await revision()).revision, before.revision + 1)
   })
 
-  it('finds that the database has stopped counting, makes it count again, and puts right what it missed', async () => {
+  it('finds missing triggers, recreates them, and corrects what they missed', async () => {
     const { examine, database, group, posts } = await shop(engine)
     const dropped =
       engine === 'sqlite'

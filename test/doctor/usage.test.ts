@@ -5,8 +5,8 @@ import { onBothEngines } from '../helpers/harness.ts'
 import { assertUsageIsRight } from '../helpers/usage.ts'
 import { assertOnly, assertSound, patient } from './patient.ts'
 
-onBothEngines('the bytes of groups', (engine) => {
-  it('are counted anew where they are wrong, and told where they are nearly full', async () => {
+onBothEngines('the doctor’s check of storage', (engine) => {
+  it('corrects wrong counts, and reports groups near their quota', async () => {
     const { examine, newGroup } = await patient(engine)
     const { store, collection, add } = await newGroup({ name: 'Shop' })
     const posts = await collection('Posts', { title: { type: 'text' } })

@@ -146,7 +146,7 @@ async function assertFits(page: Page): Promise<void> {
 }
 
 onBothEngines('a customer with a browser', (engine) => {
-  it('chooses a variant, pays, and is back in the shop; the order has all that was said and paid', async () => {
+  it('chooses a variant, pays, and returns to the shop; the order has everything entered and paid', async () => {
     const bakery = await openBakery(engine)
     const { origin } = bakery
     const { page, complaints } = await goToCheckout(origin)
@@ -185,7 +185,7 @@ onBothEngines('a customer with a browser', (engine) => {
     await page.close()
   })
 
-  it('does the same on a telephone, in the dark', async () => {
+  it('does the same on a phone, in dark mode', async () => {
     const bakery = await openBakery(engine)
     const { page, complaints } = await goToCheckout(bakery.origin, { ...phone, colorScheme: 'dark' })
     await assertFits(page)
@@ -197,7 +197,7 @@ onBothEngines('a customer with a browser', (engine) => {
     await page.close()
   })
 
-  it('goes back to the shop without paying, and nothing was bought', async () => {
+  it('returns to the shop without paying, and nothing was bought', async () => {
     const bakery = await openBakery(engine)
     const { page, complaints } = await goToCheckout(bakery.origin)
     await page.getByRole('link', { name: 'Cancel' }).click()
@@ -211,7 +211,7 @@ onBothEngines('a customer with a browser', (engine) => {
     ['Pay later, and the money comes', 'paid'],
     ['Pay later, and the payment fails', 'failed'],
   ] as const)
-    it(`pays by bank: the order is pending, and ${outcome} when the bank has spoken`, async () => {
+    it(`pays by bank debit: the order is pending, and ${outcome} when the bank has decided`, async () => {
       const bakery = await openBakery(engine)
       const { page, complaints } = await goToCheckout(bakery.origin)
       await fillIn(page)

@@ -24,8 +24,8 @@ async function pay(checkoutUrl: string, email: string): Promise<Response> {
   return fetch(new URL(action, checkoutUrl), { method: 'POST', body, redirect: 'manual' })
 }
 
-onBothEngines('the guide to commerce', (engine) => {
-  it('leads from a product to a paid order with the commands that it prints, and to one session however often', async () => {
+onBothEngines('the commerce guide', (engine) => {
+  it('leads from a product to a paid order with its own commands, and to one session however often they run', async () => {
     const demo = await startGuide(engine)
     after(() => demo.close())
     const { server } = demo

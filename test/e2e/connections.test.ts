@@ -263,7 +263,7 @@ onBothEngines('connections', (engine) => {
   })
   after(() => place.close())
 
-  it('that are reset at every moment end nothing', async (context: TestContext) => {
+  it('that are reset at any moment end neither the process nor other requests', async (context: TestContext) => {
     const { port, requests, bigPage, bigFile } = place
     const moments = Object.values(stages)
     const asked = [...requests, bigPage, bigFile].map((one): RawRequest => {
@@ -287,7 +287,7 @@ onBothEngines('connections', (engine) => {
     context.diagnostic(`${rounds} resets: ${place.check().figures}; seen ${told(statuses)}`)
   })
 
-  it('that are slow, all at once, keep nobody waiting for long and are not waited for', async (context: TestContext) => {
+  it('that are slow, all at once, delay nobody for long and are closed', async (context: TestContext) => {
     const { port, slowPost, bigPage, bigFile } = place
     const statuses = new Map<string, number>()
     const sockets: Socket[] = []

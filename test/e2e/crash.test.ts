@@ -14,8 +14,8 @@ import { createHarness, onBothEngines } from '../helpers/harness.ts'
 const rounds = Number(process.env.KILL_ROUNDS ?? 3)
 const writer = join(import.meta.dirname, '../helpers/crash-writer.ts')
 
-onBothEngines('kill -9 in the middle of writing', (engine) => {
-  it('loses nothing that was acknowledged, and leaves no object without its index', async (context) => {
+onBothEngines('kill -9 during writes', (engine) => {
+  it('loses nothing acknowledged, and leaves no object without its index', async (context) => {
     const created = await createHarness(engine)
     after(() => created.close())
     const group = await created.newGroup()

@@ -57,7 +57,7 @@ describe('the demo site', () => {
     assert.ok(pages.some((page) => page.collections.length > 0) && pages.some((page) => page.integrations.length > 0))
   })
 
-  it('fills the pages of a site template: roles, colours, and pictures of its pages', () => {
+  it('has everything a site template needs: roles, colours, and images of its pages', () => {
     const roles = pages.flatMap((page) => [...page.collections, ...page.integrations].map(({ role }) => role))
     assert.deepEqual([...new Set(roles)].toSorted(), ['primary', 'secondary', 'sidebar', 'supplemental'])
     for (const { collections, integrations, name } of pages)
@@ -179,8 +179,8 @@ onBothEngines('the demo', (engine) => {
   })
 })
 
-describe('a first start on a port that is taken', () => {
-  it('says which and what to do, and the next start still makes the demo', async () => {
+describe('a first start on a port that is in use', () => {
+  it('names the port and what to do, and the next start still creates the demo', async () => {
     const testDatabase = await createEmptyDatabase('sqlite')
     const blocker = createServer().listen(0, '127.0.0.1')
     await once(blocker, 'listening')
@@ -199,7 +199,7 @@ describe('a first start on a port that is taken', () => {
 })
 
 describe('the README', () => {
-  it('shows a request and the answer that it really gets', async () => {
+  it('shows a request and its actual answer', async () => {
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
     const path = /curl -H "Authorization: \$KEY" 'http:\/\/127\.0\.0\.1:4000(\/[^']+)'/.exec(readme)?.[1] ?? ''
     const shown = JSON.parse(/```json\n([\s\S]+?)\n```/.exec(readme)?.[1] ?? '')

@@ -233,7 +233,7 @@ describe('every command block of the documents', () => {
     }
   }
 
-  it('is one that is there: no plan is left over', () => {
+  it('exists: no plan is left over', () => {
     assert.deepEqual(
       Object.keys(plans).filter((name) => !known.has(name)),
       [],

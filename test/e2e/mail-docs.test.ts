@@ -28,7 +28,7 @@ async function eventually<Answer>(ask: () => Promise<Answer>, isRight: (answer: 
 
 const pageAt = async (url: string): Promise<string> => (await fetch(url)).text()
 
-onBothEngines('the documents on submissions and e-mail', (engine) => {
+onBothEngines('the guide to submissions and e-mail', (engine) => {
   let demo: Guide
   before(async () => {
     demo = await startGuide(engine)
@@ -60,7 +60,7 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
       (found) => found.length > 0 && found.every((mail) => mail.state === state),
     )
 
-  it('lead from a review with mistakes to the mailbox in the browser: the tour of the README', async () => {
+  it('leads from an invalid review to the mailbox in the browser: the tour of the README', async () => {
     const [keyLine = ''] = /^KEY=.*$/m.exec(readme) ?? []
     const blocks = blocksOf(readme, 'Hear from visitors')
     assert.equal(blocks.length, 3, 'mistakes, none, an e-mail')
@@ -81,7 +81,7 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
     )
   })
 
-  it('show a subscriber, a contact e-mail and an order’s confirmation, with the commands that they print', async () => {
+  it('shows a subscriber, a contact e-mail and an order confirmation, with its own commands', async () => {
     const [setting = '', subscribe = '', contact = '', order = '', look = ''] = blocksOf(
       guide,
       'From a form to the mailbox',
@@ -101,7 +101,7 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
     assert.equal(await demo.run(blocksOf(guide, 'The local mailbox').join('')), `${url}\n`)
   })
 
-  it('help the owner of a site: what is taken, who is told, who may be written to, what was refused', async () => {
+  it('covers the owner’s tasks: accepting, notifications, allowed recipients, failed e-mails', async () => {
     const { siteId } = demo.facts
     const fill = (commands: string[], words: Record<string, string>) =>
       commands.join('').replace(/<([a-z ]+)>/g, (_, name: string) => words[name] ?? assert.fail(name))
@@ -148,7 +148,7 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
     await awaitMail('Lost – Demo Bakery')
   })
 
-  it('have code for Next.js that is rightly typed, and does what it says', async () => {
+  it('has code for Next.js that type-checks and works', async () => {
     const path = join(demo.folder, 'actions.ts')
     const client = join(root, 'client/src/index.ts')
     const code = blocksOf(guide, 'In Next.js', 'ts').join('\n').replace("'@sluice/client'", `'${client}'`)
@@ -223,8 +223,8 @@ onBothEngines('the documents on submissions and e-mail', (engine) => {
   })
 })
 
-describe('the guide to e-mail', () => {
-  it('has the schedule of attempts that is really kept', () => {
+describe('the reference of the e-mail guide', () => {
+  it('has the actual retry schedule', () => {
     const unit: Record<string, number> = { second: 1, minute: 60, hour: 3600 }
     const rows = [...sectionOf(guide, 'Retries and failures').matchAll(/^\| [2-8] \| (\d+) (second|minute|hour)s /gm)]
     const printed = rows.map(([, count, name = '']) => Number(count) * (unit[name] ?? 0))
@@ -233,7 +233,7 @@ describe('the guide to e-mail', () => {
     assert.deepEqual(printed, retryAfterSeconds)
   })
 
-  it('has the limits that are really set', () => {
+  it('has the actual limits', () => {
     for (const { name, default: limits } of [settings.submissionHourlyLimits, settings.mailDailyLimits]) {
       const words = limits
         .split(',')
@@ -243,7 +243,7 @@ describe('the guide to e-mail', () => {
     }
   })
 
-  it('makes a key for DKIM, and prints what is to be published of it', async (t) => {
+  it('generates a DKIM key, and prints the record to publish', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'sluice-dkim-'))
     t.after(() => rm(folder, { recursive: true }))
     const commands = blocksOf(guide, 'Setting up a mail server').find((block) => block.includes('openssl')) ?? ''

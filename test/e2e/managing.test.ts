@@ -27,7 +27,7 @@ async function runScript(script: string, env: Record<string, string>): Promise<s
 }
 
 onBothEngines('the guide to managing content', (engine) => {
-  it('builds a tenant from nothing with curl and an admin token alone, and the delivery API serves it', async () => {
+  it('builds a tenant from nothing with curl and an admin token only, and the delivery API serves it', async () => {
     const testDatabase = await createEmptyDatabase(engine)
     after(() => testDatabase.remove())
     const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)

@@ -71,7 +71,7 @@ describe(`a video of ${megabytes} MB`, () => {
     'an S3 store': () => startS3Server(['media']),
   }
   for (const [place, open] of Object.entries(places)) {
-    it(`goes by curl into ${place} and back unharmed, and the server's memory stays small`, async (context) => {
+    it(`goes by curl into ${place} and back unchanged, while the server's memory stays small`, async (context) => {
       const { env, stop } = await open()
       try {
         const peak = await measureRoundTrip(env)

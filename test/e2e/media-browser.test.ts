@@ -155,7 +155,7 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
     })
   }
 
-  it('is loaded as WebP where AVIF is not known', async () => {
+  it('is loaded as WebP when AVIF is not supported', async () => {
     const { page, complaints } = await openPage(browser, { viewport: { width: 320, height: 800 } })
     const session = await page.context().newCDPSession(page)
     await session.send('Emulation.setDisabledImageTypes', { imageTypes: ['avif'] })
@@ -164,7 +164,7 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
     assert.deepEqual(complaints, [])
   })
 
-  it('opens in every size that the API names, and each is as wide as it says', async () => {
+  it('opens in every size that the API lists, each as wide as stated', async () => {
     const { page, complaints } = await openPage(browser)
     const { source, srcset, avifSrcset } = photo.currentFile
     const files = [[3000, source] as const, ...candidates(srcset), ...candidates(avifSrcset)]
@@ -180,7 +180,7 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
     assert.deepEqual(complaints, [])
   })
 
-  it('has its place and a blurred picture before it comes, and nothing moves when it does', async () => {
+  it('has its space and a blurred placeholder before it loads, and causes no layout shift', async () => {
     const { page, complaints } = await openPage(browser, { viewport: { width: 640, height: 900 } })
     const release = Promise.withResolvers<void>()
     await page.route('**/media/**', (route) => release.promise.then(() => route.continue()))
@@ -206,7 +206,7 @@ describe('an SVG with a script, in a browser', () => {
     assert.deepEqual(complaints, [])
   })
 
-  it('is a download to who opens its address, and its script does not run', async () => {
+  it('is a download when its URL is opened, and its script does not run', async () => {
     const { page, complaints } = await openPage(browser)
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -84,7 +84,7 @@ const statusOf = async (url: string): Promise<number> => {
 }
 
 onBothEngines('files in an S3 store', (engine) => {
-  it('are uploaded, made smaller, and delivered by the store itself with their type', async () => {
+  it('are uploaded, scaled, and delivered by the store itself with their type', async () => {
     const shop = await openShop(engine)
     const picture = await shop.upload('cake.jpg', await jpeg(1000))
     const drawing = await shop.upload('logo.svg', scriptedSvg)
@@ -117,7 +117,7 @@ onBothEngines('files in an S3 store', (engine) => {
     assert.equal(await answer.text(), scriptedSvg)
   })
 
-  it('are refused under an address that is altered or meant for another file or bucket', async () => {
+  it('are refused by a URL that was altered, or signed for another file or bucket', async () => {
     const shop = await openShop(engine)
     const collectionId = await shop.show(
       await shop.upload('one.jpg', await jpeg(40)),
@@ -141,7 +141,7 @@ onBothEngines('files in an S3 store', (engine) => {
     }
   })
 
-  it('are refused under an address that has expired', async () => {
+  it('are refused by an expired URL', async () => {
     const shop = await openShop(engine)
     shop.clock.now -= 25 * hourMs // what was handed out a day ago
     const collectionId = await shop.show(await shop.upload('one.jpg', await jpeg(40)))
@@ -150,7 +150,7 @@ onBothEngines('files in an S3 store', (engine) => {
     assert.equal(await statusOf(old.source), 403)
   })
 
-  it('are replaced: the new file is delivered at once, the old one until its addresses have expired', async () => {
+  it('are replaced: the new file is delivered at once, the old one until its URLs have expired', async () => {
     const shop = await openShop(engine)
     const item = await shop.upload('cake.jpg', await jpeg(40))
     const collectionId = await shop.show(item)
@@ -169,7 +169,7 @@ onBothEngines('files in an S3 store', (engine) => {
     assert.equal((await shop.storedKeys()).length, 3)
   })
 
-  it('are deleted with everything that was made of them', async () => {
+  it('are deleted with everything derived from them', async () => {
     const shop = await openShop(engine)
     const item = await shop.upload('cake.jpg', await jpeg(400))
     await shop.service.worker.runDue()
@@ -179,7 +179,7 @@ onBothEngines('files in an S3 store', (engine) => {
     assert.deepEqual(await shop.storedKeys(), [])
   })
 
-  it('go with their group, and those of another one in the same bucket stay', async () => {
+  it('are deleted with their group, and those of another group in the same bucket stay', async () => {
     const shop = await openShop(engine)
     const neighbour = await shop.newManagedGroup({ name: 'Neighbour' })
     const kept = await shop.ask('POST', `/manage/groups/${neighbour.groupId}/media`, fileForm('a.jpg', await jpeg(40)))

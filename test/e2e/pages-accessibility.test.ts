@@ -68,7 +68,7 @@ after(async () => {
   await testDatabase?.remove()
 })
 
-describe('every page that the service shows to people', () => {
+describe('every page of the service', () => {
   for (const page of [
     '/docs',
     '/manage/docs',
@@ -77,7 +77,7 @@ describe('every page that the service shows to people', () => {
     'the checkout of the sandbox',
   ]) {
     for (const { name, viewport, colorScheme } of screens) {
-      it(`${page} has no finding of axe, an icon, and does not scroll sideways on ${name}`, async () => {
+      it(`${page} passes axe, has an icon, and does not scroll sideways on ${name}`, async () => {
         const context = await browser.newContext({ viewport, colorScheme, bypassCSP: true }) // for axe itself
         try {
           const opened = await context.newPage()

@@ -7,7 +7,7 @@ import { startPostfix, whyNoPostfix } from '../helpers/postfix.ts'
 import { until } from '../jobs/workshop.ts'
 
 describe('Postfix', { skip: whyNoPostfix() ?? false }, () => {
-  it('gets what was posted, encrypted and unharmed, and says who does not exist and what it does not relay', async () => {
+  it('receives messages encrypted and unchanged, and refuses unknown recipients and relaying', async () => {
     const postfix = await startPostfix()
     const env = { SMTP_URL: `smtp://127.0.0.1:${postfix.port}`, MAIL_FROM: 'mail@shop.example' }
     const { post, service, group } = await openOutbox('sqlite', { env })

@@ -48,8 +48,8 @@ async function findSide({ dataDir, databaseUrl, ...place }: Place): Promise<Side
   }
 }
 
-onBothEnginesInProve('kill -9 in the middle of a schema change', (engine) => {
-  it('leaves everything as it was or everything as it will be, and the change can be made again', async (context) => {
+onBothEnginesInProve('kill -9 during a schema change', (engine) => {
+  it('leaves all of the old or all of the new state, and the change can be repeated', async (context) => {
     const { newGroup, config, clock } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Posts', oldSchema)

@@ -77,7 +77,7 @@ onBothEngines('the real process', (engine) => {
     })
   }
 
-  it('finishes what runs on SIGTERM, takes nothing new, and ends with 0', async () => {
+  it('finishes running requests on SIGTERM, accepts nothing new, and exits with 0', async () => {
     const { server, key } = await running(engine)
     const { port, hostname } = new URL(server.baseUrl)
     const socket = connect(Number(port), hostname)
@@ -104,7 +104,7 @@ onBothEngines('the real process', (engine) => {
       "Promise.reject(new Error('nobody caught this', { cause: new Error('the cause') }))",
     ],
   ] as const) {
-    it(`logs ${what} whole, finishes what runs, takes nothing new, and ends with 1`, async () => {
+    it(`logs ${what} in full, finishes running requests, accepts nothing new, and exits with 1`, async () => {
       const onSignal = `data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => { ${fault} })`)}`
       const { server, key, cli, group } = await running(engine, { NODE_OPTIONS: `--import=${onSignal}` })
       const collection = await cli('collection', 'create', group._id, 'Guests', '--schema', '{"name":{"type":"text"}}', '--accepts', 'createReview') // biome-ignore format: one command, one line
@@ -136,7 +136,7 @@ onBothEngines('the real process', (engine) => {
     })
   }
 
-  it('serves two processes on one database, and a write of one is seen by the other', async () => {
+  it('serves two processes on one database, each of which sees the other’s writes', async () => {
     const { testDatabase, server, cli, group, key } = await running(engine)
     const second = await startServer(testDatabase.env)
     after(() => second.stop())

@@ -103,8 +103,8 @@ async function everythingStored({ group }: Visitors) {
   return { objects: objects.map(({ value }) => JSON.parse(value)), messages, contacts, notices }
 }
 
-onBothEnginesInProve('kill -9 of a server that takes submissions and e-mails', (engine) => {
-  it('loses nothing that was acknowledged, and keeps and delivers everything once', async (context) => {
+onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails', (engine) => {
+  it('loses nothing acknowledged, and stores and delivers everything once', async (context) => {
     const place = await visitors(engine, { env: limits })
     const { group, clock, config, service } = place
     clock.now = Date.now() // as the real server's

@@ -99,8 +99,8 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
   return all
 }
 
-onBothEngines('One tenant, whatever it asks', (engine) => {
-  it('neither stops the process nor fails another tenant, by any route or verb', async () => {
+onBothEngines('one tenant, whatever it requests,', (engine) => {
+  it('neither ends the process nor causes failures for another tenant, by any route or verb', async () => {
     const world = await createWorld(engine, isFull ? sizes.full : sizes.small)
     after(() => world.close())
     const runner = createRunner(world)

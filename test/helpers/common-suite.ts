@@ -142,7 +142,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     assert.equal(bodies.size, 1)
   })
 
-  it('refuses a revoked key at the latest after 1 second', async () => {
+  it('refuses a revoked key after at most 1 second', async () => {
     const { group, get, service, clock } = await ready()
     assert.equal((await get(group.key)).statusCode, 200)
     const [key] = await listApiKeys(service.store, group.group.id)
@@ -151,7 +151,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     assertFailure(await get(group.key), 401, 'Unauthorized')
   })
 
-  it('refuses a frozen group with 400 GroupFrozen at the latest after 1 second, and serves it again when unfrozen', async () => {
+  it('refuses a frozen group with 400 GroupFrozen after at most 1 second, and serves it again when unfrozen', async () => {
     const { group, get, service, clock } = await ready()
     assert.equal((await get(group.key)).statusCode, 200)
     await setFrozen(service.store, group.group.id, true)
@@ -208,7 +208,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     }
   })
 
-  it('ignores parameters it does not know', async () => {
+  it('ignores unknown parameters', async () => {
     const { group, get, query } = await ready()
     assert.equal(
       (await get(group.key, `${query}&name=x&code=1&company_website=&__proto__=1&constructor=2`)).statusCode,
@@ -216,7 +216,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     )
   })
 
-  it('refuses other methods with 405 and says which it takes', async () => {
+  it('refuses other methods with 405 and lists the allowed ones', async () => {
     const { app, group, query } = await ready()
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
       const answer = await app.inject({ method, url: `${path}?${query}`, headers: { authorization: group.key } })
@@ -225,7 +225,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     }
   })
 
-  it('limits the rate of a group by its tier, and says when to come back', async () => {
+  it('limits the rate of a group by its tier, and says when to retry', async () => {
     const created = await harness(engine, {
       env: { RATE_LIMITS: 'anonymous=9/9,free=2/3,basic=9/9,pro=9/9,proplus=9/9' },
     })

@@ -31,7 +31,7 @@ export function postSuite(engine: TestEngine, { path, prepare, required, status 
     return { ...created, group, body, send }
   }
 
-  it('answers a good request, which nobody may store', async () => {
+  it('answers a valid request with Cache-Control: no-store', async () => {
     const { body, send } = await ready()
     const answer = await send(body)
     assert.equal(answer.statusCode, status, answer.body)
@@ -53,14 +53,14 @@ export function postSuite(engine: TestEngine, { path, prepare, required, status 
     assertFailure(await send('{bad'), 400, 'ValidationError', /not valid JSON/)
   })
 
-  it('refuses a frozen group at the latest after 1 second', async () => {
+  it('refuses a frozen group after at most 1 second', async () => {
     const { body, send, group, service, clock } = await ready()
     await setFrozen(service.store, group.group.id, true)
     clock.now += 1000
     assertFailure(await send(body), 400, 'GroupFrozen', /^The group is frozen$/)
   })
 
-  it('takes JSON and nothing else, however the content type is written', async () => {
+  it('accepts JSON only, however the content type is written', async () => {
     const { app, body, send, group } = await ready()
     const others = [
       'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml',
@@ -77,7 +77,7 @@ export function postSuite(engine: TestEngine, { path, prepare, required, status 
     assertFailure(bare, 400, 'ValidationError', /^The body must be a JSON object/)
   })
 
-  it('refuses a body that is no JSON object, is too large or too deep, or would change what objects are', async () => {
+  it('refuses a body that is not a JSON object, is too large or too deep, or would pollute prototypes', async () => {
     const { body, send } = await ready()
     for (const bad of ['[]', 'null', '5', '"x"', 'true'])
       assertFailure(await send(bad), 400, 'ValidationError', /^The body must be a JSON object\.$/)
@@ -92,7 +92,7 @@ export function postSuite(engine: TestEngine, { path, prepare, required, status 
     assertFailure(await send({ ...body, x: '\ud83e' }), 400, 'ValidationError', /cannot be stored/)
   })
 
-  it('names every required key that is missing, in one answer, and does not mind keys that it does not know', async () => {
+  it('names every missing required key in one answer, and ignores unknown keys', async () => {
     const { body, send } = await ready()
     const answer = await send({ siteId: 'x', company: { a: [1, null] } })
     assertFailure(answer, 400, 'ValidationError')
@@ -101,7 +101,7 @@ export function postSuite(engine: TestEngine, { path, prepare, required, status 
     assert.equal((await send(more)).statusCode, status)
   })
 
-  it('writes no key and nothing of the body into the log', async () => {
+  it('writes neither the key nor any of the body into the log', async () => {
     const { body, send, group, log } = await ready()
     await send({ ...body, note: 'canary-in-body' }, { 'idempotency-key': 'canary-in-header' })
     await send({ note: 'canary-in-body' })

@@ -57,8 +57,8 @@ async function start(env: Record<string, string>) {
   return { sendMany, newShop }
 }
 
-describe('bodies that do not arrive', () => {
-  it('are not requests in work: everybody else is served', async () => {
+describe('bodies that are still arriving', () => {
+  it('do not count as requests in progress: everybody else is served', async () => {
     const { sendMany, newShop } = await start({ MAX_CONCURRENT_REQUESTS: '2' })
     const slow = await newShop()
     const other = await newShop()
@@ -67,7 +67,7 @@ describe('bodies that do not arrive', () => {
     assert.ok(senders.every(({ text }) => text() === ''))
   })
 
-  it('take a quarter of the memory for bodies at most: then their caller is refused, and nobody else', async () => {
+  it('use at most a quarter of the memory for bodies per caller: beyond it that caller is refused, and no other', async () => {
     const { sendMany, newShop } = await start({})
     const slow = await newShop()
     const other = await newShop()

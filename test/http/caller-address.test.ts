@@ -39,7 +39,7 @@ describe('the address of a caller', () => {
   })
 })
 
-describe('what limits count a caller by', () => {
+describe('the address that limits count by', () => {
   const expected: Record<string, string> = {
     '192.0.2.1': '192.0.2.1',
     '::ffff:192.0.2.1': '192.0.2.1',
@@ -58,9 +58,9 @@ describe('what limits count a caller by', () => {
   for (const [address, network] of Object.entries(expected))
     it(`is ${network || 'nothing'} for ${address || 'nothing'}`, () => assert.equal(networkOf(address), network))
 
-  it('is short, whatever a proxy passes on', () => assert.equal(networkOf('x'.repeat(10_000)).length, 64))
+  it('is short, whatever a proxy forwards', () => assert.equal(networkOf('x'.repeat(10_000)).length, 64))
 
-  it('is the same for whatever stands in the lower 64 bits, and differs with the upper (property)', () => {
+  it('ignores the lower 64 bits, and differs with the upper ones (property)', () => {
     const part = fc.integer({ min: 0, max: 0xffff })
     const half = fc.tuple(part, part, part, part)
     const write = (groups: number[]): string => groups.map((group) => group.toString(16)).join(':')

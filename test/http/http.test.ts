@@ -119,7 +119,7 @@ async function loggedRequest(running: Harness, answer: Answer): Promise<Record<s
   return assert.fail(`request ${requestId} was not logged`)
 }
 
-describe('what is no request, or not for us', () => {
+describe('an invalid or unroutable request', () => {
   const running = listening()
 
   for (const path of [
@@ -138,7 +138,7 @@ describe('what is no request, or not for us', () => {
     it(`GET ${path} is 404`, async () => assertFailure(await send(running.port, get(path)), 404, 'NotFound'))
   }
 
-  it('GET / leads to the reference', async () => {
+  it('GET / redirects to the API reference', async () => {
     const answer = await send(running.port, get('/'))
     assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/docs'])
   })
@@ -190,7 +190,7 @@ describe('what is no request, or not for us', () => {
     )
   })
 
-  it('a URL just below the limit is read', async () => {
+  it('a URL just below the limit is accepted', async () => {
     assertFailure(await send(running.port, get(`/${'a'.repeat(15_000)}`)), 404, 'NotFound')
     assertFailure(await send(running.port, get(`/media/bucket/${'a'.repeat(15_000)}`)), 403, 'Forbidden')
   })
@@ -224,7 +224,7 @@ describe('what is no request, or not for us', () => {
     'a second host behind thousands of headers': `GET /healthz HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(2500)}Host: b\r\n\r\n`,
     'random bytes': Buffer.from(Array.from({ length: 500 }, (_, position) => (position * 97 + 31) % 256)),
   }
-  it('garbage leaves no connection behind, also when the peer never closes its side', async () => {
+  it('garbage leaves no open connection, even when the peer never closes its side', async () => {
     const connections = () => promisify(running.app.server.getConnections.bind(running.app.server))()
     const sockets = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -249,7 +249,7 @@ describe('what is no request, or not for us', () => {
     })
   }
 
-  it('a connection that is reset leaves the service standing', async () => {
+  it('a reset connection does not affect the service', async () => {
     for (let round = 0; round < 20; round += 1) {
       const socket = connect(running.port, '127.0.0.1')
       await once(socket, 'connect')
@@ -259,7 +259,7 @@ describe('what is no request, or not for us', () => {
     assert.equal((await send(running.port, get('/healthz'))).status, 200)
   })
 
-  it('a request whose client resets the connection behind it is logged with its address, and harms nobody', async () => {
+  it('a request whose client resets the connection is logged with its address, and affects nobody else', async () => {
     for (let round = 0; round < 40; round += 1) {
       const resets = Array.from({ length: 10 }, async (_, ms) => {
         const socket = connect(running.port, '127.0.0.1')
@@ -277,19 +277,19 @@ describe('what is no request, or not for us', () => {
     assert.deepEqual([...new Set(addresses)], ['127.0.0.1'])
   })
 
-  it('a request without a Host is 400 in HTTP/1.1, which asks for one, and fine in HTTP/1.0', async () => {
+  it('a request without a Host is 400 in HTTP/1.1, which requires one, and valid in HTTP/1.0', async () => {
     assertFailure(await send(running.port, get('/healthz').replace('Host: a.example\r\n', '')), 400, 'ValidationError')
     assert.equal((await send(running.port, 'GET /healthz HTTP/1.0\r\n\r\n')).status, 200)
   })
 
-  it('an unknown route is 404 before its body is looked at', async () => {
+  it('an unknown route is 404 before its body is read', async () => {
     assertFailure(await send(running.port, post('/nope', 'application/json', '{"broken')), 404, 'NotFound')
     assertFailure(await send(running.port, post('/nope', 'application/json', '')), 404, 'NotFound')
     const huge = 'POST /nope HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\n'
     assertFailure(await send(running.port, huge), 404, 'NotFound')
   })
 
-  it('an expectation that nobody knows is ignored', async () => {
+  it('an unknown expectation is ignored', async () => {
     assert.equal((await send(running.port, get('/healthz', 'Expect: the-unexpected'))).status, 200)
   })
 })
@@ -304,11 +304,11 @@ describe('a request that does not arrive in time', () => {
     },
   })
 
-  it('because its headers stop half-way is 408', async () => {
+  it('is 408 when its headers stop half-way', async () => {
     assertFailure(await send(running.port, 'GET /healthz HTTP/1.1\r\nHost: a'), 408, 'RequestTimeout')
   })
 
-  it('because its headers trickle in for ever is 408', async () => {
+  it('is 408 when its headers trickle in for ever', async () => {
     const socket = connect(running.port, '127.0.0.1')
     socket.write('GET /healthz HTTP/1.1\r\n')
     const drops = setInterval(() => socket.write('X-Drop: 1\r\n'), 40)
@@ -316,7 +316,7 @@ describe('a request that does not arrive in time', () => {
     assertFailure(answer, 408, 'RequestTimeout')
   })
 
-  it('because its body stops half-way is 408', async () => {
+  it('is 408 when its body stops half-way', async () => {
     const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":'
     assertFailure(await send(running.port, head), 408, 'RequestTimeout')
   })
@@ -326,7 +326,7 @@ describe('a request that does not arrive in time', () => {
     ['/healthz', 405],
     ['/manage/groups', 401],
   ] as const) {
-    it(`because its body trickles in behind an answer of ${status} is cut off, without another answer`, async () => {
+    it(`is cut off without another answer when its body trickles in after an answer of ${status}`, async () => {
       const socket = connect(running.port, '127.0.0.1')
       const started = performance.now()
       socket.write(
@@ -339,7 +339,7 @@ describe('a request that does not arrive in time', () => {
     })
   }
 
-  it('because its body trickles in behind an address that cannot be read is cut off', async () => {
+  it('is cut off when its body trickles in after an unreadable URL', async () => {
     const socket = connect(running.port, '127.0.0.1')
     socket.write('POST /%zz HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n')
     const drops = setInterval(() => socket.write(' '), 20)
@@ -350,7 +350,7 @@ describe('a request that does not arrive in time', () => {
     )
   })
 
-  it('is not one whose body has arrived, however long the connection is kept', async () => {
+  it('is not one whose body has arrived, however long the connection stays open', async () => {
     const socket = connect(running.port, '127.0.0.1')
     const kept = post('/echo', 'application/json', '{}').toString().replace('Connection: close\r\n', '')
     socket.write(kept)
@@ -360,7 +360,7 @@ describe('a request that does not arrive in time', () => {
     assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200'])
   })
 
-  it('holds in production too: 10 s for headers, 30 s for a body, an hour for a file', async () => {
+  it('has these limits in production too: 10 s for headers, 30 s for a body, an hour for a file', async () => {
     const { app, close } = await createHarness('sqlite')
     const { headersTimeout, requestTimeout } = app.server
     await close()
@@ -392,7 +392,7 @@ describe('a body', () => {
     assert.equal(received.length, before)
   }
 
-  it('whose client goes away in the middle is no failure of ours', async () => {
+  it('whose client disconnects half-way is not a failure of the service', async () => {
     const before = received.length
     const seen = logged(running).length
     const connections = () => promisify(running.app.server.getConnections.bind(running.app.server))()
@@ -436,7 +436,7 @@ describe('a body', () => {
 
   it('that is empty is 400', () => assertNotHandled(400, 'ValidationError', 'application/json', ''))
 
-  it('that is compressed is never taken for anything else', () =>
+  it('that is compressed is never misread', () =>
     assertNotHandled(400, 'ValidationError', 'application/json', gzipSync('{"a":1}'), 'Content-Encoding: gzip'))
 
   const otherTypes = [
@@ -446,7 +446,7 @@ describe('a body', () => {
     'application / json', 'application/json x', 'xapplication/json', 'application/json\u00a0', '', undefined,
   ] // biome-ignore format: one line reads better
   for (const contentType of otherTypes) {
-    it(`sent as ${JSON.stringify(contentType)} is 415, be it JSON or not`, async () => {
+    it(`sent as ${JSON.stringify(contentType)} is 415, whether it is JSON or not`, async () => {
       await assertNotHandled(415, 'UnsupportedMediaType', contentType, '{"a":1}')
       await assertNotHandled(415, 'UnsupportedMediaType', contentType, '{"broken')
     })
@@ -458,7 +458,7 @@ describe('a body', () => {
     'application/json;', 'application/json;;', 'application/json; charset="utf-8"', 'application/json; a=b; c=d',
   ] // biome-ignore format: one line reads better
   for (const contentType of spellings) {
-    it(`sent as ${JSON.stringify(contentType)} is JSON or refused, and never passed on unread`, async () => {
+    it(`sent as ${JSON.stringify(contentType)} is parsed as JSON or refused, and never passed on unread`, async () => {
       const valid = await sendBody(contentType, '{"a":1}')
       if (valid.status === 200) assert.equal(JSON.parse(valid.body).kind, 'object')
       else assertFailure(valid, 415, 'UnsupportedMediaType')
@@ -481,13 +481,13 @@ describe('a body', () => {
     await assertNotHandled(413, 'PayloadTooLarge', 'application/json', json(bodyLimitBytes + 1))
   })
 
-  it('that only says it is too large is 413 before a byte of it has come', async () => {
+  it('that announces too large a size is 413 before a byte of it has arrived', async () => {
     const head =
       'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n'
     assertFailure(await send(running.port, head), 413, 'PayloadTooLarge')
   })
 
-  it('in chunks that together are too large is 413', async () => {
+  it('whose chunks add up to too large a size is 413', async () => {
     const head =
       'POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
     const chunkOf = (text: string) => `10000\r\n${text}\r\n`
@@ -507,13 +507,13 @@ describe('a body', () => {
     '{"\\u005f_proto__":{}}',
     '{"constructor":{"prototype":{"admin":true}}}',
   ]) {
-    it(`that reaches for a prototype is 400: ${body}`, async () => {
+    it(`that attempts prototype pollution is 400: ${body}`, async () => {
       await assertNotHandled(400, 'ValidationError', 'application/json', body)
       assert.equal(Object.hasOwn(Object.prototype, 'admin'), false)
     })
   }
 
-  it('of a hundred thousand brackets neither ends nor holds up the service', async () => {
+  it('of a hundred thousand brackets neither ends nor delays the service', async () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000)
     const answer = await sendBody('application/json', deep)
     assert.ok(answer.status === 200 || answer.status === 400, answer.body)
@@ -523,10 +523,10 @@ describe('a body', () => {
   })
 })
 
-describe('a house with 100 places', () => {
+describe('a service with 100 slots', () => {
   const running = listening({ env: { MAX_CONCURRENT_REQUESTS: '100' } })
 
-  it('is not filled by a client that asks and never reads', async () => {
+  it('is not filled by a client that sends requests and never reads', async () => {
     const slow = connect({ port: running.port, host: '127.0.0.1' })
     slow.on('error', () => {}).pause()
     slow.write('GET /docs HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5000))
@@ -536,7 +536,7 @@ describe('a house with 100 places', () => {
   })
 })
 
-describe('a full house', () => {
+describe('a service at its concurrency limit', () => {
   function gate(): { opened: Promise<void>; open(): void } {
     const { promise, resolve } = Promise.withResolvers<void>()
     return { opened: promise, open: resolve }
@@ -554,7 +554,7 @@ describe('a full house', () => {
     },
   })
 
-  it('answers one more with 503 and Retry-After, finishes what runs, and is open again afterwards', async () => {
+  it('answers one more with 503 and Retry-After, finishes running requests, and accepts new ones afterwards', async () => {
     entered = gate()
     release = gate()
     const hanging = send(running.port, get('/hang'))
@@ -566,7 +566,7 @@ describe('a full house', () => {
     assert.equal((await send(running.port, get('/healthz'))).status, 200)
   })
 
-  it('counts nobody who has gone', async () => {
+  it('does not count clients that have disconnected', async () => {
     for (let round = 0; round < 3; round += 1) {
       entered = gate()
       release = gate()
@@ -579,7 +579,7 @@ describe('a full house', () => {
     }
   })
 
-  it('counts nobody who came through app.inject and was answered', async () => {
+  it('does not count finished requests of app.inject', async () => {
     for (let round = 0; round < 5; round += 1) {
       assert.equal((await running.app.inject('/healthz')).statusCode, 200)
       assert.equal((await running.app.inject('/nope')).statusCode, 404)
@@ -596,7 +596,7 @@ describe('a full house', () => {
   }
 })
 
-describe('a fault of our own', () => {
+describe('an internal error', () => {
   const cause = 'canary-cause: password=hunter2'
   const running = listening({
     prepare: (app) => {
@@ -627,7 +627,7 @@ describe('a fault of our own', () => {
   })
 
   for (const name of ['an-error', 'a-text', 'an-error-with-status', 'nothing', 'null', 'an-answer-without-json']) {
-    it(`is 500 with always the same sentence: ${name}`, async () => {
+    it(`is 500 with the same message always: ${name}`, async () => {
       const answer = await send(running.port, get(`/fault/${name}`))
       assertFailure(answer, 500, 'InternalError')
       assert.equal(JSON.parse(answer.body).error, internalErrorMessage)
@@ -635,7 +635,7 @@ describe('a fault of our own', () => {
     })
   }
 
-  it('has its cause in the log, under the id that the answer carries, and nowhere else', async () => {
+  it('is logged with its cause, under the request id of the answer, and nowhere else', async () => {
     const answer = await send(running.port, get('/fault/an-error'))
     const requestId = answer.headers.get('x-request-id')
     const line = logged(running).find((entry) => entry.requestId === requestId && entry.level === 'error')
@@ -645,13 +645,13 @@ describe('a fault of our own', () => {
     assert.ok(!JSON.stringify([...answer.headers]).includes('canary') && !answer.body.includes('canary'))
   })
 
-  it('is 503 with Retry-After where the database does not answer', async () => {
+  it('is 503 with Retry-After when the database does not answer', async () => {
     const answer = await send(running.port, get('/refused'))
     assertRetryable(answer)
     assert.ok(!answer.body.includes('canary'))
   })
 
-  it('is 503 with Retry-After where a handler takes too long', async () => {
+  it('is 503 with Retry-After when a handler takes too long', async () => {
     assertRetryable(await send(running.port, get('/slow')))
   })
 })
@@ -673,7 +673,7 @@ describe('every answer', () => {
     ['to a fault of our own', get('/boom'), 500],
   ]
   for (const [what, bytes, status] of requests) {
-    it(`${what} has the security headers and says nothing of what runs here`, async () => {
+    it(`${what} has the security headers and does not reveal the software`, async () => {
       const answer = await send(running.port, bytes)
       assert.equal(answer.status, status)
       assert.match(answer.headers.get('content-type') ?? '', /^application\/json; charset=utf-8$/)
@@ -681,14 +681,14 @@ describe('every answer', () => {
     })
   }
 
-  it('of /docs has them too, with styles and its icon allowed and nothing else', async () => {
+  it('of /docs has them too, and allows only its styles and icon', async () => {
     const answer = await send(running.port, get('/docs'))
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
     assertHeaders(answer, "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'")
   })
 
-  it('has a request id of its own, whatever the client sent', async () => {
+  it('has its own request id, whatever the client sent', async () => {
     const sent = 'f'.repeat(24)
     const ids = new Set<string | null>()
     for (const name of ['X-Request-Id', 'Request-Id', 'X-Correlation-Id', 'Traceparent']) {
@@ -701,14 +701,14 @@ describe('every answer', () => {
     assert.ok(!running.log().includes(sent))
   })
 
-  it('gives no other origin the right to read it', async () => {
+  it('has no CORS headers', async () => {
     const preflight = get('/tenant/siteDetails', 'Origin: https://evil.example', 'Access-Control-Request-Method: GET')
     const answer = await send(running.port, preflight.replace('GET', 'OPTIONS'))
     assertFailure(answer, 405, 'MethodNotAllowed')
     assertHeaders(await send(running.port, get('/healthz', 'Origin: https://evil.example')))
   })
 
-  it('to HEAD is that to GET without the body', async () => {
+  it('to HEAD is the answer to GET without the body', async () => {
     for (const path of ['/healthz', '/openapi.json', '/nope', '/tenant/siteDetails', '/media/bucket/a.png']) {
       const asGet = await send(running.port, get(path))
       const asHead = await send(running.port, get(path).replace('GET', 'HEAD'))
@@ -719,7 +719,7 @@ describe('every answer', () => {
     }
   })
 
-  it('to HEAD of content is that to GET, with its ETag', async () => {
+  it('to HEAD of content is the answer to GET, with its ETag', async () => {
     const group = await running.newGroup()
     const posts = await group.collection('Posts', { title: { type: 'text' } })
     const path = `/tenant/collectionObjects?collectionId=${posts.id}`
@@ -731,7 +731,7 @@ describe('every answer', () => {
     assert.equal(asHead.headers.get('etag'), asGet.headers.get('etag'))
   })
 
-  it('comes in order on one connection that is kept open', async () => {
+  it('is sent in order on one keep-alive connection', async () => {
     const kept = (path: string) => get(path).replace('Connection: close\r\n', '')
     const socket = connect(running.port, '127.0.0.1')
     socket.write(kept('/healthz') + kept('/nope') + get('/readyz'))
@@ -779,13 +779,13 @@ describe('the limit of anonymous callers', () => {
     return found
   }
 
-  it('is one for all addresses of an IPv6 network of 64 bits', async () => {
+  it('is shared by all addresses of an IPv6 network of 64 bits', async () => {
     const first = '2001:db8:1:2'
     assert.deepEqual(await statuses(`${first}::1`, `${first}:ffff::9`, `${first}:a:b:c:d`), [404, 404, 429])
     assert.deepEqual(await statuses('2001:db8:1:3::1', '2001:db8:1:3::2', '2001:db8:1:3::3'), [404, 404, 429])
   })
 
-  it('is that of the IPv4 address which IPv6 carries', async () => {
+  it('is the same for an IPv4 address and its IPv6-mapped form', async () => {
     assert.deepEqual(await statuses('::ffff:192.0.2.1', '192.0.2.1', '::ffff:c000:201'), [404, 404, 429])
     assert.deepEqual(await statuses('::ffff:192.0.2.2', '192.0.2.3'), [404, 404])
   })
@@ -819,7 +819,7 @@ describe('a forged X-Forwarded-For', () => {
         assert.deepEqual(statuses, [404, 404, 429, 429])
       })
 
-      it('does not help to try out keys either', async () => {
+      it('does not help in guessing keys', async () => {
         const answer = await send(
           running.port,
           get('/tenant/siteDetails', 'Authorization: guess', 'X-Forwarded-For: 198.51.100.9'),
@@ -833,7 +833,7 @@ describe('a forged X-Forwarded-For', () => {
   describe('where TRUST_PROXY names the peer', () => {
     const running = listening({ env: { ...env, TRUST_PROXY: '127.0.0.1,10.0.0.0/8' } })
 
-    it('is believed: every client has a limit of its own, and is logged by its address', async () => {
+    it('is trusted: every client has its own limit, and is logged by its address', async () => {
       for (const address of ['198.51.100.1', '198.51.100.2', '2001:db8::1']) {
         const answers = [
           await send(running.port, forged(address)),
@@ -848,7 +848,7 @@ describe('a forged X-Forwarded-For', () => {
       }
     })
 
-    it('is believed only up to the last address that is no proxy: what the client wrote before it does not count', async () => {
+    it('is trusted only up to the last address that is not a proxy: what the client sent before it is ignored', async () => {
       for (const [header, address] of [
         ['203.0.113.1, 198.51.100.7', '198.51.100.7'],
         ['203.0.113.2, 198.51.100.7, 10.0.0.5', '198.51.100.7'],
@@ -864,7 +864,7 @@ describe('a forged X-Forwarded-For', () => {
 describe('health', () => {
   const running = listening()
 
-  it('GET /healthz says that the process lives, without asking the database', async () => {
+  it('GET /healthz says that the process is alive, without querying the database', async () => {
     const answer = await send(running.port, get('/healthz'))
     assert.equal(answer.status, 200)
     assert.deepEqual(JSON.parse(answer.body), { status: 'alive' })
@@ -877,7 +877,7 @@ describe('health', () => {
     assert.deepEqual(JSON.parse(answer.body), { status: 'ready' })
   })
 
-  it('GET /readyz is 503 as long as a schema is not current, and /healthz is still 200', async () => {
+  it('GET /readyz is 503 while a schema is not current, and /healthz is still 200', async () => {
     const { store } = running.service
     const content = await store.content('main')
     for (const database of [store.control, content]) {
@@ -931,7 +931,7 @@ async function startRoute(target: { host: string; port: number }) {
   return { port, cut, mend: open }
 }
 
-describe('a database that goes away', () => {
+describe('a database that becomes unreachable', () => {
   it('is 503 with Retry-After for everything that needs it, and is used again when it is back', async () => {
     const serverUrl = process.env.TEST_POSTGRES_URL
     assert.ok(serverUrl, 'TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')

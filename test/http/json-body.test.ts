@@ -15,8 +15,8 @@ function check(json: string, chunkBytes = Number.POSITIVE_INFINITY): void {
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 const list = (length: number, item = '0') => `[${Array(length).fill(item).join()}]`
 
-describe('the size of JSON that is not yet parsed', () => {
-  it('is how deep it is nested, the brackets in its texts left out', () => {
+describe('the size of unparsed JSON', () => {
+  it('includes its nesting depth, ignoring brackets inside strings', () => {
     check(nested(40))
     assert.throws(() => check(nested(41)), /nested more than 40 deep/)
     check(`["${'['.repeat(1000)}","\\"${'{'.repeat(1000)}\\\\"]`)
@@ -24,7 +24,7 @@ describe('the size of JSON that is not yet parsed', () => {
     check(`[${Array(1000).fill(nested(39)).join()}]`)
   })
 
-  it('is the same in whatever chunks it comes', () => {
+  it('is the same however it is split into chunks', () => {
     const tricky = `["a\\"[[[", "\\\\", {"k\\\\\\"[": "]"}, "\\u005b[", ${nested(39)}]`
     JSON.parse(tricky)
     const tooDeep = tricky.replace(nested(39), nested(40))
@@ -34,7 +34,7 @@ describe('the size of JSON that is not yet parsed', () => {
     }
   })
 
-  it('knows where a text ends, however long it is and whatever is escaped in it', () => {
+  it('finds the end of a string, however long it is and whatever it escapes', () => {
     const character = fc.constantFrom('a', '"', '\\', '[', 'é', 'a'.repeat(260), '\\'.repeat(257), '"'.repeat(258))
     const text = fc.array(character, { maxLength: 40 }).map((parts) => parts.join(''))
     fc.assert(
@@ -45,7 +45,7 @@ describe('the size of JSON that is not yet parsed', () => {
     )
   })
 
-  it('is how many entries it has in one place, how many in all, and how many names', () => {
+  it('includes the entries in one list or object, the values in all, and the keys', () => {
     check(list(10_000))
     assert.throws(() => check(list(10_001)), /more than 10000 entries/)
     check(list(29, list(10_000)))
@@ -55,7 +55,7 @@ describe('the size of JSON that is not yet parsed', () => {
     assert.throws(() => check(list(51, object(1000))), /more than 50000 keys/)
   })
 
-  it('is how long a number is, or what stands between two signs', () => {
+  it('includes the length of a number, and of consecutive whitespace', () => {
     check(`{"x": ${'9'.repeat(9_999)}}`)
     check(`[${' '.repeat(10_000)}"${' '.repeat(1_000_000)}"${' '.repeat(10_000)}]`, 1000)
     for (const chunkBytes of [1000, 65_536]) {
@@ -64,7 +64,7 @@ describe('the size of JSON that is not yet parsed', () => {
     }
   })
 
-  it('is known of what is no JSON too, and takes no longer for any of it', async () => {
+  it('is also determined for invalid JSON, in the same time', async () => {
     const shapes = ['[', '{', ']', '}', ',', ':', '"', '\\', '"\\', '[]', '[,', '{"a":', ' ', '0', '\u00e9', '[1]}']
     for (const shape of shapes)
       await assertLinear(
@@ -85,7 +85,7 @@ describe('a body', () => {
       routeOptions: { bodyLimit },
     }) as unknown as FastifyRequest
 
-  it('is put together of chunks of any length', async () => {
+  it('is assembled from chunks of any length', async () => {
     for (const size of [1, 7, 1000, 70_000]) {
       const text = 'äbc🍞'.repeat(20_000)
       const bytes = Buffer.from(text)
@@ -97,7 +97,7 @@ describe('a body', () => {
     }
   })
 
-  it('is refused as soon as it is longer than its route takes, is shorter than it said, or breaks off', async () => {
+  it('is refused as soon as it exceeds the limit of its route, is shorter than announced, or breaks off', async () => {
     await assert.rejects(readBody(requestOf(10, 11), new PassThrough()), /too large/)
     const endless = new PassThrough()
     endless.write('x'.repeat(11))

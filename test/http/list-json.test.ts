@@ -15,11 +15,11 @@ const answers = [
 
 describe('the JSON of an answer of the management API', () => {
   for (const data of answers)
-    it(`is what JSON.stringify makes of ${JSON.stringify(data)}`, async () => {
+    it(`equals JSON.stringify of ${JSON.stringify(data)}`, async () => {
       assert.equal((await answerJson(data, 1000)).toString(), JSON.stringify(ok(data)))
     })
 
-  it('is refused as soon as it has more bytes than an answer may have', async () => {
+  it('is refused as soon as it exceeds the maximum size of an answer', async () => {
     const data = { items: ['é'.repeat(100), 'never written'] }
     const { length } = await answerJson(data, 1000)
     await answerJson(data, length)

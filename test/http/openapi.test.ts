@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('names every parameter of the specification, required ones as such', () => {
+  it('names every parameter of the specification, and marks required ones', () => {
     const parameters = (path: string) =>
       operation(path)?.parameters.map(({ name, required }) => (required ? `${name}!` : name))
     assert.deepEqual(parameters('/tenant/siteDetails'), ['siteId!'])
@@ -83,7 +83,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('describes the body of a POST, and the header that makes asking twice harmless', () => {
+  it('describes the body of a POST, and the Idempotency-Key header', () => {
     const { parameters = [], requestBody } = operation('/tenant/createCheckoutSession') ?? {}
     assert.deepEqual(
       parameters.map(({ name, in: place, required }) => [name, place, required ?? false]),
@@ -130,7 +130,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('fits the answers that are really given, good and bad', async () => {
+  it('describes the actual answers, successes and failures', async () => {
     const site = await createSite(
       group.store,
       { name: 'Site', domainName: 'x', settings: { colors: { primary: '#111' } } },
@@ -164,7 +164,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('fits the answers that a POST really gets, good and bad', async () => {
+  it('describes the actual answers to a POST, successes and failures', async () => {
     const url = '/tenant/createCheckoutSession'
     const { sell, provider } = await connectAccount(created, group, 'main')
     await sell('price_loaf')
@@ -203,7 +203,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(statuses, [200, 400, 401, 422, 413, 415, 400, 409, 502, 503])
   })
 
-  it('fits the answers to a submission, good and bad', async () => {
+  it('describes the answers to a submission, successes and failures', async () => {
     const url = '/tenant/definedCollectionObject'
     const settings = { accepts: ['createReview' as const], hourlyLimit: 1 }
     const { id } = await openCollection(group, 'Reviews', reviewSchema, settings, created.clock.now)
@@ -225,7 +225,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual([...statuses, further.statusCode], [201, 400, 422, 422, 429])
   })
 
-  it('has a page to read, without scripts, that names every endpoint', async () => {
+  it('has a readable page without scripts that names every endpoint', async () => {
     const page = await created.app.inject('/docs')
     assert.equal(page.statusCode, 200)
     assert.match(String(page.headers['content-type']), /^text\/html/)
@@ -234,7 +234,7 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('The documentation pages', () => {
+describe('the documentation pages', () => {
   let created: Harness
   before(async () => {
     created = await createHarness('sqlite')
@@ -251,7 +251,7 @@ describe('The documentation pages', () => {
     return (user + system) / 1000
   }
 
-  it('are made once: to ask for them, as anybody may, costs about as much as to ask whether we are alive', async () => {
+  it('are rendered once: requesting them costs about as much as a health check', async () => {
     const least = Math.max(await cpuMsOf('/healthz'), 10)
     for (const url of ['/docs', '/openapi.json', '/manage/docs', '/manage/openapi.json']) {
       const ratio = (await cpuMsOf(url)) / least

@@ -33,15 +33,15 @@ async function untilClosed(socket: Socket): Promise<number> {
   return performance.now() - startedMs
 }
 
-describe('a quiet connection', () => {
-  it('is closed when nothing was asked on it for long, and not before', async () => {
+describe('an idle connection', () => {
+  it('is closed when no request has arrived for long enough, and not before', async () => {
     const socket = await open((_, response) => response.end('answer'))
     socket.resume()
     socket.write(request)
     assert.ok((await untilClosed(socket)) >= quietMs)
   })
 
-  it('is closed when its client has stopped to read', async () => {
+  it('is closed when its client has stopped reading', async () => {
     const size = 50_000_000
     const closed = Promise.withResolvers<void>()
     const socket = await open((received, response) => {
@@ -55,7 +55,7 @@ describe('a quiet connection', () => {
     assert.ok(socket.bytesRead < size, 'all of it came')
   })
 
-  it('stays open as long as something moves, however slowly', async () => {
+  it('stays open as long as data moves, however slowly', async () => {
     const socket = await open(async (_, response) => {
       for (let part = 0; part < 8; part += 1) {
         response.write('part')
@@ -73,7 +73,7 @@ describe('a quiet connection', () => {
     assert.match(text, /last/)
   })
 
-  it('that was quiet for a while and is used again counts as new', async () => {
+  it('counts as new when it is used again', async () => {
     const socket = await open((_, response) => response.end('answer'))
     socket.resume()
     for (let round = 0; round < 4; round += 1) {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createRequestIds } from '../../src/http/server.ts'
 
 describe('request ids', () => {
-  it('are 24 hex digits, and no two are alike, of one process or of several', () => {
+  it('are 24 hex digits and unique within and across processes', () => {
     const makers = Array.from({ length: 20 }, createRequestIds)
     const ids = makers.flatMap((make) => Array.from({ length: 500 }, make))
     assert.equal(new Set(ids).size, 10_000)

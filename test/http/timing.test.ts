@@ -38,7 +38,7 @@ async function prepared(running: Harness) {
 }
 
 onBothEngines('Server-Timing', (engine) => {
-  it('tells an administrator where the time of a request went, and whether the answer was cached', async () => {
+  it('shows an administrator where the time of a request went, and whether the answer was cached', async () => {
     const { list, administrator, tokenOf } = await prepared(await harness(engine))
     const token = await tokenOf(administrator)
     const first = await list(token)
@@ -61,7 +61,7 @@ onBothEngines('Server-Timing', (engine) => {
     assert.ok(read(unchanged.headers['server-timing']).some(({ desc }) => desc === 'hit'))
   })
 
-  it('is also on failures and on answers that are not content', async () => {
+  it('is also sent with failures and with answers that are not content', async () => {
     const { group, list, administrator, tokenOf } = await prepared(await harness(engine))
     const token = await tokenOf(administrator)
     const refused = await list(token, '&limit=0')
@@ -74,7 +74,7 @@ onBothEngines('Server-Timing', (engine) => {
     }
   })
 
-  it('is for nobody else: the same answer without it, and never a word of the token in the log', async () => {
+  it('is sent to nobody else: the answer has no such header, and the log no word of the token', async () => {
     const running = await harness(engine)
     const { list, administrator, owner, tokenOf, path } = await prepared(running)
     const plain = await list()
@@ -101,7 +101,7 @@ onBothEngines('Server-Timing', (engine) => {
     for (const token of [right, ...wrong].filter(({ length }) => length > 1)) assert.ok(!running.log().includes(token))
   })
 
-  it('charges a wrong token to the address like a stranger, and answers all the same when that is used up', async () => {
+  it('charges a wrong token to the anonymous limit of the address, and still answers when that is used up', async () => {
     const rateLimits = 'anonymous=1/3,free=100/100,basic=1/1,pro=1/1,proplus=1/1'
     const running = await harness(engine, { env: { RATE_LIMITS: rateLimits } })
     const { list, administrator, tokenOf } = await prepared(running)
@@ -132,8 +132,8 @@ onBothEngines('Server-Timing', (engine) => {
   })
 })
 
-describe('A request that waits for the answer to somebody else', () => {
-  it('is told so, with the time that it has waited', async () => {
+describe('a request that joins another one’s answer', () => {
+  it('shows that, with the time that it has waited', async () => {
     const answers = createAnswerCache({ maxBytes: 1_000_000, clock: () => 1000 })
     const question = { groupId: 'g', scope: '', route: '/r', query: {}, url: '/r' }
     const content = encodeContent({ json: ['{}'], revision: 1, untilMs: 2000 })

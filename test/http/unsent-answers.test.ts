@@ -62,11 +62,11 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 const held = ({ service }: Running): number => service.unsent.counts.bytes
 
-describe('a connection on which much is asked at once', () => {
+describe('a connection with pipelined requests', () => {
   const running = listening({})
 
   for (const path of ['/big', '/file']) {
-    it(`has one answer under way, and gets all of them in order when it reads: ${path}`, async () => {
+    it(`has one answer in progress, and delivers all of them in order when the client reads: ${path}`, async () => {
       const before = running.made()
       const socket = await ask(running.port, get(path).repeat(20) + get('/healthz', 'Connection: close'))
       await until(() => held(running) > 0)
@@ -93,7 +93,7 @@ describe('a client that does not read', () => {
   const running = listening({ SEND_TIMEOUT_SECONDS: '1' })
 
   for (const path of ['/big', '/file']) {
-    it(`is cut off, and nothing of its answer is kept: ${path}`, async () => {
+    it(`is cut off, and its answer is freed: ${path}`, async () => {
       const { cut } = running.service.unsent.counts
       const sockets = await Promise.all(Array.from({ length: 3 }, () => ask(running.port, get(path))))
       await until(() => held(running) > 0)
@@ -103,7 +103,7 @@ describe('a client that does not read', () => {
       assert.match(running.log(), /"msg":"slow readers were cut off"/)
     })
 
-    it(`is not taken for one that reads slowly: ${path}`, async () => {
+    it(`is distinguished from one that reads slowly: ${path}`, async () => {
       const { cut } = running.service.unsent.counts
       const socket = await ask(running.port, get(path, 'Connection: close'))
       let bytes = 0
@@ -124,7 +124,7 @@ describe('a client that does not read', () => {
   }
 })
 
-describe('a caller with more unread answers than a caller may have', () => {
+describe('a caller over its limit of unread answers', () => {
   const running = listening({ MAX_UNSENT_MB: '16' })
   let group: TestGroup
   let other: TestGroup
@@ -145,7 +145,7 @@ describe('a caller with more unread answers than a caller may have', () => {
   const url = () => `http://127.0.0.1:${running.port}${path}`
 
   for (const asked of ['', '&skip=0']) {
-    it(`is refused with 429 before another answer is made, and served again once it has read; others are not affected: ${asked || 'cached'}`, async () => {
+    it(`is refused with 429 before another answer is built, and served again once it has read; others are not affected: ${asked || 'cached'}`, async () => {
       const authorization = group.key
       assert.equal(await status(path, { authorization }), 200)
       const socket = await ask(running.port, get(path + asked, `Authorization: ${authorization}`))
@@ -201,7 +201,7 @@ describe('unsent answers', () => {
     return { unsent, hold }
   }
 
-  it('of one caller stay within its share: its stalest connection is cut off, and nobody else’s', async () => {
+  it('of one caller stay within its share: its stalest connection is cut off, and no other caller’s', async () => {
     const { unsent, hold } = create()
     const other = hold('b', 3)
     const answers = [hold('a', 1), hold('a', 1), hold('a', 1), hold('a', 1)]
@@ -235,7 +235,7 @@ describe('unsent answers', () => {
     assert.ok([...small, ...more].every(({ isCut }) => !isCut()))
   })
 
-  it('are not counted where the network took them within the turn', async () => {
+  it('are not counted when the network accepted them within the same turn', async () => {
     const { unsent, hold } = create()
     Object.assign(hold('a', 8).response, { writableFinished: true })
     await nextTurn()

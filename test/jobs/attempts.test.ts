@@ -14,7 +14,7 @@ import { effectsIn, handlerOf, leaveEffect, testKind, workshop } from './worksho
 const minutesMs = 60_000
 
 onBothEngines('an attempt at a job', (engine) => {
-  it('writes its effect and is done in one transaction', async () => {
+  it('writes its effect and completes the job in one transaction', async () => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group, { payload: { n: 7 } })
@@ -40,7 +40,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual([waiting?.state, waiting?.problem], ['waiting', 'half-way'])
   })
 
-  it('is done also where the handler returns without an effect in the database', async () => {
+  it('completes the job even when the handler has no effect in the database', async () => {
     const { newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -48,7 +48,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal((await job(group, id))?.state, 'done')
   })
 
-  it('can make further jobs, which are run too', async () => {
+  it('can add further jobs, which also run', async () => {
     const { newGroup, add, newWorker } = await workshop(engine)
     const group = await newGroup()
     await add(group, { kind: 'first' })
@@ -61,7 +61,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual(await effectsIn(group), ['effect 2'])
   })
 
-  it('that fails is followed by others at the times of the schedule, then by none', async () => {
+  it('that fails is followed by others on the schedule of its kind, then by none', async () => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -88,7 +88,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal((await job(group, id))?.finishedMs, start + 110_000)
   })
 
-  it('that fails for good is followed by none', async () => {
+  it('that fails permanently is not followed by another', async () => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -100,7 +100,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual([state, problem, attempts], ['failed', 'This is no picture.', 1])
   })
 
-  it('that fails keeps what happened in at most 500 characters that any database can hold', async () => {
+  it('that fails stores the reason, at most 500 characters that any database accepts', async () => {
     const { newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -113,7 +113,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal((await job(group, other))?.problem, 'a word')
   })
 
-  it('ends at its limit, be the handler willing or not, and counts as a failure', async () => {
+  it('ends at its time limit, whether or not the handler cooperates, and counts as a failure', async () => {
     const { newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -131,7 +131,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual([state, problem], ['waiting', 'It took longer than 0.05 seconds.'])
   })
 
-  it('that goes on after its limit has no effect any more', async () => {
+  it('that continues after its time limit has no effect', async () => {
     const { newGroup, add, newWorker } = await workshop(engine)
     const group = await newGroup()
     await add(group, { payload: { n: 1 } })
@@ -150,7 +150,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual(await effectsIn(group), [])
   })
 
-  it('that ends its process is not made for ever', async () => {
+  it('that kills its process is not repeated for ever', async () => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -165,7 +165,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.match(problem ?? '', /begun 3 times/)
   })
 
-  it('whose last failure is final writes what its kind has to say of that, with it', async () => {
+  it('whose failure is final writes what its kind records about it, in the same transaction', async () => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)
@@ -210,7 +210,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal(most, 4)
   })
 
-  it('of a kind that nobody here can do is not made', async () => {
+  it('of an unknown kind is not made', async () => {
     const { newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group, { kind: 'unknown' })
@@ -219,7 +219,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual([state, attempts], ['waiting', 0])
   })
 
-  it('of a group that is gone or being deleted is not made, and disturbs no other', async () => {
+  it('of a deleted group, or one being deleted, is not made and affects no other', async () => {
     const { store, clock, newGroup, add, newWorker, log } = await workshop(engine)
     const [gone, leaving, staying] = [await newGroup(), await newGroup(), await newGroup()]
     for (const group of [gone, leaving, staying]) await add(group, { payload: { n: 1 } })
@@ -234,7 +234,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal(log(), '')
   })
 
-  it('has no effect in a group that is deleted meanwhile, and its job goes with the group', async () => {
+  it('has no effect in a group deleted meanwhile, and its job is deleted with the group', async () => {
     const { clock, newGroup, add, newWorker } = await workshop(engine)
     const group = await newGroup()
     await add(group, { payload: { n: 1 } })

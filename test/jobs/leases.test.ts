@@ -9,7 +9,7 @@ import { effectsIn, gate, handlerOf, leaveEffect, testKind, until, workshop } fr
 const mockIntervals = (context: TestContext) => context.mock.timers.enable({ apis: ['setInterval'] })
 
 onBothEngines('a lease', (engine) => {
-  it('that is over lets another one take the job, and what the first one writes then is rolled back', async () => {
+  it('that has expired lets another worker claim the job, and what the first one writes then is rolled back', async () => {
     const { clock, newGroup, add, job, newWorker, openAnother } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group, { payload: { n: 1 } })
@@ -33,7 +33,7 @@ onBothEngines('a lease', (engine) => {
     assert.deepEqual([state, attempts, kept], ['done', 2, null])
   })
 
-  it('is renewed while the job runs, so that nobody else takes it', async (context) => {
+  it('is renewed while the job runs, so no other worker claims it', async (context) => {
     const { clock, newGroup, add, job, newWorker, openAnother } = await workshop(engine)
     mockIntervals(context)
     const group = await newGroup()
@@ -59,7 +59,7 @@ onBothEngines('a lease', (engine) => {
     assert.equal((await job(group, id))?.attempts, 1)
   })
 
-  it('that a clock’s jump has ended stops the first one within a third of a lease', async (context) => {
+  it('that expired by a clock jump stops the first worker within a third of a lease', async (context) => {
     const { clock, newGroup, add, job, newWorker, openAnother, log } = await workshop(engine)
     mockIntervals(context)
     const group = await newGroup()
@@ -82,8 +82,8 @@ onBothEngines('a lease', (engine) => {
   })
 })
 
-onBothEngines('whether a job is ours', (engine) => {
-  it('is answered by both clocks at once, without asking anybody, and anew when the lease was renewed', async (context) => {
+onBothEngines('the ownership of a job', (engine) => {
+  it('is checked by both clocks without a query, and again after the lease was renewed', async (context) => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     mockIntervals(context)
     const group = await newGroup()
@@ -114,7 +114,7 @@ onBothEngines('whether a job is ours', (engine) => {
     assert.deepEqual([state, attempts], ['done', 1])
   })
 
-  it('is answered from the moment at which it was asked for, not from when it came', async () => {
+  it('counts from when the lease was requested, not from when the answer arrived', async () => {
     const { clock, newGroup, add, newWorker, store } = await workshop(engine)
     const group = await newGroup()
     await add(group)
@@ -131,7 +131,7 @@ onBothEngines('whether a job is ours', (engine) => {
 })
 
 onBothEngines('a clock that jumps ahead', (engine) => {
-  it('does not make a process take up what it has in work itself', async (context) => {
+  it('does not make a process claim a job that it is already running', async (context) => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     mockIntervals(context)
     const group = await newGroup()
@@ -165,8 +165,8 @@ onBothEngines('a clock that jumps ahead', (engine) => {
   })
 })
 
-onBothEngines('stop', (engine) => {
-  it('takes up nothing new, and waits for what ends in time', async () => {
+onBothEngines('stopping a worker', (engine) => {
+  it('claims nothing new, and waits for jobs that end in time', async () => {
     const { newGroup, add, newWorker, job } = await workshop(engine)
     const group = await newGroup()
     const ids = [await add(group, { payload: { n: 1 } }), await add(group, { payload: { n: 2 } })]
@@ -187,7 +187,7 @@ onBothEngines('stop', (engine) => {
     assert.equal(await worker.runDue(), 0)
   })
 
-  it('gives back after 10 seconds what has not ended, as if it had not been begun', async (context) => {
+  it('gives back unfinished jobs after 10 seconds, as if they had not been started', async (context) => {
     const { newGroup, add, newWorker, job, clock } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)

@@ -42,8 +42,8 @@ async function addJobs({ newGroup }: Workshop, count: number): Promise<GroupStor
   return group
 }
 
-onBothEngines('processes that work on one database', (engine) => {
-  it('share 500 jobs, each of which is begun once', async () => {
+onBothEngines('processes on one database', (engine) => {
+  it('share 500 jobs, each of which is started once', async () => {
     const created = await workshop(engine)
     const group = await addJobs(created, 500)
     const processes = [0, 1].map(() => startProcess({ ...created.location, aheadMs: 0 }))

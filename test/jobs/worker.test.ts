@@ -15,7 +15,7 @@ async function addMany(group: GroupStore, count: number, nowMs: number, kind = t
 }
 
 onBothEngines('a worker', (engine) => {
-  it('lets groups take turns: who has few jobs does not wait for who has many', async () => {
+  it('serves groups in turn: a group with few jobs does not wait for one with many', async () => {
     const { clock, newGroup, newWorker } = await workshop(engine)
     const [many, few, other] = [await newGroup(), await newGroup(), await newGroup('second')]
     await addMany(many, 60, clock.now)
@@ -28,7 +28,7 @@ onBothEngines('a worker', (engine) => {
       assert.ok(served.lastIndexOf(groupId) < 25, `the last one came as number ${served.lastIndexOf(groupId)}`)
   })
 
-  it('runs as many jobs of a kind at once as it may, and lets no kind wait for another', async () => {
+  it('runs the maximum number of jobs of each kind at once, and no kind waits for another', async () => {
     const { clock, newGroup, newWorker } = await workshop(engine)
     const group = await newGroup()
     await addMany(group, 10, clock.now, 'pictures')
@@ -52,7 +52,7 @@ onBothEngines('a worker', (engine) => {
     assert.deepEqual([now, most], [0, 3])
   })
 
-  it('lets no group have more than its share at once: what hangs for one holds up no other', async () => {
+  it('limits each group’s share of slots: a hanging job of one group delays no other', async () => {
     const { clock, newGroup, newWorker } = await workshop(engine)
     const [stuck, other] = [await newGroup(), await newGroup()]
     await addMany(stuck, 20, clock.now)
@@ -79,7 +79,7 @@ onBothEngines('a worker', (engine) => {
     assert.equal(most, 3)
   })
 
-  it('without places of its own takes up nothing by itself, stops at once, and does what it is told to', async () => {
+  it('without slots runs nothing on its own, stops at once, and runs what it is told to', async () => {
     const { clock, newGroup, newWorker } = await workshop(engine)
     const group = await newGroup()
     await addMany(group, 3, clock.now)
@@ -93,7 +93,7 @@ onBothEngines('a worker', (engine) => {
     assert.equal((await effectsIn(group)).length, 3)
   })
 
-  it('works on in the other databases where one is away, says so once, and comes back to it', async () => {
+  it('continues with the other databases when one is unreachable, logs that once, and returns to it', async () => {
     const { store, clock, newGroup, newWorker, log } = await workshop(engine)
     const [here, there] = [await newGroup(), await newGroup('second')]
     for (const group of [here, there]) await addMany(group, 3, clock.now)
@@ -112,7 +112,7 @@ onBothEngines('a worker', (engine) => {
     assert.equal((await effectsIn(there)).length, 3)
   })
 
-  it('that has started finds what comes later, also in databases that come later, and outlives a failure', async () => {
+  it('finds jobs and databases added after its start, and survives a failure', async () => {
     const { store, newGroup, add, newWorker } = await workshop(engine)
     let failures = 1
     const control = new Proxy(store.control, {
@@ -134,7 +134,7 @@ onBothEngines('a worker', (engine) => {
     }
   })
 
-  it('of no places leaves all jobs to other processes, until it is asked for them', async () => {
+  it('without slots leaves all jobs to other processes until it is told to run them', async () => {
     const { newGroup, add, newWorker } = await workshop(engine)
     const group = await newGroup()
     await add(group, { payload: { n: 1 } })
@@ -149,7 +149,7 @@ onBothEngines('a worker', (engine) => {
     await Promise.all([idle.stop(), busy.stop()])
   })
 
-  it('shares 500 jobs with another one on the same database, and each job is run once', async () => {
+  it('shares 500 jobs with another one on the same database, and each job runs once', async () => {
     const { clock, newGroup, newWorker, openAnother } = await workshop(engine)
     const groups = [await newGroup(), await newGroup(), await newGroup()]
     await addMany(groups[0] as GroupStore, 400, clock.now)
