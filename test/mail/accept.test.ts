@@ -18,8 +18,8 @@ import {
 const limits = (free: number) => ({ env: { MAIL_DAILY_LIMITS: `free=${free},basic=9,pro=9,proplus=9` } })
 const dayMs = 86_400_000
 
-onBothEngines('an e-mail that is asked for', (engine) => {
-  it('is one, however often it is asked for with one Idempotency-Key', async () => {
+onBothEngines('an accepted e-mail', (engine) => {
+  it('is stored once, however often it is requested with one Idempotency-Key', async () => {
     const { post, group, clock } = await openOutbox(engine)
     const key = { 'idempotency-key': 'order-7' }
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(contactPath, contactBody, key)))
@@ -35,7 +35,7 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     assert.equal((await messagesOf(group)).length, 3)
   })
 
-  it('is not mistaken for one of another group that uses the same key', async () => {
+  it('is distinct from another group’s with the same key', async () => {
     const { post, newGroup, group } = await openOutbox(engine)
     const other = await newGroup()
     const key = { 'idempotency-key': 'order-7' }
@@ -44,7 +44,7 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     assert.deepEqual([(await messagesOf(group)).length, (await messagesOf(other)).length], [1, 1])
   })
 
-  it('is refused after as many as the tier may send in a day, says when to come back, and leaves no trace', async () => {
+  it('counts towards the tier’s daily limit; beyond it the answer is 429 with the wait, and nothing is stored', async () => {
     const { post, group, clock, newGroup } = await openOutbox(engine, limits(3))
     const key = { 'idempotency-key': 'first' }
     const order = newOrder({ email: orderBody.to })
@@ -66,7 +66,7 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     assert.equal((await post(contactPath, contactBody, { 'idempotency-key': 'late' })).statusCode, 201)
   })
 
-  it('has at most 5,000 tags, and its markup is not looked at where the day’s e-mails are used up', async () => {
+  it('has at most 5,000 tags, and its markup is not parsed when the daily limit is reached', async () => {
     const { post, group } = await openOutbox(engine, limits(1))
     const customHtml = `<dl>${'<dt>a<dd>b'.repeat(19_899)}`
     const endless = { ...contactBody, customHtml }
@@ -83,13 +83,13 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     assertFailure(await post(contactPath, endless), 429, 'RateLimited')
   })
 
-  it('is refused altogether where the tier may send none', async () => {
+  it('is impossible when the tier’s limit is 0', async () => {
     const { post, group } = await openOutbox(engine, limits(0))
     assertFailure(await post(contactPath, contactBody), 429, 'RateLimited')
     assert.deepEqual(await countTraces(group), { messages: 0, jobs: 0, keys: 0, changes: 0, tallied: 0 })
   })
 
-  it('is sent in the name of the site that is named, else of the one it comes from, else of the first', async () => {
+  it('has the name of the given site, else of the site at its Origin, else of the first', async () => {
     const { post, latest, addSite, newGroup } = await openOutbox(engine)
     const first = await addSite({ name: 'First' })
     const bakery = await addSite({
@@ -117,7 +117,7 @@ onBothEngines('an e-mail that is asked for', (engine) => {
       assert.equal(await siteOf({}, { origin }), first.id)
   })
 
-  it('never shows a site of another group, also where that one is named', async () => {
+  it('never shows another group’s site, even if it is named', async () => {
     const { post, newGroup, addSite, latest } = await openOutbox(engine)
     const site = await addSite({ name: 'Secret site', domainName: 'secret.example' })
     const other = await newGroup()
@@ -131,7 +131,7 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     await assert.rejects(latest())
   })
 
-  it('calls the site as its settings do where the caller does not say how', async () => {
+  it('uses the site’s own spelling of its name', async () => {
     const { post, latest, addSite } = await openOutbox(engine)
     await addSite({ name: 'Site\r\nBcc: d@e.f' })
     await post(orderPath, orderBody)
@@ -143,7 +143,7 @@ onBothEngines('an e-mail that is asked for', (engine) => {
     assert.equal((await latest()).subject, 'Thank you for your order – My shop')
   })
 
-  it('bears the domain that it is sent from in its Message-ID', async () => {
+  it('has the sender’s domain in its Message-ID', async () => {
     const { post, latest } = await openOutbox(engine, { env: { MAIL_FROM: 'shop@bücher.example' } })
     await post(contactPath, contactBody)
     const { id, messageId } = await latest()

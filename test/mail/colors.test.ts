@@ -36,7 +36,7 @@ const anyColor = fc
   .filter((color) => colorPattern.test(color))
 
 describe('the colours of an e-mail', () => {
-  it('can be read, whatever colours a site has, by day and by night', () => {
+  it('are readable, whatever colours a site has, in light and dark mode', () => {
     const colors = fc.record({ primary: anyColor, surface: anyColor, 'text-primary': anyColor }, { requiredKeys: [] })
     fc.assert(
       fc.property(colors, (site) => {
@@ -47,7 +47,7 @@ describe('the colours of an e-mail', () => {
     )
   })
 
-  it('are those of the site where they can be read', () => {
+  it('are the site’s where these are readable', () => {
     const palette = lightPalette({ primary: '#a53a26', surface: '#fffaf0', 'text-primary': '#3a1d14' })
     assert.equal(palette.page, '#fffaf0')
     assert.equal(palette.box, '#ffffff')
@@ -56,7 +56,7 @@ describe('the colours of an e-mail', () => {
     assert.equal(palette.text, '#3a1d14')
   })
 
-  it('are understood in all forms that a site may write them in', () => {
+  it('are accepted in every notation that a site may use', () => {
     const forms: [string, string][] = [
       ['#f00', '#ff0000'],
       ['#F00F', '#ff0000'],
@@ -71,7 +71,7 @@ describe('the colours of an e-mail', () => {
     for (const [written, accent] of forms) assert.equal(lightPalette({ primary: written }).accent, accent, written)
   })
 
-  it('are ours where a site has none, or one that only looks like it', () => {
+  it('are the defaults when a site has none, or an invalid one', () => {
     const ours = lightPalette({})
     assert.deepEqual(lightPalette({ primary: 'rgb(,,,)', surface: 'hsl(1 2)' }), ours)
   })

@@ -30,8 +30,8 @@ const headersOf = (raw: Buffer): string => raw.toString('latin1').split('\r\n\r\
 const valuesOf = (headers: { key: string; value: string }[], name: string): string[] =>
   headers.filter(({ key }) => key === name).map(({ value }) => value)
 
-describe('an e-mail as it goes over the wire', () => {
-  it('has both parts, the logo, and the headers that were asked for', async () => {
+describe('a composed e-mail', () => {
+  it('has both parts, the logo, and the requested headers', async () => {
     const raw = await compose(letter)
     const mail = await PostalMime.parse(raw)
     assert.deepEqual(mail.from, { name: 'Demo Bakery', address: 'mail@demo.example' })
@@ -48,12 +48,12 @@ describe('an e-mail as it goes over the wire', () => {
     )
   })
 
-  it('brings no logo that it does not show', async () => {
+  it('has no logo that it does not show', async () => {
     const mail = await PostalMime.parse(await compose({ ...letter, html: '<p>x</p>' }))
     assert.deepEqual(mail.attachments, [])
   })
 
-  it('says that no machine is to answer it only where no person wrote it', async () => {
+  it('suppresses automatic replies only when no person wrote it', async () => {
     const pattern = /^Auto-Submitted: auto-generated\r\nX-Auto-Response-Suppress: All$/m
     assert.match(headersOf(await compose({ ...letter, isAutomatic: true })), pattern)
     assert.doesNotMatch(headersOf(await compose(letter)), /auto/i)
@@ -80,7 +80,7 @@ describe('an e-mail as it goes over the wire', () => {
     )
   })
 
-  it('cannot be given a header or a recipient more by any name, subject or text', async () => {
+  it('gets no additional header or recipient from any name, subject or text', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
       fc.string({ unit: 'binary', maxLength: 60 }),
@@ -181,7 +181,7 @@ function verifySignature(raw: Buffer, publicKey: Parameters<ReturnType<typeof cr
   return { tags, isGood }
 }
 
-describe('the signature of a domain (DKIM)', () => {
+describe('a DKIM signature', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const mailDkimPrivateKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const settings = { mailDkimDomain: 'demo.example', mailDkimSelector: 'mail', mailDkimPrivateKey }
@@ -203,26 +203,26 @@ describe('the signature of a domain (DKIM)', () => {
     assert.ok(!verifySignature(changed, publicKey).isGood)
   })
 
-  it('is given for domains below the own, and for no other', async () => {
+  it('is made for the domain and its subdomains only', async () => {
     const sign = createComposer(settings)
     assert.match(headersOf(await sign(from('mail@news.demo.example'))), /^DKIM-Signature:/m)
     for (const address of ['mail@other.example', 'mail@notdemo.example', 'mail@demo.example.other.example'])
       assert.doesNotMatch(headersOf(await sign(from(address))), /DKIM/i)
   })
 
-  it('is not given for what leaves by a server that is not the service’s own', async () => {
+  it('is not made for e-mails through a group’s own server', async () => {
     const raw = await createComposer(settings)({ ...from('mail@demo.example'), canDkimSign: false })
     assert.doesNotMatch(headersOf(raw), /DKIM/i)
   })
 
-  it('takes its key from a file, too', async (t) => {
+  it('can take its key from a file', async (t) => {
     const path = join(await temporaryFolder(t), 'key.pem')
     await writeFile(path, mailDkimPrivateKey)
     const raw = await createComposer({ ...settings, mailDkimPrivateKey: path })(from('mail@demo.example'))
     assert.ok(verifySignature(raw, publicKey).isGood)
   })
 
-  it('is refused at the start where a part of it is missing or of no use, without showing the key', () => {
+  it('is refused at startup when a setting is missing or invalid, without showing the key', () => {
     const ed25519 = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     const cases: [object, RegExp][] = [
       [{ mailDkimSelector: undefined }, /are needed together/],

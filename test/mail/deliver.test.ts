@@ -58,7 +58,7 @@ async function openPostOffice(engine: TestEngine) {
 }
 
 onBothEngines('the outbox', (engine) => {
-  it('gives a message to the mail server, once, and knows it', async () => {
+  it('sends a message to the mail server once, and records it', async () => {
     const { server, accept, find, runDue, group } = await openPostOffice(engine)
     const { id, messageId, state } = await accept('Ann@People.Example')
     assert.equal(state, 'waiting')
@@ -75,7 +75,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal((await countJobs(group.store.database)).done, 1)
   })
 
-  it('tries again by the schedule, and keeps what it could not deliver, with the server’s words', async () => {
+  it('retries on schedule, and stores a final failure with the server’s reply', async () => {
     const { server, accept, find, runDue, clock, changesOf } = await openPostOffice(engine)
     alwaysAt(server, 'message', '451 4.3.2 Later')
     const { id } = await accept()
@@ -97,7 +97,7 @@ onBothEngines('the outbox', (engine) => {
     assert.deepEqual(server.taken, [])
   })
 
-  it('delivers under the same Message-ID, with the same words, at whatever attempt', async () => {
+  it('sends every attempt with the same Message-ID and text', async () => {
     const { server, accept, find, runDue, clock } = await openPostOffice(engine)
     server.spoil = (stage) => (stage === 'message' && server.taken.length < 2 ? 'dropAfter' : undefined)
     const { id, messageId } = await accept()
@@ -113,7 +113,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(new Set(server.taken.map(({ raw }) => /^Date: .*$/m.exec(raw.toString())?.[0])).size, 1)
   })
 
-  it('tells at once of what is refused, and sends nothing more to an address that does not exist', async () => {
+  it('reports a refusal at once, and sends nothing more to an address that does not exist', async () => {
     const { server, accept, find, runDue, group, clock, changesOf } = await openPostOffice(engine)
     alwaysAt(server, 'recipient', '550 5.1.1 No such user')
     const { id } = await accept('Gone@people.example')
@@ -150,7 +150,7 @@ onBothEngines('the outbox', (engine) => {
     )
   })
 
-  it('goes on sending to an address where only a message was refused', async () => {
+  it('continues to send to an address when only a message was refused', async () => {
     const { server, accept, find, runDue, group } = await openPostOffice(engine)
     alwaysAt(server, 'recipient', '550 5.7.1 Looks like spam')
     const { id } = await accept()
@@ -163,7 +163,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(server.taken.length, 1)
   })
 
-  it('does not send what was cancelled, nor twice what was begun anew', async () => {
+  it('does not send a cancelled message, nor send twice after a retry by hand', async () => {
     const { server, accept, find, runDue, group, clock } = await openPostOffice(engine)
     const [cancelled, anew] = [await accept(), await accept()]
     await write(group.store, clock.now, async (writer) => {
@@ -178,7 +178,7 @@ onBothEngines('the outbox', (engine) => {
     assert.deepEqual([(await find(cancelled.id)).state, (await find(anew.id)).state], ['cancelled', 'sent'])
   })
 
-  it('tells nobody where the service’s mail server is, or who we are there', async () => {
+  it('shows groups neither the address nor the login of the service’s mail server', async () => {
     const { server, accept, find, runDue, log, clock } = await openPostOffice(engine)
     const { id } = await accept()
     const troubles = [
@@ -195,7 +195,7 @@ onBothEngines('the outbox', (engine) => {
     assert.doesNotMatch(log(), new RegExp(`\\b${server.port}\\b`)) // a number of its own, not digits of an id
   })
 
-  it('leaves a message alone that is not ours any more when the server is ready for it', async () => {
+  it('does not send a message whose lease was lost by the time the server is ready', async () => {
     const { server, accept, find, workerWith, runDue, service, clock } = await openPostOffice(engine)
     const { id } = await accept()
     const inner = deliverHandler(service.mail)
@@ -209,7 +209,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(server.taken.length, 1)
   })
 
-  it('never sends in the name of a group’s own server by that of the service, whenever it is removed', async () => {
+  it('never sends with a group’s own sender through the service’s server, whenever the group’s server is removed', async () => {
     const { server, accept, find, workerWith, service, group, clock } = await openPostOffice(engine)
     const own = await mailServer()
     await write(group.store, clock.now, async (writer) => {
@@ -249,7 +249,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(server.taken.length, 1)
   })
 
-  it('tries again what could not be written, as it does with what could not be sent', async () => {
+  it('retries a message that could not be written to the mailbox', async () => {
     const { server, accept, find, runDue, workerWith, service, clock } = await openPostOffice(engine)
     const { id } = await accept()
     const render: Mail['render'] = async () => {
@@ -264,7 +264,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(server.taken.length, 1)
   })
 
-  it('does not send again what was taken, when only that could not be written down', async () => {
+  it('does not resend an accepted message when only recording it failed', async () => {
     const { server, accept, find, workerWith, service, clock } = await openPostOffice(engine)
     const { id } = await accept()
     const inner = deliverHandler(service.mail)
@@ -292,7 +292,7 @@ onBothEngines('the outbox', (engine) => {
     assert.deepEqual([refusals, server.taken.length, (await find(id)).state], [4, 1, 'sent'])
   })
 
-  it('waits with a message that was taken until the database is back', async () => {
+  it('holds an accepted message until the database is back', async () => {
     const { server, accept, find, workerWith, service } = await openPostOffice(engine)
     const { id } = await accept()
     const inner = deliverHandler(service.mail)
@@ -314,7 +314,7 @@ onBothEngines('the outbox', (engine) => {
     assert.deepEqual([state, attempts, server.taken.length], ['sent', 1, 1])
   })
 
-  it('gives back what it could not end before the process stops: the connection is cut, and no attempt lost', async () => {
+  it('gives back unfinished deliveries when the process stops: the connection is cut, and no attempt is lost', async () => {
     const { server, accept, find, runDue, service, group, clock } = await openPostOffice(engine)
     const { id } = await accept()
     alwaysAt(server, 'message', 'hang')
@@ -343,7 +343,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(server.taken.length, 1)
   })
 
-  it('does not give back what was taken, when the process stops while that is written down', async () => {
+  it('does not give back an accepted message when the process stops while recording it', async () => {
     const { server, accept, find, runDue, service, group, clock } = await openPostOffice(engine)
     const { id } = await accept()
     const { database, groupId } = group.store
@@ -370,7 +370,7 @@ onBothEngines('the outbox', (engine) => {
     assert.equal(server.taken.length, 1)
   })
 
-  it('ends what is under way when the service is closed', async () => {
+  it('finishes deliveries in progress when the service is closed', async () => {
     const { server, accept, service, config, clock, group, find } = await openPostOffice(engine)
     const { id } = await accept()
     const other = await createService(config, { clock: () => clock.now, logger: service.logger })
@@ -389,7 +389,7 @@ onBothEngines('the outbox', (engine) => {
     await until(() => server.openConnections() === 0)
   })
 
-  it('is emptied by several processes without one message going out twice', async () => {
+  it('is emptied by several processes without any message being sent twice', async () => {
     const { server, accept, service, config, clock, group } = await openPostOffice(engine)
     const count = 60
     for (let sent = 0; sent < count; sent += 1) await accept(`visitor-${sent}@people.example`)
@@ -404,7 +404,7 @@ onBothEngines('the outbox', (engine) => {
     assert.ok((await messagesOf(group)).every(({ state }) => state === 'sent'))
   })
 
-  it('lies in the local mailbox where there is no mail server', async () => {
+  it('writes to the local mailbox when there is no mail server', async () => {
     const { post, latest, service, group } = await openOutbox(engine)
     assert.equal((await post(contactPath, contactBody)).statusCode, 201)
     await service.worker.runDue()
@@ -414,7 +414,7 @@ onBothEngines('the outbox', (engine) => {
     assert.ok(raw?.toString().includes(`Message-ID: <${messageId}>`))
   })
 
-  it('logs what went wrong without the password, even where the server repeats it', async () => {
+  it('logs failures without the password, even if the server repeats it', async () => {
     const server = await mailServer({
       authOptional: false,
       allowInsecureAuth: true,

@@ -76,8 +76,8 @@ function makeMoody(server: MailServer): { isBad: boolean; restarts: number; sett
   return mood
 }
 
-onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a mail server in a bad mood`, (engine) => {
-  it('all arrive, or fail with the reason; twice only where the connection was lost past DATA', async (context) => {
+onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail server`, (engine) => {
+  it('all arrive, or fail with the reason; twice only when the connection was lost after DATA', async (context) => {
     const startedMs = performance.now()
     const server = await mailServer()
     const { service, clock, newGroup } = await harness(engine)

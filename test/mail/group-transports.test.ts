@@ -12,7 +12,7 @@ import { write } from '../helpers/authoring.ts'
 import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
 
 onBothEngines('the transport to a group’s own server', (engine) => {
-  it('is one for all who ask at once, another one when the server is another, and tried again when it was not there', async () => {
+  it('is shared by concurrent callers, replaced with the server, and retried after a failure', async () => {
     const { service, newGroup } = await harness(engine)
     const { store: group } = await newGroup()
     const { vault } = service.mail
@@ -39,7 +39,7 @@ onBothEngines('the transport to a group’s own server', (engine) => {
     transports.close()
   })
 
-  it('is none where the server is changed or removed while it is made: its name belongs to the former one', async () => {
+  it('is discarded when the server is changed or removed while it is being opened', async () => {
     const { service, newGroup } = await harness(engine)
     const { store: group } = await newGroup()
     const put = (fromAddress: string, port: number, nowMs: number) =>

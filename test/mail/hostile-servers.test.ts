@@ -91,14 +91,14 @@ function pour(socket: Socket, text: string): void {
 }
 
 describe('a hostile server', () => {
-  it('that greets without end is left', async () => {
+  it('that never ends its greeting is disconnected', async () => {
     const lines = await pretend((socket) => pour(socket, `220-${'hello '.repeat(100)}\r\n`))
     assert.match((await failureAt(lines.port)).message, /could not be reached/)
     const oneLine = await pretend((socket) => pour(socket, '2'.repeat(10_000)))
     assert.match((await failureAt(oneLine.port)).message, /could not be reached/)
   })
 
-  it('that answers with a megabyte is left, or believed for as much as can be shown', async () => {
+  it('that replies with a megabyte is disconnected, or its reply truncated', async () => {
     const huge = 'x'.repeat(1024 * 1024)
     for (const word of ['EHLO', 'MAIL', 'RCPT', 'DATA', '.']) {
       const { port } = await pretend(greeting, answering({ [word]: `451 ${huge}` }))
@@ -108,14 +108,14 @@ describe('a hostile server', () => {
     }
   })
 
-  it('whose words would act on a terminal or a log is quoted without that', async () => {
+  it('whose reply contains control characters is quoted without them', async () => {
     const colourful = '550 5.1.1 \u001b[31mred\u0007 \u202eright\u0000 to\tleft\u009b'
     const { port } = await pretend(greeting, answering({ RCPT: colourful }))
     const { message } = await failureAt(port)
     assert.match(message, /did not take the recipient: 550 5\.1\.1 \[31mred right to left$/)
   })
 
-  it('is quoted in one line, without the code of each', async () => {
+  it('has its multi-line reply quoted in one line, without the repeated codes', async () => {
     const { port } = await pretend(
       greeting,
       answering({ RCPT: '550-5.1.1 There is nobody\r\n550-5.1.1 of that name\r\n550 5.1.1 here' }),
@@ -124,7 +124,7 @@ describe('a hostile server', () => {
     assert.match(message, /: 550-5\.1\.1 There is nobody of that name here$/)
   })
 
-  it('that drips its answer is left when a delivery has taken too long', async () => {
+  it('that trickles its reply is disconnected at the time limit of a delivery', async () => {
     const drip = (socket: Socket) => {
       const timer = setInterval(() => socket.write('2'), 10)
       socket.on('close', () => clearInterval(timer))
@@ -137,7 +137,7 @@ describe('a hostile server', () => {
       }
   })
 
-  it('that drips its greeting is left when that has taken too long', async () => {
+  it('that trickles its greeting is disconnected at the time limit for that', async () => {
     const { port } = await pretend((socket) => {
       const timer = setInterval(() => socket.write('2'), 10)
       socket.on('close', () => clearInterval(timer))
@@ -145,7 +145,7 @@ describe('a hostile server', () => {
     assert.match((await failureAt(port, { greetingMs: 100 })).message, /was silent for too long/)
   })
 
-  it('that answers nonsense, or speaks something else, is not believed', async () => {
+  it('that replies with nonsense, or speaks another protocol, counts as failed', async () => {
     const other = await pretend((socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
     assert.match((await failureAt(other.port)).message, /did not let us in: HTTP/)
     const nonsense = await pretend(greeting, answering({ '.': 'thank you' }))
@@ -154,7 +154,7 @@ describe('a hostile server', () => {
     assert.equal(isPermanent, false)
   })
 
-  it('that takes the message although it refused the recipient has not got it', async () => {
+  it('that accepts the message after refusing the recipient has not accepted it', async () => {
     const { port, heard } = await pretend(
       greeting,
       answering({ EHLO: '250-here\r\n250 PIPELINING', RCPT: '550 5.1.1 nobody' }),

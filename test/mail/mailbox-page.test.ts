@@ -31,7 +31,7 @@ function seen({ statusCode, headers, body }: Awaited<ReturnType<Harness['app']['
 }
 
 onBothEngines('the page of the local mailbox', (engine) => {
-  it('lists the latest e-mails of all groups, those that wait and failed, too', async () => {
+  it('lists the latest e-mails of all groups, including waiting and failed ones', async () => {
     const { service, group, newGroup, put, root, get, pathOf } = await withMailbox(engine)
     assert.match((await get(root)).body, /Nothing yet/)
     const other = await newGroup({ name: 'Café', database: 'second' })
@@ -50,7 +50,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
     assert.match(body, /<script>/)
   })
 
-  it('shows one e-mail: its headers, its words, why it was not delivered, and the file that was sent', async () => {
+  it('shows one e-mail: its headers, its text, why it was not delivered, and the sent file', async () => {
     const { service, group, put, get, pathOf } = await withMailbox(engine)
     const id = await put()
     assert.match((await get(pathOf(id))).body, /waiting[\s\S]+<script>/)
@@ -79,7 +79,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
     assert.match((await get(pathOf(id))).body, /failed<[\s\S]+550 &lt;b&gt;no/)
   })
 
-  it('is there with the right key only, for who asks from this machine, by its own name, past no proxy', async () => {
+  it('exists with the right key only, for requests from this machine, by a loopback name, not through a proxy', async () => {
     const { put, root, get, pathOf, app } = await withMailbox(engine, { TRUST_PROXY: '127.0.0.0/8' })
     const id = await put()
     for (const path of [root, pathOf(id), `${pathOf(id)}html`, `${pathOf(id)}message.eml`]) {
@@ -115,7 +115,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
       assert.equal((await app.inject({ method, url: root })).statusCode, 404, method)
   })
 
-  it('knows no e-mail of another group, and none that is not there', async () => {
+  it('shows no e-mail under another group, and no missing one', async () => {
     const { newGroup, put, get, pathOf, root } = await withMailbox(engine)
     const other = await newGroup()
     const id = await put()
@@ -130,7 +130,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
     }
   })
 
-  it('keeps nothing anywhere, runs no script but its own, loads nothing from elsewhere, and shows markup of others as text', async () => {
+  it('is not stored by caches, runs its own script only, loads nothing from elsewhere, and escapes foreign markup', async () => {
     const { service, put, root, get, pathOf, log } = await withMailbox(engine)
     const id = await put({
       subject: hostile,
@@ -155,7 +155,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
     assert.ok(!log().includes(root.slice(9, -1)), 'the key is in no log')
   })
 
-  it('is limited by address, like all that asks for no key', async () => {
+  it('is rate-limited by address, like everything without a key', async () => {
     const { root, get } = await withMailbox(engine, {
       RATE_LIMITS: 'anonymous=1/3,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',
     })
@@ -164,13 +164,13 @@ onBothEngines('the page of the local mailbox', (engine) => {
     assert.deepEqual(statuses, [200, 200, 200, 429])
   })
 
-  it('is not there when a mail server is set', async () => {
+  it('does not exist when a mail server is set', async () => {
     const { config, get } = await withMailbox(engine, { SMTP_URL: 'smtp://127.0.0.1:1' })
     assert.equal(findPageUrl(config, 4000), undefined)
     assert.equal((await get('/mailbox/key/')).statusCode, 404)
   })
 
-  it('is in no document of the API', async () => {
+  it('is in no API document', async () => {
     const { app } = await withMailbox(engine)
     for (const url of ['/openapi.json', '/manage/openapi.json'])
       assert.ok(!(await app.inject(url)).body.includes('mailbox/'), url)
@@ -178,7 +178,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
 })
 
 describe('the frame of an e-mail', () => {
-  it('has the logo inside, and links that open elsewhere', () => {
+  it('contains the logo, and opens links in another window', () => {
     const html =
       '<html><head lang="en"><title>x</title></head><body><img src="cid:logo"><a href="https://a.example">a</a>'
     const logo = { content: Buffer.from('picture'), contentType: 'image/png', width: 1, height: 1 }
@@ -190,8 +190,8 @@ describe('the frame of an e-mail', () => {
   })
 })
 
-describe('the address of the page', () => {
-  it('leads to this machine, whatever the service is called elsewhere', () => {
+describe('the URL of the page', () => {
+  it('leads to this machine, whatever the public URL is', () => {
     const settings = { mailServer: undefined, dataDir: '', masterKey: Buffer.alloc(32) }
     const urlOf = (host: string) => findPageUrl({ ...settings, host }, 4000)?.replace(/[\w-]{22}/, 'k')
     assert.equal(urlOf('127.0.0.1'), 'http://127.0.0.1:4000/mailbox/k/')

@@ -23,7 +23,7 @@ const parcel = (raw: string, id = makeId()) => ({
 })
 
 describe('the mailbox', () => {
-  it('keeps each message as a file of its own that nobody else can read', async () => {
+  it('stores each message in a separate file that nobody else can read', async () => {
     const mailbox = await newMailbox()
     const [one, other] = [parcel('one'), parcel('other')]
     await mailbox.deliver(one, errand())
@@ -45,14 +45,14 @@ describe('the mailbox', () => {
     assert.equal(String(await mailbox.read(groupId, id)), 'first')
   })
 
-  it('does not mind what is not there', async () => {
+  it('ignores files that are already gone', async () => {
     const mailbox = await newMailbox()
     assert.equal(await mailbox.read(groupId, makeId()), undefined)
     await mailbox.remove(groupId, makeId())
     await mailbox.removeGroup(groupId)
   })
 
-  it('forgets messages, and groups with all that is theirs', async () => {
+  it('deletes messages, and groups with all their messages', async () => {
     const mailbox = await newMailbox()
     const all = [parcel('one'), parcel('two'), parcel('three')] as const
     for (const each of all) await mailbox.deliver(each, errand())
@@ -62,7 +62,7 @@ describe('the mailbox', () => {
     assert.deepEqual(await readdir(mailbox.folder), [])
   })
 
-  it('makes a path of nothing but ids', async () => {
+  it('builds paths from ids only', async () => {
     const mailbox = await newMailbox()
     const id = makeId()
     for (const hostile of ['..', '../../etc/passwd', `${id}/..`, '', id.toUpperCase(), `${id}\0`, `${id}\n`]) {
@@ -74,7 +74,7 @@ describe('the mailbox', () => {
     }
   })
 
-  it('takes nothing when it is too late', async () => {
+  it('writes nothing after the signal has aborted', async () => {
     const mailbox = await newMailbox()
     await assert.rejects(mailbox.deliver(parcel('x'), errand(AbortSignal.abort(new Error('too late')))), /too late/)
     assert.equal(await mailbox.read(groupId, makeId()), undefined)

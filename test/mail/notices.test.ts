@@ -59,8 +59,8 @@ async function waitingJobs({ group }: Visitors): Promise<(number | null)[]> {
   return (await jobs.where('state', '=', 'waiting').execute()).map(({ due_ms }) => due_ms)
 }
 
-onBothEngines('a notice to the owner of a site', (engine) => {
-  it('tells of a submission at once, with what is private in it', async () => {
+onBothEngines('a notification to the owner of a site', (engine) => {
+  it('reports a submission at once, including private fields', async () => {
     const place = await withSite(engine)
     const { review, noticesAfter, site, clock } = place
     await review({ ...goodReview, email: 'ada@visitor.example' })
@@ -94,7 +94,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal(await awaited(place), 0)
   })
 
-  it('comes not sooner than five minutes after the former one: a flood becomes digests', async () => {
+  it('is sent at least five minutes after the previous one: a flood becomes digests', async () => {
     const place = await withSite(engine)
     const { review, subscribe, noticesAfter } = place
     await review()
@@ -118,7 +118,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal((await noticesAfter()).length, 3, 'after a rest again at once')
   })
 
-  it('tells once a day where that is wanted, at seven o’clock of UTC', async () => {
+  it('is sent daily at 07:00 UTC if so configured', async () => {
     const { review, noticesAfter } = await withSite(engine, { notices: daily })
     await review()
     assert.equal((await noticesAfter()).length, 0)
@@ -128,7 +128,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal((await noticesAfter(24 * 60 * minuteMs)).length, 1)
   })
 
-  it('does not wait for the old rhythm when it has been changed', async () => {
+  it('follows a changed rhythm immediately', async () => {
     const { review, noticesAfter, site, group, clock } = await withSite(engine, { notices: daily })
     await review()
     await write(group.store, clock.now, (writer) =>
@@ -139,7 +139,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal((await noticesAfter(24 * 60 * minuteMs)).length, 1)
   })
 
-  it('forgets no submission that is sent in while it is being made', async () => {
+  it('includes every submission that arrives while it is being composed, or leaves it to the next', async () => {
     const place = await withSite(engine)
     const { review, service, clock, noticesAfter } = place
     await review()
@@ -161,7 +161,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal((await noticesAfter(5 * minuteMs)).length, 2)
   })
 
-  it('is one, and whole, when it is begun twice', async () => {
+  it('is sent once and in full when it is started twice', async () => {
     const place = await withSite(engine)
     const { review, service, clock, noticesAfter } = place
     await review()
@@ -175,7 +175,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal(await awaited(place), 0)
   })
 
-  it('leaves out what was deleted meanwhile, and is none where nothing is left', async () => {
+  it('leaves out deleted submissions, and is not sent when none is left', async () => {
     const place = await withSite(engine, { notices: daily })
     const { review, reviews, group, clock, noticesAfter } = place
     const dayMs = 24 * 60 * minuteMs
@@ -194,7 +194,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.deepEqual((await noticesAfter(dayMs)).map(({ subject }) => subject), ['New review – Corner Bakery']) // biome-ignore format: short
   })
 
-  it('is not sent when nobody wants it any more, or the site is gone, and nothing is left waiting', async () => {
+  it('is not sent after it was turned off, or the site was deleted, and leaves nothing waiting', async () => {
     for (const end of ['unset', 'delete'] as const) {
       const place = await withSite(engine, { notices: daily })
       const { review, site, group, clock, noticesAfter } = place
@@ -210,7 +210,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     }
   })
 
-  it('goes for each site to its own owner: those whose pages show the collection, else all', async () => {
+  it('goes to the owners of the sites whose pages show the collection, else of all sites', async () => {
     const place = await withSite(engine)
     const { newSite, reviews, review, subscribe, noticesAfter } = place
     const notices = { to: 'second@bücher.example', rhythm: 'each' as const }
@@ -226,7 +226,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     ])
   })
 
-  it('tells of what waits for approval, and of no subscriber twice', async () => {
+  it('includes submissions awaiting approval, and no repeated subscriber', async () => {
     const place = await visitors(engine, { settings: { moderation: true } })
     const { group, clock, review, subscribe, service } = place
     const site = { name: 'Shop', domainName: '', settings: {}, privateSettings: { submissionNotices: each } }
@@ -240,7 +240,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.deepEqual(content.submissions?.map(({ waits }) => waits), [true, false]) // biome-ignore format: short
   })
 
-  it('is one for each address, however many sites name it', async () => {
+  it('is one per address, however many sites name it', async () => {
     const { newSite, review, noticesAfter } = await withSite(engine)
     for (let n = 0; n < 5; n += 1) await newSite({ name: `Shop ${n}`, notices: { ...each, to: 'Owner@Shop.Example' } })
     await review()
@@ -248,7 +248,7 @@ onBothEngines('a notice to the owner of a site', (engine) => {
     assert.equal((await noticesAfter(10 * minuteMs)).length, 1)
   })
 
-  it('counts as an e-mail that the group sends, and waits for the next day where there were enough', async () => {
+  it('counts towards the group’s daily limit, and waits for the next day when that is reached', async () => {
     const place = await withSite(engine)
     const { review, noticesAfter, group, service, clock } = place
     await review()

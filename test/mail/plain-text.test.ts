@@ -7,7 +7,7 @@ import { assertLinear } from '../helpers/growth.ts'
 const textOf = (markup: string): string => toPlainText(sanitiseBox(markup))
 
 describe('markup as plain text', () => {
-  it('shows where links lead, once', () => {
+  it('shows the target of each link once', () => {
     assert.equal(
       textOf(
         '<p>See <a href="https://x.example/faq">our answers</a>, <a href="https://x.example/">https://x.example/</a> or <a href="mailto:a@x.example">write</a>.</p>',
@@ -16,7 +16,7 @@ describe('markup as plain text', () => {
     )
   })
 
-  it('shows the lines of an order below each other', () => {
+  it('shows the lines of an order one below the other', () => {
     const order = `<table><thead><tr><th>Item</th><th>Qty</th><th>Price</th></tr></thead><tbody>
       <tr><td>Sourdough, large</td><td>2</td><td>$17.00</td></tr><tr><td>Roll</td><td>12</td><td>$9.50</td></tr>
       <tr><td colspan="2"><b>Total</b></td><td><b>$26.50</b></td></tr></tbody></table>`
@@ -43,13 +43,13 @@ describe('markup as plain text', () => {
     )
   })
 
-  it('knows tables that only put things where they are to stand', () => {
+  it('ignores tables that are only used for layout', () => {
     const page =
       '<table width="100%"><tr><td><table><tr><td><h1>Hi</h1></td><td>there</td></tr></table></td></tr></table><img src="https://x.example/a.png" alt="A cake">'
     assert.equal(toPlainText(sanitiseCustom(page)), 'Hi   there\n\nA cake')
   })
 
-  it('breaks lines that are too long to be read, and no address', () => {
+  it('wraps long lines, but never a URL', () => {
     const address = `https://x.example/${'a'.repeat(100)}`
     const lines = textOf(`<p>${'some words '.repeat(40)}<a href="${address}">${address}</a></p>`).split('\n')
     assert.ok(lines.includes(address))
@@ -62,14 +62,14 @@ describe('markup as plain text', () => {
     assert.equal(wrapText('one\r\ntwo\n\nthree'), 'one\ntwo\n\nthree')
   })
 
-  it('has the words of a message that was kept with more tags than are taken today', () => {
+  it('has the text of a stored message with more tags than are accepted now', () => {
     const html = `<h1>Your &lt;order&gt; &amp; more</h1><dl>${'<dt>a</dt><dd>b&nbsp;c</dd>'.repeat(20_000)}</dl>`
     const lines = toPlainText(html).split('\n')
     assert.equal(lines[0], 'Your <order> & more')
     assert.equal(lines.filter((line) => line.trim() === 'b c').length, 20_000)
   })
 
-  it('takes time in proportion to the length', async () => {
+  it('takes time linear in the length', async () => {
     const endless: ((characters: number) => string)[] = [
       (length) => '<'.repeat(length),
       (length) => `${'<blockquote>'.repeat(50)}${'<p>x</p>'.repeat(length / 8)}`,

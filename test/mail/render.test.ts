@@ -21,8 +21,8 @@ function timesShown(html: string, words: string): number {
   return wordsOf(toPlainText(shown)).split(wordsOf(words)).length - 1
 }
 
-describe('an e-mail with what a visitor wrote', () => {
-  it('says who wrote what, and how to answer', () => {
+describe('a contact e-mail', () => {
+  it('says who wrote what, and how to reply', () => {
     const { html, text } = render({ visitor })
     assert.equal(timesShown(html, 'New message from Ann Lee'), 1)
     assert.match(html, /<a href="mailto:ann@example.com"[^>]*>ann@example.com<\/a>/)
@@ -33,7 +33,7 @@ describe('an e-mail with what a visitor wrote', () => {
     )
   })
 
-  it('has the four texts where they are given', () => {
+  it('has the four given texts', () => {
     const texts = { title: 'A title', subtitle: 'A subtitle', signature: 'A signature\nof two lines' }
     const { html, text } = render({ ...texts, whiteBoxHtml: sanitiseBox('<b>A box</b>'), visitor })
     for (const words of ['A title', 'A subtitle', 'A box', 'A signature of two lines', visitor.message])
@@ -41,7 +41,7 @@ describe('an e-mail with what a visitor wrote', () => {
     assert.ok(!html.includes('New message from'))
   })
 
-  it('shows a message once, whether the white box says it or not', () => {
+  it('contains the message once, whether or not the white box repeats it', () => {
     const box = (markup: string) => render({ whiteBoxHtml: sanitiseBox(markup), visitor, title: 'Hello' })
     for (const { html, text } of [
       box('Two loaves &amp; a roll,\nplease <3'),
@@ -54,14 +54,14 @@ describe('an e-mail with what a visitor wrote', () => {
     }
   })
 
-  it('does not take a few words that stand there by chance for the message', () => {
+  it('does not mistake a few coinciding words for the message', () => {
     const { text } = render({ whiteBoxHtml: 'Here is the book order', visitor: { name: 'Al', message: 'order' } })
     assert.match(text, /Al wrote:\n\norder\n/)
     const same = render({ whiteBoxHtml: 'order', title: 'Also', visitor: { name: 'Al', message: 'order' } })
     assert.match(same.text, /^Also\n\norder\n\nFrom Al\n/)
   })
 
-  it('does not name the visitor twice where the white box does', () => {
+  it('does not repeat the visitor’s name when the white box has it', () => {
     const { html } = render({
       whiteBoxHtml: sanitiseBox(`${visitor.name} ${visitor.email}: ${visitor.message}`),
       visitor,
@@ -70,19 +70,19 @@ describe('an e-mail with what a visitor wrote', () => {
     assert.equal(html.match(/class="box"/g)?.length, 1)
   })
 
-  it('lets any language run in its own direction', () => {
+  it('supports any text direction', () => {
     const { html } = render({ visitor: { name: 'דנה', message: 'שלום' } })
     assert.match(html, /<div lang="" dir="auto"[^>]*>שלום<\/div>/)
   })
 })
 
-describe('an e-mail about an order', () => {
+describe('an order confirmation', () => {
   const whiteBoxHtml = sanitiseBox(
     '<p>Thanks!</p><table><tr><th>Item</th><th>Price</th></tr><tr><td>Loaf</td><td>$8.50</td></tr><tr><td>One cell</td></tr></table>',
   )
   const content = { title: 'Your order', subtitle: 'It is on its way', whiteBoxHtml, signature: 'Mara' }
 
-  it('shows the four texts, prices flush right', () => {
+  it('shows the four texts, with prices right-aligned', () => {
     const { html, text } = render(content)
     assert.match(html, /<th style="[^"]*text-align:right[^"]*">Price</)
     assert.match(html, /<td style="[^"]*text-align:right;[^"]*white-space:nowrap">\$8\.50</)
@@ -94,7 +94,7 @@ describe('an e-mail about an order', () => {
     )
   })
 
-  it('shows the logo, or else the name of the site', () => {
+  it('shows the logo, or else the site’s name', () => {
     const logo = { content: Buffer.from('x'), contentType: 'image/png', width: 120, height: 40 }
     assert.match(
       render(content, { ...look, logo }).html,
@@ -105,14 +105,14 @@ describe('an e-mail about an order', () => {
     assert.equal(timesShown(plain.html, 'Demo Bakery'), 2) // above and below
   })
 
-  it('has no link to a site that has no domain', () => {
+  it('has no link to a site without a domain', () => {
     const { html, text } = render(content, { ...look, domainName: '' })
     assert.ok(!html.includes('<a '))
     assert.ok(text.endsWith('-- \nDemo Bakery\n'))
   })
 })
 
-describe('an e-mail about what visitors sent in', () => {
+describe('a notification about submissions', () => {
   const review = {
     collection: 'Reviews',
     createdMs: Date.UTC(2026, 2, 1, 12, 5),
@@ -123,7 +123,7 @@ describe('an e-mail about what visitors sent in', () => {
     ],
   }
 
-  it('lists each, says what waits for approval, and how many more there are', () => {
+  it('lists each, says what awaits approval, and how many more there are', () => {
     const submissions = [review, { ...review, waits: false }]
     const { html, text } = render({ title: '5 new submissions', submissions, furtherSubmissions: 3 })
     assert.equal(timesShown(html, '5 new submissions'), 1)
@@ -137,14 +137,14 @@ describe('an e-mail about what visitors sent in', () => {
     )
   })
 
-  it('does not speak of more where there are none', () => {
+  it('mentions no others when there are none', () => {
     const { html } = render({ title: 'New review', submissions: [review] })
     assert.equal(timesShown(html, 'New review'), 1)
     assert.equal(timesShown(html, 'more'), 0)
   })
 })
 
-describe('an e-mail that the caller brings as a whole', () => {
+describe('an e-mail with customHtml', () => {
   it('replaces the template', () => {
     const { html, text } = render({
       customHtml: sanitiseCustom('<h1>Mine</h1><p>Two loaves &amp; a roll, please &lt;3</p>'),
@@ -157,21 +157,21 @@ describe('an e-mail that the caller brings as a whole', () => {
     assert.equal(text, 'Mine\n\nTwo loaves & a roll, please <3')
   })
 
-  it('has the message in its plain text even where the markup leaves it out', () => {
+  it('has the message in its plain text even when the markup omits it', () => {
     const { text } = render({ customHtml: '<p>Somebody wrote.</p>', visitor })
     assert.equal(text, 'Somebody wrote.\n\nAnn Lee <ann@example.com> wrote:\n\nTwo loaves & a roll,\nplease <3')
   })
 })
 
 describe('every e-mail', () => {
-  it('has a plain text, even where its markup has no words', () => {
+  it('has a plain-text part, even when its markup has no text', () => {
     assert.equal(render({ customHtml: '<hr />' }).text, '--------------------')
     assert.equal(render({ customHtml: '<p></p>' }).text, 'The subject')
   })
 
   const known = 'html head meta title style body div table tr td h1 img span a br'.split(' ')
 
-  it('shows all texts as they were written, and none of them as markup', () => {
+  it('escapes all texts', () => {
     const hostile = fc.oneof(
       fc.constantFrom(
         '<script>hit()</script>',
@@ -224,19 +224,19 @@ describe('every e-mail', () => {
     )
   })
 
-  it('shows the beginning of what it says beside its subject', () => {
+  it('has a preview text', () => {
     const preview = /display:none[^>]*>([^<]*?)(?:&#8199;|<)/.exec(render({ visitor }).html)?.[1]
     assert.equal(preview, 'Two loaves &amp; a roll, please &lt;3')
   })
 
-  it('hides its preview text without a colour of its own: no text of low contrast', () => {
+  it('hides its preview text without a colour of its own, so there is no low-contrast text', () => {
     const style = /<div [^>]*style="(display:none[^"]*)"/.exec(render({ visitor }).html)?.[1] ?? ''
     const properties = style.split(';').map((declaration) => declaration.split(':')[0])
     for (const property of ['display', 'max-height', 'overflow', 'opacity']) assert.ok(properties.includes(property))
     assert.ok(!properties.includes('color'))
   })
 
-  it('is laid out for phones, for the dark and for Outlook', () => {
+  it('has a layout for phones, dark mode and Outlook', () => {
     const { html } = render({ visitor })
     for (const part of [
       '@media (max-width: 600px)',

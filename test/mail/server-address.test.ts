@@ -21,7 +21,7 @@ const cases: [url: string, address: MailServerAddress][] = [
 describe('the address of a mail server', () => {
   for (const [url, address] of cases) it(`reads ${url}`, () => assert.deepEqual(parseMailServer(url), address))
 
-  it('never has the login in what it complains of', () => {
+  it('never repeats the login in an error', () => {
     const secret = 'hunter2'
     const broken = ['http://u:SECRET@a.example', 'smtp://u:SECRET@', 'smtp://u:SECRET@a.example/inbox', 'SECRET',
       'smtp://u:SECRET%zz@a.example', 'smtp://u:SECRET@a.example?tls=no', 'smtp://:SECRET@a.example'] // biome-ignore format: a list
@@ -33,7 +33,7 @@ describe('the address of a mail server', () => {
     }
   })
 
-  it('tells this machine from others', () => {
+  it('recognises this machine', () => {
     for (const host of ['localhost', '127.0.0.1', '127.8.9.1', '::1']) assert.ok(isLoopback(host), host)
     for (const host of ['localhost.example', '127.0.0.1.example', '128.0.0.1', '10.0.0.1', '::2', ''])
       assert.ok(!isLoopback(host), host)

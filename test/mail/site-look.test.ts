@@ -30,7 +30,7 @@ async function lookWithLogo(created: Librarian, file: Buffer | string, name = 'l
 const noise = (width: number, height: number) => photo(width, height).png().toBuffer()
 
 onBothEngines('the look of a site in e-mails', (engine) => {
-  it('is that of the site that is meant, else of the first, else only a name', async () => {
+  it('is that of the requested site, else of the first, else only a name', async () => {
     const created = await librarian(engine)
     assert.deepEqual(await lookOf(created), { name: 'Given', domainName: '', colors: {}, logo: undefined })
     const first = {
@@ -48,7 +48,7 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     assert.deepEqual(await lookOf(created, { siteId: '0'.repeat(24), siteName: 'Given' }), expected)
   })
 
-  it('has the logo as it is where every mail client can show it', async () => {
+  it('has the original logo when every mail client can show it', async () => {
     const png = await noise(300, 150)
     const { logo } = await lookWithLogo(await librarian(engine), png)
     assert.deepEqual(
@@ -58,7 +58,7 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     assert.ok(logo && png.equals(logo.content))
   })
 
-  it('has a smaller one of a logo that is too heavy or of another format', async () => {
+  it('has a smaller version of a logo that is too large or in another format', async () => {
     for (const [name, file] of [
       ['logo.png', await noise(900, 600)],
       ['logo.webp', await photo(900, 600).webp().toBuffer()],
@@ -72,14 +72,14 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     }
   })
 
-  it('has none where none can be shown, and still is one', async () => {
+  it('has no logo when none can be shown', async () => {
     const svg = await lookWithLogo(await librarian(engine), scriptedSvg, 'logo.svg')
     assert.deepEqual([svg.name, svg.logo], ['A site', undefined])
     const moving = await lookWithLogo(await librarian(engine), await animation('webp'), 'logo.webp')
     assert.deepEqual([moving.name, moving.logo], ['A site', undefined])
   })
 
-  it('does without a logo whose file is gone or cannot be read', async () => {
+  it('omits a logo whose file is missing or unreadable', async () => {
     const created = await librarian(engine)
     const { key } = await created.add('logo.png', await noise(30, 30))
     await created.does('POST', '/sites', { name: 'A site', settings: { logo: { name: 'x', key, type: 'image' } } })
@@ -88,7 +88,7 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     assert.equal((await lookOf(created)).logo, undefined)
   })
 
-  it('keeps nobody from reading an e-mail when the logo, or the site itself, is gone', async () => {
+  it('never prevents reading an e-mail, even when the logo or the site itself is gone', async () => {
     const created = await librarian(engine)
     const { service, group, clock } = created
     const { key } = await created.add('logo.png', await noise(30, 30))
@@ -101,7 +101,7 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     assert.match((await created.does('GET', `/mail/${mailId}`)).text, /^Hello\n\n-- \nGiven\n/)
   })
 
-  it('reads the file of a logo once for many e-mails, and anew when it is replaced', async () => {
+  it('reads a logo’s file once for many e-mails, and again when it is replaced', async () => {
     const created = await librarian(engine)
     const { group, service } = created
     const { _id, key } = await created.add('logo.png', await noise(30, 30))

@@ -4,7 +4,7 @@ import { type MailFault, type MailStage, mailServer } from '../helpers/mail-serv
 import { until } from '../jobs/workshop.ts'
 import { alwaysAt, assertFails, courierTo, deliver, type Expected, never, onceAt, parcel } from './parcels.ts'
 
-describe('what the server answers', () => {
+describe('a reply of the server', () => {
   const where = '127\\.0\\.0\\.1:\\d+'
   const permanent = { isPermanent: true }
   const unknownAddress = { isPermanent: true, refusesRecipient: true }
@@ -34,7 +34,7 @@ describe('what the server answers', () => {
     ['message', '554 5.6.0 Not like this', 'did not take the message: 554 5.6.0 Not like this', permanent],
   ]
   for (const [stage, fault, message, expected] of cases) {
-    it(`${fault} at the ${stage}: ${expected?.isPermanent ? 'final' : 'tried again'}`, async () => {
+    it(`${fault} at the ${stage}: ${expected?.isPermanent ? 'permanent' : 'retried'}`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, fault)
       await assertFails(deliver(courierTo(server)), new RegExp(`^${where} ${message}`), expected)
@@ -42,7 +42,7 @@ describe('what the server answers', () => {
     })
   }
 
-  it('is the same where commands are sent one at a time', async () => {
+  it('is handled the same without pipelining', async () => {
     const server = await mailServer({ hidePIPELINING: true })
     const transport = courierTo(server)
     onceAt(server, 'recipient', '550 5.1.1 No such user')
@@ -53,15 +53,15 @@ describe('what the server answers', () => {
     assert.equal(server.connections(), 1)
   })
 
-  it('is not asked for where it says that it takes no message so large', async () => {
+  it('is not awaited when the server announces a smaller size limit', async () => {
     const server = await mailServer({ size: 20 })
     await assertFails(deliver(courierTo(server)), /takes no message as large as this one$/, permanent)
     assert.deepEqual(server.taken, [])
   })
 })
 
-describe('a server that is not there, or does not speak', () => {
-  it('costs one attempt to connect; for a while after that everybody is told the same at once', async () => {
+describe('an unreachable or silent server', () => {
+  it('costs one connection attempt; for a while all others fail at once', async () => {
     const server = await mailServer()
     await server.stop()
     const transport = courierTo(server)
@@ -80,7 +80,7 @@ describe('a server that is not there, or does not speak', () => {
   })
 
   for (const stage of ['greeting', 'sender', 'recipient'] as const) {
-    it(`is not waited for without end at the ${stage}, and for a while not asked by the next`, async () => {
+    it(`times out at the ${stage}, and is then avoided for a while`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, 'hang')
       const transport = courierTo(server, { timeouts: { greetingMs: 50, silenceMs: 50, pauseMs: 60_000 } })
@@ -96,7 +96,7 @@ describe('a server that is not there, or does not speak', () => {
     ['recipient', 90],
     ['message', 300],
   ] as const) {
-    it(`has ${seconds} seconds at the ${stage}; then it is left alone for a while, and all connections are closed`, async (context) => {
+    it(`has ${seconds} seconds at the ${stage}; then it is avoided for a while, and all its connections are closed`, async (context) => {
       const server = await mailServer()
       const transport = courierTo(server, { timeouts: { idleMs: 3_600_000, pauseMs: 60_000 } })
       await Promise.all([deliver(transport), deliver(transport)])
@@ -125,7 +125,7 @@ describe('a server that is not there, or does not speak', () => {
     })
   }
 
-  it('is left alone no longer because others ask for it meanwhile', async (context) => {
+  it('is not avoided for longer because of further requests', async (context) => {
     const server = await mailServer()
     const transport = courierTo(server, { timeouts: { bodyMs: 50 } })
     alwaysAt(server, 'message', 'hang')
@@ -141,7 +141,7 @@ describe('a server that is not there, or does not speak', () => {
     assert.equal(server.faults.get('hang'), 2)
   })
 
-  it('may be silent for longer when it has the message than before', async () => {
+  it('may be silent for longer once it has the message', async () => {
     const silenceMs = 1500
     const server = await mailServer({
       onData: (stream, _session, done) => void stream.resume().on('end', () => setTimeout(done, silenceMs + 500)),
@@ -149,7 +149,7 @@ describe('a server that is not there, or does not speak', () => {
     assert.match(await deliver(courierTo(server, { timeouts: { silenceMs } })), /^250/)
   })
 
-  it('that breaks off or says "later" is asked again at once', async () => {
+  it('that disconnects or says "later" is tried again at once', async () => {
     for (const fault of ['drop', '451 4.3.2 Later'] as const) {
       const server = await mailServer()
       const transport = courierTo(server)
@@ -160,7 +160,7 @@ describe('a server that is not there, or does not speak', () => {
     }
   })
 
-  it('does not use up the time of those that wait for one of its connections', async (context) => {
+  it('does not use up the time of deliveries waiting for one of its connections', async (context) => {
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
     let isBusy = false
     let begun = 0
@@ -184,7 +184,7 @@ describe('a server that is not there, or does not speak', () => {
     assert.equal((await both).length, 2)
   })
 
-  it('whose name nobody knows is tried again', async () => {
+  it('whose name does not resolve is retried', async () => {
     const resolve = async () => {
       throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
     }

@@ -29,7 +29,7 @@ const password = 'very secret & long'
 describe('encryption', () => {
   const encrypted = (): SMTPServerOptions => ({ ...certificate, disabledCommands: [] })
 
-  it('is by STARTTLS where it is required, and from the first byte with smtps', async () => {
+  it('uses STARTTLS when required, and TLS from the first byte with smtps', async () => {
     for (const secure of [false, true]) {
       const server = await mailServer({ ...encrypted(), secure })
       const transport = courierTo(named(server), namedOptions())
@@ -42,7 +42,7 @@ describe('encryption', () => {
     }
   })
 
-  it('is refused with a certificate that nobody vouches for, or of another name', async () => {
+  it('rejects a certificate that is untrusted, or for another name', async () => {
     for (const secure of [false, true]) {
       const server = await mailServer({ ...encrypted(), secure })
       await assertFails(
@@ -58,7 +58,7 @@ describe('encryption', () => {
     }
   })
 
-  it('trusts a private CA that NODE_EXTRA_CA_CERTS names', async (t) => {
+  it('trusts a private CA named by NODE_EXTRA_CA_CERTS', async (t) => {
     const own = makeCertificate('localhost')
     const server = await mailServer({ ...encrypted(), ...own, secure: true })
     const folder = await mkdtemp(join(tmpdir(), 'sluice-ca-'))
@@ -74,13 +74,13 @@ describe('encryption', () => {
     assert.match(await run({}), /shows a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
   })
 
-  it('below TLS 1.2 is none', async () => {
+  it('requires TLS 1.2', async () => {
     const server = await mailServer({ ...encrypted(), minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })
     await assertFails(deliver(courierTo(named(server), namedOptions())), /could not be (reached|used)/)
     assert.deepEqual(server.taken, [])
   })
 
-  it('that is required and not there fails, before a login is told to anybody', async () => {
+  it('that is required and not offered fails before a login is sent', async () => {
     let logins = 0
     const onAuth = () => {
       logins += 1
@@ -92,7 +92,7 @@ describe('encryption', () => {
     assert.deepEqual(server.taken, [])
   })
 
-  it('is used where it is offered and optional, and never where it is off', async () => {
+  it('is used when offered and optional, and never when off', async () => {
     for (const [tls, isEncrypted] of [
       ['optional', true],
       ['off', false],
@@ -109,7 +109,7 @@ describe('encryption', () => {
     assert.equal(plain.taken.length, 1)
   })
 
-  it('to a server on this machine takes any certificate, as it would do without', async () => {
+  it('to a server on this machine accepts any certificate', async () => {
     const server = await mailServer(encrypted())
     await deliver(courierTo(server))
     assert.deepEqual(
@@ -118,7 +118,7 @@ describe('encryption', () => {
     )
   })
 
-  it('does not change how long a server may be silent: less before it has the message than after', async () => {
+  it('does not change how long a server may be silent before and after it has the message', async () => {
     const silenceMs = 1000
     const checkSilence = async (secure: boolean) => {
       const server = await mailServer({
@@ -135,7 +135,7 @@ describe('encryption', () => {
     await Promise.all([checkSilence(false), checkSilence(true)])
   })
 
-  it('does not keep a connection from being cut when the signal aborts', async () => {
+  it('does not prevent cutting the connection when the signal aborts', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: [] })
     alwaysAt(server, 'message', 'hang')
     const transport = courierTo(named(server), namedOptions())
@@ -161,7 +161,7 @@ describe('a login', () => {
       ...more,
     })
 
-  it('is proven once for each connection', async () => {
+  it('is sent once per connection', async () => {
     const server = await wanting()
     const transport = courierTo(named(server, `ann%40x:${encodeURIComponent(password)}@`), namedOptions())
     await transport.verify(never)
@@ -174,7 +174,7 @@ describe('a login', () => {
     assert.equal(server.connections(), 2)
   })
 
-  it('that is refused is tried again later, and never repeated to anybody', async () => {
+  it('that is refused is retried later, and never repeated to anybody', async () => {
     const server = await wanting()
     const wrong = 'wrong-but-secret'
     const transport = courierTo(named(server, `ann:${wrong}@`), namedOptions())
@@ -188,13 +188,13 @@ describe('a login', () => {
     }
   })
 
-  it('is not given to a server that offers none', async () => {
+  it('is not sent to a server that offers none', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: ['AUTH'] })
     const transport = courierTo(named(server, 'ann:secret@'), namedOptions())
     await assertFails(deliver(transport), /^mail\.example:\d+ offers no login\.$/)
   })
 
-  it('that is missing is no fault of the message', async () => {
+  it('that is missing is not an error of the message', async () => {
     const server = await wanting()
     await assertFails(deliver(courierTo(named(server), namedOptions())), /did not take the sender: 530/)
   })

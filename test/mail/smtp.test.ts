@@ -4,8 +4,8 @@ import { mailServer } from '../helpers/mail-server.ts'
 import { until } from '../jobs/workshop.ts'
 import { alwaysAt, assertFails, courierTo, deliver, errand, never, onceAt, parcel } from './parcels.ts'
 
-describe('a message that is taken', () => {
-  it('arrives byte for byte, at the one address, with the sender to whom it comes back', async () => {
+describe('an accepted message', () => {
+  it('arrives byte for byte at the one address, with the return address as its sender', async () => {
     const server = await mailServer()
     const sent = parcel()
     assert.match(await deliver(courierTo(server), sent), /^250 /)
@@ -17,7 +17,7 @@ describe('a message that is taken', () => {
     assert.equal(taken?.clientName, 'shop.example')
   })
 
-  it('is never given to the library with an address that could be more than one', async () => {
+  it('is never passed to the library with an ambiguous address', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
     const hostile = [
@@ -33,7 +33,7 @@ describe('a message that is taken', () => {
 })
 
 describe('connections', () => {
-  it('are used again, also after a message was refused, and there are never more than they may be', async () => {
+  it('are reused, also after a refused message, up to their maximum number', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
     await deliver(transport)
@@ -58,7 +58,7 @@ describe('connections', () => {
     assert.equal(most, 10)
   })
 
-  it('that the server has closed meanwhile do not cost an attempt', async () => {
+  it('closed by the server in the meantime do not cost an attempt', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
     await deliver(transport)
@@ -74,7 +74,7 @@ describe('connections', () => {
     assert.equal(server.connections(), 4)
   })
 
-  it('that break when the server may have taken the message are not tried again behind the caller', async () => {
+  it('that break when the server may have accepted the message are not retried behind the caller’s back', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
     await deliver(transport)
@@ -86,7 +86,7 @@ describe('connections', () => {
     assert.equal(server.taken.length, 4)
   })
 
-  it('take 100 messages each, and are closed when nobody uses them, and when the transport is', async () => {
+  it('carry 100 messages each, and are closed when idle, and with the transport', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
     for (let count = 0; count < 101; count += 1) await deliver(transport)
@@ -98,7 +98,7 @@ describe('connections', () => {
     await until(() => server.openConnections() === 0)
   })
 
-  it('in use are closed when they are done, where the transport was closed before', async () => {
+  it('in use are closed when they finish if the transport has been closed', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -115,9 +115,9 @@ describe('connections', () => {
   })
 })
 
-describe('when the signal aborts', () => {
+describe('an aborted signal', () => {
   for (const stage of ['greeting', 'sender', 'recipient', 'message'] as const) {
-    it(`at the ${stage}, the connection is cut at once, and the reason is told`, async () => {
+    it(`cuts the connection at the ${stage} at once, and the reason is reported`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, 'hang')
       const transport = courierTo(server)
@@ -134,7 +134,7 @@ describe('when the signal aborts', () => {
     })
   }
 
-  it('ends the wait for a free connection, and leaves the place to the next', async () => {
+  it('ends the wait for a free connection, whose slot goes to the next', async () => {
     const server = await mailServer()
     alwaysAt(server, 'message', 'hang')
     const transport = courierTo(server)
@@ -152,7 +152,7 @@ describe('when the signal aborts', () => {
     assert.equal(server.taken.length, 10)
   })
 
-  it('before it began, nothing is sent', async () => {
+  it('before the start sends nothing', async () => {
     const server = await mailServer()
     await assert.rejects(
       courierTo(server).deliver(parcel(), errand(AbortSignal.abort(new Error('too late')))),
@@ -162,7 +162,7 @@ describe('when the signal aborts', () => {
   })
 })
 
-describe('a message that is no longer ours', () => {
+describe('a message whose lease is lost', () => {
   it('is not handed over: the connection is cut, and nothing of it is sent', async () => {
     const server = await mailServer()
     const transport = courierTo(server)
@@ -182,7 +182,7 @@ describe('a message that is no longer ours', () => {
     assert.equal(server.taken.length, 2)
   })
 
-  it('is not completed either: a part of it is all that the server gets', async () => {
+  it('is not completed: the server gets only a part of it', async () => {
     const server = await mailServer()
     const raw = Buffer.from(`Subject: long\r\n\r\n${'x'.repeat(70)}\r\n`.repeat(10_000))
     let asked = 0
@@ -194,7 +194,7 @@ describe('a message that is no longer ours', () => {
     assert.ok(server.taken[0]?.raw.equals(raw))
   })
 
-  it('is asked about when the server has let it begin, and not before', async () => {
+  it('is checked when the server is ready for it, and not before', async () => {
     const server = await mailServer()
     const stages: string[] = []
     server.spoil = (stage) => {
@@ -214,7 +214,7 @@ describe('servers of groups', () => {
   const publicly = (url: string, addresses: string[]) =>
     deliver(courierTo({ url }, { hosts: 'public', resolve: async () => addresses }))
 
-  it('must be on the public Internet by each of their addresses', async () => {
+  it('must be on the public Internet with each of their addresses', async () => {
     const notPublic = /^\S+ is not on the public Internet\.$/
     for (const address of ['127.0.0.1', '10.1.2.3', '::1', '169.254.169.254', 'fd00::1'])
       await assertFails(publicly('smtp://mail.example', ['8.8.8.8', address]), notPublic)
@@ -222,7 +222,7 @@ describe('servers of groups', () => {
       await assertFails(publicly(url, []), notPublic)
   })
 
-  it('must be at a port for mail', async () => {
+  it('must be at a mail port', async () => {
     const server = await mailServer()
     await assertFails(publicly(`smtp://mail.example:${server.port}`, ['8.8.8.8']), /has none of the ports/)
     assert.equal(server.connections(), 0)

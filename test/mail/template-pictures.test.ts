@@ -141,11 +141,11 @@ const readForm = `({
   footers: [...document.querySelectorAll('.muted')].filter((each) => each.textContent.includes('demo.example')).length,
 })`
 
-describe('e-mails as they are seen', () => {
+describe('rendered e-mails', () => {
   for (const kind of ['contact', 'order', 'notice'] as const)
     for (const [device, viewport] of Object.entries(sizes))
       for (const colorScheme of schemes)
-        it(`${kind}, ${device}, ${colorScheme}: fits the screen, can be read, shows the logo`, async () => {
+        it(`${kind}, ${device}, ${colorScheme}: fits the screen, is readable, shows the logo`, async () => {
           const { page, complaints } = await openPage(browser, { viewport, colorScheme })
           await show(page, kind)
           assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), viewport.width)
@@ -162,7 +162,7 @@ describe('e-mails as they are seen', () => {
           await page.close()
         })
 
-  it('run nothing, load nothing and keep their form, whatever is put into them', async () => {
+  it('execute nothing, load nothing and keep their layout, whatever is put into them', async () => {
     const { page, complaints } = await openPage(browser)
     const asked: string[] = []
     await page.route('**/*', (route) => {

@@ -20,7 +20,7 @@ async function withLetter(engine: TestEngine) {
 }
 
 onBothEngines('an e-mail in the local mailbox', (engine) => {
-  it('is forgotten together with its file, and neither before its time', async () => {
+  it('is deleted together with its file, and not before its time', async () => {
     const { group, id, files, tidy } = await withLetter(engine)
     await tidy(29)
     assert.equal((await findMessage(group, id))?.state, 'sent')
@@ -30,7 +30,7 @@ onBothEngines('an e-mail in the local mailbox', (engine) => {
     assert.deepEqual(await files(), [])
   })
 
-  it('whose file could not be removed is known until it is', async () => {
+  it('whose file could not be removed is retained until it is', async () => {
     const { group, id, folder, tidy } = await withLetter(engine)
     const file = join(folder, `${id}.eml`)
     await rm(file)

@@ -20,7 +20,7 @@ interface Ids {
 const strictToStrangers = 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9'
 
 describe('the rate limit of the management API', () => {
-  it('is each token’s own, and says when to come back', async () => {
+  it('counts each token separately, and says when to retry', async () => {
     const { call, newUser, clock } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '2/3' } })
     const busy = await newUser()
     const others = [await busy.newToken(), (await newUser()).token]
@@ -39,7 +39,7 @@ describe('the rate limit of the management API', () => {
     assertFailure(await whoami(busy.token), 429, 'RateLimited')
   })
 
-  it('is also the group’s, so that more tokens do not do more; administrators and other groups do not feel it', async () => {
+  it('also counts by group, so more tokens do not allow more; administrators and other groups are not affected', async () => {
     const { call, newUser, newManagedGroup } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '1/5' } })
     const [here, there] = [await newManagedGroup(), await newManagedGroup()]
     const both = await newUser({}, { [here.groupId]: 'viewer', [there.groupId]: 'viewer' })
@@ -60,7 +60,7 @@ describe('the rate limit of the management API', () => {
     assert.equal((await show(there.groupId, both.token)).statusCode, 200, 'the same person in another group')
   })
 
-  it('of a group is not used up by who has no role in it', async () => {
+  it('of a group is not used up by users without a role in it', async () => {
     const { call, newUser, newManagedGroup } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '1/2' } })
     const { groupId, tokens } = await newManagedGroup()
     for (let n = 0; n < 10; n += 1) {
@@ -70,7 +70,7 @@ describe('the rate limit of the management API', () => {
     assert.equal((await call('GET', `/manage/groups/${groupId}`, undefined, tokens.viewer)).statusCode, 200)
   })
 
-  it('is by address for tokens that are not valid, and does not touch a user at the same address', async () => {
+  it('counts invalid tokens by address, without affecting a user at the same address', async () => {
     const { call, admin, app, clock } = await managing('sqlite', { env: { RATE_LIMITS: strictToStrangers } })
     const guess = () => call('GET', '/manage/whoami', undefined, makeAdminToken())
     for (const answer of [await guess(), await guess()]) assertFailure(answer, 401, 'Unauthorized')
@@ -94,7 +94,7 @@ describe('the port of the management API', () => {
       })
     ).status
 
-  it('is that of the delivery API unless another is set', async () => {
+  it('is that of the delivery API by default', async () => {
     const { service, app, admin } = await managing('sqlite')
     await service.listen()
     assert.equal(service.manageApp, undefined)
@@ -102,7 +102,7 @@ describe('the port of the management API', () => {
     assert.equal(await statusOf(portOf(app), '/tenant/siteDetails'), 401)
   })
 
-  it('serves only the management API where it is its own, and the other one only delivery', async () => {
+  it('serves only the management API when it is separate, and the other port only delivery', async () => {
     const { service, app, admin } = await managing('sqlite', { env: { MANAGE_PORT: '0' } })
     await service.listen()
     const [main, manage] = [portOf(app), portOf(service.manageApp)]
@@ -127,7 +127,7 @@ describe('the port of the management API', () => {
     }
   })
 
-  it('listens where MANAGE_HOST says, and else where HOST does', async () => {
+  it('uses MANAGE_HOST, or else HOST', async () => {
     const apart = await managing('sqlite', { env: { MANAGE_PORT: '0', MANAGE_HOST: '127.0.0.2' } })
     await apart.service.listen()
     assert.equal(portOf(apart.app).address, '127.0.0.1')
@@ -146,7 +146,7 @@ describe('the port of the management API', () => {
   })
 })
 
-onBothEngines('what becomes of access', (engine) => {
+onBothEngines('a change of access', (engine) => {
   const changes: Record<
     string,
     [status: number, method: 'POST' | 'DELETE', path: (ids: Ids) => string, body?: object]
@@ -162,7 +162,7 @@ onBothEngines('what becomes of access', (engine) => {
     ],
   }
   for (const [who, [status, method, path, body]] of Object.entries(changes)) {
-    it(`${who} is refused at the latest after 1 second`, async () => {
+    it(`${who} is refused after at most 1 second`, async () => {
       const { ask, call, newManagedGroup, clock } = await managing(engine)
       const { groupId, members } = await newManagedGroup()
       const { token, user } = members.editor
@@ -175,7 +175,7 @@ onBothEngines('what becomes of access', (engine) => {
     })
   }
 
-  it('a key that was revoked, a freeze and a tier are felt at once by the process that made the change', async () => {
+  it('a revoked key, a freeze and a change of tier take effect at once in the process that made the change', async () => {
     const { ask, newManagedGroup, app, clock } = await managing(engine)
     const { groupId, get, key, tokens } = await newManagedGroup({ tier: 'free' })
     const other = await newManagedGroup()
@@ -222,7 +222,7 @@ onBothEngines('what becomes of access', (engine) => {
     assert.equal((await get('/tenant/integrationObjects?type=stripe')).statusCode, 200)
   })
 
-  it('a group that is being deleted answers 409 to everything but its deletion, which ends it', async () => {
+  it('a group being deleted answers 409 to everything but its deletion, which completes it', async () => {
     const created = await managing(engine)
     const { service, clock, call, ask } = created
     const scene = await setScene(created)
@@ -243,7 +243,7 @@ onBothEngines('what becomes of access', (engine) => {
     assertFailure(await created.app.inject(delivery), 401, 'Unauthorized')
   })
 
-  it('two changes of a group at the same time lose neither', async () => {
+  it('two concurrent changes of a group are both kept', async () => {
     const { ask, newManagedGroup } = await managing(engine)
     const { groupId } = await newManagedGroup()
     for (const round of [1, 2, 3, 4, 5]) {
@@ -258,7 +258,7 @@ onBothEngines('what becomes of access', (engine) => {
     }
   })
 
-  it('is recorded with the address of who asked, also behind a proxy', async () => {
+  it('is recorded with the caller’s address, also behind a proxy', async () => {
     const { app, admin, ask, newManagedGroup } = await managing(engine, { env: { TRUST_PROXY: '127.0.0.1' } })
     const { groupId } = await newManagedGroup()
     const headers = { authorization: `Bearer ${admin}`, 'x-forwarded-for': '203.0.113.7' }

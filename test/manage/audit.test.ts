@@ -179,8 +179,8 @@ async function withScript(engine: TestEngine) {
   return { ...created, userId, ids, secrets, run }
 }
 
-onBothEngines('the record', (engine) => {
-  it('says of every verb that changes something who did it, what, when and from where, and tells no value or secret', async () => {
+onBothEngines('the audit log', (engine) => {
+  it('says for every changing verb who did what, when and from where, and contains no value or secret', async () => {
     const { ask, run, ids, secrets, clock, userId } = await withScript(engine)
     const changing = verbs.filter(({ method }) => method !== 'GET')
     assert.deepEqual(script.map(([name]) => name).toSorted(), changing.map(({ name }) => name).toSorted())
@@ -202,7 +202,7 @@ onBothEngines('the record', (engine) => {
     for (const secret of [canary, ...secrets.map((one) => one.slice(14, 40))]) assert.ok(!text.includes(secret))
   })
 
-  it('is asked by subject and by person, newest first, in pages over both databases', async () => {
+  it('can be filtered by subject and by person, newest first, paged over both databases', async () => {
     const { does, post, group, clock } = await editingPosts(engine, schema)
     const list = (query = '') => does('GET', `/audit?${query}`)
     const { _id } = await post({ title: 'a' })
@@ -231,7 +231,7 @@ onBothEngines('the record', (engine) => {
     assert.deepEqual(await list('subjectId=nobody'), { items: [], totalCount: 0 })
   })
 
-  it('has every entry on one page, and on one only, also where the clock was set back', async () => {
+  it('has every entry on exactly one page, even when the clock was set back', async () => {
     const { does, post, clock } = await editingPosts(engine, schema)
     for (const [n, stepMs] of [5000, -3000, 1000, -7000, 2000].entries()) {
       clock.now += stepMs
@@ -246,7 +246,7 @@ onBothEngines('the record', (engine) => {
     assert.equal(new Set(items.map((entry: Data) => JSON.stringify(entry))).size, totalCount)
   })
 
-  it('says what fell due by itself, and nothing of other groups', async () => {
+  it('records what became due by time, and nothing of other groups', async () => {
     const { does, post, ask, clock, newManagedGroup } = await editingPosts(engine, schema)
     const { _id } = await post({ title: 'a' }, { publishDate: new Date(clock.now + 1000).toISOString() })
     const other = await newManagedGroup()
@@ -259,7 +259,7 @@ onBothEngines('the record', (engine) => {
     assert.ok(!JSON.stringify(items).includes(_id))
   })
 
-  it('says nothing of what was only read, was refused or changed nothing', async () => {
+  it('records nothing that was only read, was refused or changed nothing', async () => {
     const created = await editingPosts(engine, schema)
     const { does, send, call, post, posts, group, ask } = created
     const { _id } = await post({ title: 'a' })

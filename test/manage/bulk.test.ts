@@ -29,8 +29,8 @@ const actions: [action: string, item: object, status: string | undefined, versio
   ['restore', {}, 'published', 1, ['Post 0', 'Post 1', 'Post 2']],
 ]
 
-onBothEngines('many objects at once', (engine) => {
-  it('are made in one call, in their order and each in its state', async () => {
+onBothEngines('bulk operations', (engine) => {
+  it('create objects in one call, in order and each in its state', async () => {
     const { many, deliveredValues, group } = await withPosts(engine, 0)
     const answer = await many([
       { objectValue: { title: 'a' } },
@@ -52,7 +52,7 @@ onBothEngines('many objects at once', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('go through every action as one by one', async () => {
+  it('apply every action as for single objects', async () => {
     const { many, bulk, deliveredValues, group } = await withPosts(engine, 0)
     for (const [action, item, status, version, shown] of actions) {
       const made = await many([0, 1, 2].map((n) => ({ objectValue: { title: `Post ${n}`, kind: action } })))
@@ -69,7 +69,7 @@ onBothEngines('many objects at once', (engine) => {
     await assertNoGaps(group.store)
   })
 
-  it('are changed all or not at all, and the first that does not fit is named', async () => {
+  it('change all objects or none, and name the first that does not fit', async () => {
     const { many, bulk, ids, does, group, newManagedGroup, clock } = await withPosts(engine, 4)
     const stranger = await newManagedGroup()
     const theirs = await stranger.collection('Posts', schema)
@@ -99,7 +99,7 @@ onBothEngines('many objects at once', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('tell who edited an older version both values', async () => {
+  it('report a version conflict with both values', async () => {
     const { bulk, ids, does } = await withPosts(engine, 2)
     const current = await does('PATCH', `/objects/${ids[1]}`, { version: 1, objectValue: { rating: 4 } })
     const items = ids.map((objectId) => ({ objectId, version: 1, objectValue: { title: 'Mine' } }))
@@ -107,7 +107,7 @@ onBothEngines('many objects at once', (engine) => {
     assert.deepEqual(details, { current, yours: { objectId: ids[1], objectValue: { title: 'Mine' } } })
   })
 
-  it('are at least 1 and at most 1000', async () => {
+  it('take at least 1 and at most 1000 objects', async () => {
     const { many, bulk, posts, does, group } = await withPosts(engine, 0)
     const items = Array.from({ length: 1001 }, (_, n) => ({ objectValue: { title: `t${n}` } }))
     assertRefused(await many(items), 400, /items must have at most 1000 entries/)

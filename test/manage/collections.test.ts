@@ -8,7 +8,7 @@ const schema = { title: { type: 'text', required: true } }
 const pageOf = (collectionId: string) => ({ name: 'Blog', slug: 'blog', collections: [{ collectionId }] })
 
 onBothEngines('collections', (engine) => {
-  it('are made, listed with the number of their objects, and delivered under their name', async () => {
+  it('are created, listed with the number of their objects, and delivered under their name', async () => {
     const { does, post, posts, delivered } = await editingPosts(engine, schema)
     const settings = { accepts: [], moderation: false, hourlyLimit: 0 }
     assert.deepEqual(posts, { _id: posts._id, name: 'Posts', schema, ...settings, version: 1 })
@@ -38,7 +38,7 @@ onBothEngines('collections', (engine) => {
     assert.deepEqual(item.collectionObj, { name: 'Posts', refID: posts._id })
   })
 
-  it('have a name of their own in the group', async () => {
+  it('have a unique name in the group', async () => {
     const { does, send, posts, newManagedGroup, ask } = await editingPosts(engine, schema)
     const other = await does('POST', '/collections', { name: 'Other', schema })
     assertRefused(await send('POST', '/collections', { name: 'Posts', schema }), 409, /already a collection "Posts"/)
@@ -52,7 +52,7 @@ onBothEngines('collections', (engine) => {
     await does('PATCH', `/collections/${other._id}`, { version: 1, name: 'Posts' })
   })
 
-  it('have a schema that makes sense', async () => {
+  it('must have a valid schema', async () => {
     const { send, group } = await editing(engine)
     const bad: [schema: object, message: RegExp][] = [
       [{ _id: { type: 'text' } }, /"_id" cannot be a field name/],
@@ -70,7 +70,7 @@ onBothEngines('collections', (engine) => {
     assert.deepEqual((await everythingIn(group.store)).containers, [])
   })
 
-  it('are renamed for the delivery API at once, while what visitors may send changes no answer', async () => {
+  it('are renamed for the delivery API at once, while settings for submissions change no answer', async () => {
     const { does, post, posts, delivered, group, clock } = await editingPosts(engine, schema)
     await post({ title: 'a' })
     const path = `/collections/${posts._id}`
@@ -91,7 +91,7 @@ onBothEngines('collections', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('take so many submissions in an hour, until the limit is taken away', async () => {
+  it('accept their hourly limit of submissions, until the limit is removed', async () => {
     const { does, send, posts } = await editingPosts(engine, schema)
     const path = `/collections/${posts._id}`
     for (const hourlyLimit of [-1, 1.5, 1_000_001, '5', null])
@@ -106,7 +106,7 @@ onBothEngines('collections', (engine) => {
     assert.equal((await does('GET', path)).moderation, true)
   })
 
-  it('leave no trace of settings that are given as they are by default', async () => {
+  it('record nothing when settings are given their default values', async () => {
     const { does, posts, group } = await editingPosts(engine, schema)
     const before = await everythingIn(group.store)
     const same = await does('PATCH', `/collections/${posts._id}`, {
@@ -119,7 +119,7 @@ onBothEngines('collections', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('are not deleted while they hold objects or a page shows them, unless forced', async () => {
+  it('are not deleted while they have objects or a page shows them, unless forced', async () => {
     const { does, send, post, posts, group } = await editingPosts(engine, schema)
     const [one, two] = [await post({ title: 'a' }, { draft: true }), await post({ title: 'b' })]
     await does('PATCH', `/objects/${two._id}`, { version: 1, objectValue: { title: 'c' } })

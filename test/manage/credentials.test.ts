@@ -10,7 +10,7 @@ import { managing } from '../helpers/manage.ts'
 const day = 86_400
 
 onBothEngines('admin tokens', (engine) => {
-  it('do what their user may, or less where they are narrowed, and never more (every combination)', async () => {
+  it('can do what their user can, or less when restricted, and never more (every combination)', async () => {
     const { call, newUser, newManagedGroup } = await managing(engine)
     const [one, other] = [(await newManagedGroup()).groupId, (await newManagedGroup()).groupId]
     /** What each role opens: the most that a token may do in a group is how many of these it opens. */
@@ -52,7 +52,7 @@ onBothEngines('admin tokens', (engine) => {
     }
   })
 
-  it('are made with what narrows them, and shown so', async () => {
+  it('are created with their restrictions, and listed with them', async () => {
     const { ask, newUser, newManagedGroup, clock } = await managing(engine)
     const { groupId } = await newManagedGroup()
     const { user } = await newUser()
@@ -75,7 +75,7 @@ onBothEngines('admin tokens', (engine) => {
     assert.deepEqual(items.at(-1), shown)
   })
 
-  it('work until exactly the end of their life, or at most a second longer', async () => {
+  it('work until they expire, or at most a second longer', async () => {
     const { ask, call, newManagedGroup, clock } = await managing(engine)
     const { groupId, members, tokens } = await newManagedGroup()
     const userId = members.owner.user.id
@@ -96,7 +96,7 @@ onBothEngines('admin tokens', (engine) => {
     }
   })
 
-  it('live from a minute to ten years, or until they are revoked', async () => {
+  it('have a lifetime from a minute to ten years, or until they are revoked', async () => {
     const { ask, call, newManagedGroup, service } = await managing(engine)
     const { groupId, members } = await newManagedGroup()
     const userId = members.viewer.user.id
@@ -112,7 +112,7 @@ onBothEngines('admin tokens', (engine) => {
     }
   })
 
-  it('are not made for a disabled user, for nobody, or for a group that does not exist', async () => {
+  it('are not created for a disabled user, nobody, or a missing group', async () => {
     const { ask, call, newManagedGroup, service } = await managing(engine)
     const { groupId, members } = await newManagedGroup()
     const userId = members.viewer.user.id
@@ -126,7 +126,7 @@ onBothEngines('admin tokens', (engine) => {
     })
   })
 
-  it('that an owner makes open this group only; owners see and end those, and no others', async () => {
+  it('that an owner creates are restricted to this group; owners see and revoke those, and no others', async () => {
     const { ask, call, newManagedGroup, newUser, clock } = await managing(engine)
     const [here, there] = [await newManagedGroup(), await newManagedGroup()]
     const { user, token } = await newUser({}, { [here.groupId]: 'owner', [there.groupId]: 'owner' })
@@ -163,7 +163,7 @@ onBothEngines('API keys', (engine) => {
     return { ...created, ...group, path, asOwner, statusOf, made: await asOwner('POST', '', { label: 'website' }) }
   }
 
-  it('are made, work at once, and are listed by their beginning', async () => {
+  it('are created, work at once, and are listed by their prefix', async () => {
     const { made, asOwner, statusOf, clock } = await withKey()
     const { key, ...shown } = made
     assert.match(key, /^slc_live_\w{43}_\w{6}$/)
@@ -182,7 +182,7 @@ onBothEngines('API keys', (engine) => {
     assert.deepEqual(items.at(-1), shown)
   })
 
-  it('show when they were last used, written down when a server stops at the latest', async () => {
+  it('show when they were last used, stored at the latest when a server stops', async () => {
     const { made, asOwner, statusOf, config, clock, service, ask, admin } = await withKey()
     const another = await createService(config, { clock: () => clock.now, logger: service.logger })
     clock.now += 90_000
@@ -198,7 +198,7 @@ onBothEngines('API keys', (engine) => {
     assert.equal((await ask('GET', `/manage/users/${userId}/tokens`)).items[0].lastUsedAt, usedAt)
   })
 
-  it('are revoked by their id, their beginning or themselves, once', async () => {
+  it('are revoked by their id, their prefix or in full, once', async () => {
     const { asOwner, statusOf, clock } = await withKey()
     for (const which of ['_id', 'prefix', 'key'] as const) {
       const made = await asOwner('POST')
@@ -211,7 +211,7 @@ onBothEngines('API keys', (engine) => {
     }
   })
 
-  it('that are rotated work until exactly the end of the grace, the new one from the beginning', async () => {
+  it('that are rotated work exactly until the end of the grace period, the new one from the beginning', async () => {
     const { made, asOwner, statusOf, clock } = await withKey()
     const rotated = await asOwner('POST', `/${made._id}/rotate`, { graceSeconds: 60 })
     const endsMs = clock.now + 60_000
@@ -228,7 +228,7 @@ onBothEngines('API keys', (engine) => {
     assert.equal(await statusOf(rotated.key), 200)
   })
 
-  it('that are asked for without a pause are refused at the latest 1 second after the grace', async () => {
+  it('under constant use are refused at most 1 second after the grace period', async () => {
     const { made, asOwner, statusOf, clock } = await withKey()
     await asOwner('POST', `/${made._id}/rotate`, { graceSeconds: 1 })
     const endsMs = clock.now + 1000
@@ -237,7 +237,7 @@ onBothEngines('API keys', (engine) => {
     assert.equal(await statusOf(made.key), 401)
   })
 
-  it('have a day of grace unless told otherwise, none with 0, and at most 90 days', async () => {
+  it('have a grace period of a day by default, none with 0, and at most 90 days', async () => {
     const { made, asOwner, call, path, tokens, statusOf, clock, service } = await withKey()
     const { replaced } = await asOwner('POST', `/${made._id}/rotate`)
     assert.equal(replaced.expiresAt, new Date(clock.now + day * 1000).toISOString())
@@ -255,7 +255,7 @@ onBothEngines('API keys', (engine) => {
     assert.equal(await statusOf(leaked.key), 401)
   })
 
-  it('can be rotated twice: no grace is ever made longer, and each new key works', async () => {
+  it('can be rotated twice: no grace period is extended, and each new key works', async () => {
     const { made, asOwner, statusOf, clock } = await withKey()
     const startMs = clock.now
     const first = await asOwner('POST', `/${made._id}/rotate`, { graceSeconds: 60 })
@@ -272,7 +272,7 @@ onBothEngines('API keys', (engine) => {
     assert.equal(await statusOf(second.key), 200)
   })
 
-  it('that are revoked stay so when they are rotated', async () => {
+  it('that are revoked stay revoked when rotated', async () => {
     const { made, asOwner, statusOf, clock } = await withKey()
     const revoked = await asOwner('POST', `/${made._id}/revoke`)
     const rotated = await asOwner('POST', `/${made._id}/rotate`)

@@ -28,7 +28,7 @@ const fates: [what: string, calls: [method: Method, path: string, body?: object]
 ] // biome-ignore format: a table
 
 onBothEngines('events', (engine) => {
-  it('tell every change in its order, with its subject, version and author', async () => {
+  it('report every change in order, with its subject, version and author', async () => {
     const created = await editingPosts(engine, schema)
     const { does, post, posts, group, clock } = created
     const { _id } = await post({ title: 'a' })
@@ -71,7 +71,7 @@ onBothEngines('events', (engine) => {
     assert.equal((await does('GET', '/events', undefined, group.tokens.viewer)).lastSeq, expected.length)
   })
 
-  it('are numbered without gaps in one order, also when 20 write at once', async () => {
+  it('are numbered without gaps in one order, also with 20 concurrent writers', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does, group } = created
     const { _id } = await post({ title: 'a' })
@@ -85,7 +85,7 @@ onBothEngines('events', (engine) => {
     assert.deepEqual(versions.map(({ version }) => version), versions.map((_, position) => position + 2)) // biome-ignore format: short
   })
 
-  it('tell that something has appeared by time alone: at its moment, once, and before what came later', async () => {
+  it('report that something became visible by time alone: at its moment, once, and before later events', async () => {
     const created = await editingPosts(engine, schema)
     const { post, clock, does } = created
     const late = await post({ title: 'late' }, { publishDate: iso(testStartMs + 2 * hourMs) })
@@ -121,7 +121,7 @@ onBothEngines('events', (engine) => {
     assert.equal((await feed(created, before + 1)).length, 2)
   })
 
-  it('tell of a scheduled post that it was published exactly when it was', async () => {
+  it('report a scheduled post as published exactly when it was', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does, clock, deliveredValues } = created
     const ids: string[] = []
@@ -143,7 +143,7 @@ onBothEngines('events', (engine) => {
     assert.equal((await deliveredValues('title')).length, seen)
   })
 
-  it('tell of a post that its moment found in the archive when it comes out', async () => {
+  it('report a post archived at its publish date when it is restored', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does, clock } = created
     const { _id } = await post({ title: 'a' }, { publishDate: inAnHour })
@@ -157,7 +157,7 @@ onBothEngines('events', (engine) => {
     assert.deepEqual(told, [['content.updated', at, 'The owner'], ['content.published', at, 'The owner']]) // biome-ignore format: short
   })
 
-  it('are each read exactly once by who goes on from the last number, while others write', async () => {
+  it('are each read exactly once by a reader that continues from the last number, during concurrent writes', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does, group } = created
     let isDone = false

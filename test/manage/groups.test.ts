@@ -64,7 +64,7 @@ function assertOnlyClosed(rows: string[]): void {
 }
 
 onBothEngines('groups', (engine) => {
-  it('are made, listed to who may manage them, and renamed', async () => {
+  it('are created, listed to those who can manage them, and renamed', async () => {
     const { ask, group, path, show } = await withGroup(engine)
     const made = await ask('POST', '/manage/groups', { name: 'New', tier: 'pro', bucketName: 'pictures' })
     assert.deepEqual([made.name, made.tier, made.bucketName, made.versionsKept], ['New', 'pro', 'pictures', 50])
@@ -88,7 +88,7 @@ onBothEngines('groups', (engine) => {
     assert.equal(await readRevision(group.store), revision + 1)
   })
 
-  it('are refused to the delivery API while they are frozen, and can be managed all the same', async () => {
+  it('are refused by the delivery API while frozen, and can still be managed', async () => {
     const { ask, path, deliver } = await withGroup(engine)
     const site = await ask('POST', `${path}/sites`, { name: 'Site' })
     const url = `/tenant/siteDetails?siteId=${site._id}`
@@ -99,7 +99,7 @@ onBothEngines('groups', (engine) => {
     assert.equal((await deliver(url)).json().data.name, 'Changed')
   })
 
-  it('take several changes at once without one undoing another', async () => {
+  it('keep all of several concurrent changes', async () => {
     const { ask, path, show } = await withGroup(engine)
     await Promise.all([
       ask('POST', `${path}/rename`, { name: 'Renamed' }),
@@ -114,7 +114,7 @@ onBothEngines('groups', (engine) => {
     )
   })
 
-  it('are deleted with everything in them, and nothing of another group is touched', async () => {
+  it('are deleted with everything in them, without affecting other groups', async () => {
     const created = await withGroup(engine)
     const { group, path, call, ask, newManagedGroup, deliver, service } = created
     const other = await newManagedGroup({ name: 'Bakery' })
@@ -137,7 +137,7 @@ onBothEngines('groups', (engine) => {
     assert.equal((await service.store.control.read.selectFrom('users').selectAll().execute()).length, 7)
   })
 
-  it('whose deletion was interrupted serve nothing and take nothing, and are deleted when asked again', async () => {
+  it('whose deletion was interrupted serve and accept nothing, and can be deleted again', async () => {
     const created = await withGroup(engine)
     const { group, path, call, ask, deliver, service, show } = created
     const { file, site } = await fill(created, group)
@@ -164,7 +164,7 @@ onBothEngines('groups', (engine) => {
     assert.ok(!existsSync(file))
   })
 
-  it('that are deleted while others write into them leave nothing behind', async () => {
+  it('deleted during concurrent writes leave nothing behind', async () => {
     const created = await withGroup(engine)
     const { group, path, call, ask } = created
     const posts = await ask('POST', `${path}/collections`, { name: 'Posts', schema: {} })

@@ -46,7 +46,7 @@ onBothEngines('a request to the management API', (engine) => {
 
   const changingNothing = (work: () => Promise<void>) => assertUnchanged(created.service.store, work)
 
-  it('is answered with the envelope and security headers, and nothing of it is stored by a cache', async () => {
+  it('is answered with the envelope, security headers and no-store', async () => {
     for (const path of ['/manage/whoami', '/manage/groups', `/manage/groups/${group.groupId}`]) {
       const answer = await created.call('GET', path)
       assert.equal(answer.statusCode, 200)
@@ -56,14 +56,14 @@ onBothEngines('a request to the management API', (engine) => {
     assertSecurityHeaders(await created.call('POST', keysPath()))
   })
 
-  it('needs no body where nothing must be said, and none of a type without one', async () => {
+  it('needs no body without required input, and no content type without a body', async () => {
     assert.equal((await created.call('POST', keysPath())).statusCode, 201)
     assert.equal((await send(keysPath(), '{}')).statusCode, 201)
     const answer = await created.call('POST', `/manage/groups/${group.groupId}/rename`)
     assertFailure(answer, 400, 'ValidationError', /^name is required\.$/)
   })
 
-  it('is 415 with a body that is not sent as JSON', () =>
+  it('is 415 with a body that is not application/json', () =>
     changingNothing(async () => {
       for (const contentType of [
         'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/octet-stream',
@@ -102,7 +102,7 @@ onBothEngines('a request to the management API', (engine) => {
     '15,000 keys': `{${Array.from({ length: 15_000 }, (_, n) => `"k${n}":${n}`).join()}}`,
   }
   for (const [what, body] of Object.entries(badBodies)) {
-    it(`is 400 with ${what} for a body`, () =>
+    it(`is 400 with ${what} as the body`, () =>
       changingNothing(async () => {
         const answer = await send(keysPath(), body)
         assertFailure(answer, 400, 'ValidationError')
@@ -110,7 +110,7 @@ onBothEngines('a request to the management API', (engine) => {
       }))
   }
 
-  it('is 400 with settings, schemas and values that are nested without end, and never 500', () =>
+  it('is 400 with endlessly nested settings, schemas and values, and never 500', () =>
     changingNothing(async () => {
       const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
       const base = `/manage/groups/${group.groupId}`
@@ -123,7 +123,7 @@ onBothEngines('a request to the management API', (engine) => {
         assertFailure(await send(path, body), 400, 'ValidationError', /nested/)
     }))
 
-  it('is 413 with a body of more bytes than its verb takes, and read up to exactly that', () =>
+  it('is 413 with a body larger than its verb accepts, and accepted up to exactly that size', () =>
     changingNothing(async () => {
       const base = `/manage/groups/${group.groupId}`
       const body = (bytes: number) => `{"label":"${'x'.repeat(bytes - 12)}"}`
@@ -138,7 +138,7 @@ onBothEngines('a request to the management API', (engine) => {
       }
     }))
 
-  it('takes more than 256 KB only where it stores objects, settings or a schema', () => {
+  it('accepts more than 256 KB only for objects, settings and schemas', () => {
     const large = verbs.filter(({ maxBodyBytes }) => maxBodyBytes > defaultBodyBytes).map(({ name }) => name)
     assert.deepEqual(large.sort(), [
       'collection change-schema', 'collection create', 'integration-type change-schema', 'integration-type create',
@@ -147,7 +147,7 @@ onBothEngines('a request to the management API', (engine) => {
     ]) // biome-ignore format: two lines read better
   })
 
-  it('is refused before a byte of its body is read where the role is missing, and where too many large ones come at once', async () => {
+  it('is refused before its body is read when the role is missing, or too many large ones arrive at once', async () => {
     const baseUrl = await created.service.app.listen({ host: '127.0.0.1', port: 0 })
     const path = `/manage/groups/${group.groupId}/objects/bulk`
     const stranger = await created.newManagedGroup()
@@ -192,7 +192,7 @@ onBothEngines('a request to the management API', (engine) => {
     }
   })
 
-  it('is refused before its body is read where the token is not valid', async () => {
+  it('is refused before its body is read when the token is invalid', async () => {
     const answer = await created.app.inject({
       method: 'POST',
       url: keysPath(),
@@ -202,7 +202,7 @@ onBothEngines('a request to the management API', (engine) => {
     assertFailure(answer, 401, 'Unauthorized')
   })
 
-  it('is never 500 for a number too large to be', async () => {
+  it('is never 500 for a number that is too large', async () => {
     const schema = { count: { type: 'integer' }, price: { type: 'decimal' } }
     const posts = await group.collection('Numbers', schema)
     const base = `/manage/groups/${group.groupId}`
@@ -231,7 +231,7 @@ onBothEngines('a request to the management API', (engine) => {
       )
   })
 
-  it('is 405 with Allow where the path takes other methods, and HEAD is one of those', async () => {
+  it('is 405 with Allow when the path supports other methods, HEAD included', async () => {
     const matching = (path: string) =>
       verbs.filter((verb) => new RegExp(`^${verb.path.replace(/:\w+/g, '[^/]+')}$`).test(path))
     for (const path of new Set(verbs.map((verb) => verb.path.replace(/:\w+/g, '1')))) {
@@ -246,7 +246,7 @@ onBothEngines('a request to the management API', (engine) => {
     }
   })
 
-  it('is 404 for a path that is not there, whatever the token', async () => {
+  it('is 404 for an unknown path, whatever the token', async () => {
     for (const path of ['/manage/nope', '/manage/', `/manage/groups/${group.groupId}/nope`, '/Manage/groups'])
       for (const token of [created.admin, null, 'wrong']) {
         const answer = await created.call('GET', path, undefined, token)
@@ -255,7 +255,7 @@ onBothEngines('a request to the management API', (engine) => {
       }
   })
 
-  it('is 400 for an id that nobody could have, and 404 for one that nobody has', async () => {
+  it('is 400 for a malformed id, and 404 for an unknown one', async () => {
     for (const id of ['x'.repeat(101), 'a%00b', '%ed%a0%80', '%zz'])
       assertFailure(await created.call('GET', `/manage/groups/${group.groupId}/objects/${id}`), 400, 'ValidationError')
     for (const id of ['x', '1', '..', '%2e%2e', '%2F', "'%20or%201=1", '__proto__', 'constructor', makeId()])
@@ -279,7 +279,7 @@ onBothEngines('a request to the management API', (engine) => {
     }
   })
 
-  it('is 409 with both states in details where somebody was faster', async () => {
+  it('is 409 with both states in details when the version is stale', async () => {
     const { groupId } = group
     const site = await created.ask('POST', `/manage/groups/${groupId}/sites`, { name: 'First' })
     const answer = await created.call('PATCH', `/manage/groups/${groupId}/sites/${site._id}`, {
@@ -293,7 +293,7 @@ onBothEngines('a request to the management API', (engine) => {
 })
 
 describe('the token of a request', () => {
-  it('comes as "Bearer <token>" and in no other way; every 401 says so', async () => {
+  it('is accepted as "Bearer <token>" only; every 401 says so', async () => {
     const created = await createManaging('sqlite')
     after(() => created.close())
     const { key } = await created.newGroup()

@@ -98,7 +98,7 @@ onBothEngines('input of the management API', (engine) => {
   const named = (name: string) => new RegExp(`(^|[ ;.])${name.replace('$', '\\$')}\\b`)
 
   for (const verb of verbs.filter(takesBody)) {
-    it(`"${verb.name}" takes no key that is not its own, and nothing of a wrong type`, async () => {
+    it(`"${verb.name}" refuses unknown keys and wrong types`, async () => {
       const [method, path, body] = requestOf(verb, await inputFor(verb, scene))
       await refusing(async (refuse) => {
         for (const [key, value] of Object.entries(smuggled)) {
@@ -124,7 +124,7 @@ onBothEngines('input of the management API', (engine) => {
   }
 
   for (const verb of verbs.filter((one) => !takesBody(one))) {
-    it(`"${verb.name}" takes no parameter that is not its own, none twice, and none of a wrong form`, async () => {
+    it(`"${verb.name}" refuses unknown, repeated and malformed parameters`, async () => {
       const [method, path] = requestOf(verb, await inputFor(verb, scene))
       const free = freeProperties(verb)
       await refusing(async (refuse) => {
@@ -150,13 +150,13 @@ onBothEngines('input of the management API', (engine) => {
   }
 
   for (const verb of verbs.filter(({ method }) => method === 'DELETE')) {
-    it(`"${verb.name}" refuses a body, rather than to overlook what it says`, async () => {
+    it(`"${verb.name}" refuses a body instead of ignoring it`, async () => {
       const [method, path] = requestOf(verb, await inputFor(verb, scene))
       await refusing((refuse) => refuse('a body', created.call(method, path, { version: 99 }), /body/))
     })
   }
 
-  it('takes into an object only the fields of its schema, on every way in', async () => {
+  it('stores only fields of the schema in an object, through every verb', async () => {
     const { groupId } = scene.group
     const good = { title: 'x' }
     const object = await inputFor(verbs.find(({ name }) => name === 'object show') as Verb, scene)
@@ -190,7 +190,7 @@ onBothEngines('input of the management API', (engine) => {
     })
   })
 
-  it('takes into the items of a list no key that is not theirs, and names the place', async () => {
+  it('refuses unknown keys in the items of a list, with their path', async () => {
     const { groupId } = scene.group
     const bulk = `/manage/groups/${groupId}/objects/bulk`
     const many = `/manage/groups/${groupId}/collections/${scene.posts.id}/objects/bulk`

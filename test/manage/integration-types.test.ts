@@ -25,7 +25,7 @@ async function withPosts(engine: TestEngine) {
 }
 
 onBothEngines('integration types', (engine) => {
-  it('of any name are made, filled and delivered; an unknown one is an empty list', async () => {
+  it('of any name are created, filled and delivered; an unknown one is an empty list', async () => {
     const { does, posts, listed, path, group } = await withPosts(engine)
     assert.deepEqual([posts.type, posts.mirrored, posts.version, posts.schema], ['instagram', false, 1, schema])
     const { name, key, type: mediaType } = await does('POST', '/media', fileForm('rye.png', plainPng(4, 4)))
@@ -66,7 +66,7 @@ onBothEngines('integration types', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('have objects that are changed, archived, restored, deleted, previewed and kept in versions as a collection’s are', async () => {
+  it('have objects that are changed, archived, restored, deleted, previewed and versioned like those of a collection', async () => {
     const { does, listed, path, group } = await withPosts(engine)
     const one = await does('POST', path, { objectValue: { caption: 'One' }, externalId: 'p1' })
     const at = `/objects/${one._id}`
@@ -90,7 +90,7 @@ onBothEngines('integration types', (engine) => {
     assert.equal((await listed()).totalCount, 2)
   })
 
-  it('take an object of one account once, and refuse what does not fit; nothing is stored', async () => {
+  it('accept an external id once per account, and refuse invalid objects; nothing is stored', async () => {
     const { does, send, path, group } = await withPosts(engine)
     await does('POST', path, { objectValue: { caption: 'One' }, externalId: 'p1', accountHandle: 'a' })
     await does('POST', path, { objectValue: { caption: 'One' }, externalId: 'p1', accountHandle: 'b' })
@@ -112,7 +112,7 @@ onBothEngines('integration types', (engine) => {
     assert.deepEqual((await does('GET', '/integrationTypes')).items, [])
   })
 
-  it('of a payment provider are filled by it alone', async () => {
+  it('of a payment provider are filled by it only', async () => {
     const { does, send, group } = await withPosts(engine)
     const stripe = await does('POST', '/integrationTypes', { type: 'stripe', schema: {} })
     assert.deepEqual([stripe.mirrored, Object.keys(stripe.schema).slice(0, 2)], [true, ['name', 'price']])

@@ -15,7 +15,7 @@ import { newOrder } from '../helpers/orders.ts'
 
 const keyOf = (account: string, mark = 'canary') => `sk_test_${account}_${mark}`
 
-onBothEngines('accounts at a payment provider', (engine) => {
+onBothEngines('payment accounts', (engine) => {
   let created: Managing
   let group: ManagedGroup
   let path: string
@@ -37,7 +37,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     (await created.ask('GET', `/manage/groups/${group.groupId}/integrations/stripe/products`)).items
   const run = () => created.service.worker.runDue()
 
-  it('keep a key only after it was tried: of a wrong one nothing is stored, not even a place', async () => {
+  it('store a key only after testing it: for an invalid one nothing is stored', async () => {
     await open()
     await assertUnchanged(created.service.store, async () => {
       const answer = await created.call('POST', path, { type: 'stripe', secretKey: 'sk_live_wrong-canary' })
@@ -47,7 +47,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     })
   })
 
-  it('never show a secret again: in no answer, no record, no row and no log', async () => {
+  it('never show a secret again: in no answer, record, row or log', async () => {
     await open()
     const { _id } = await connect('hidden')
     await created.ask('PUT', `${path}/${_id}/webhookSecret`, { webhookSecret: 'whsec_hidden_canary' })
@@ -66,7 +66,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     assert.deepEqual((await secretFields(group.store, _id)).sort(), ['secretKey', 'webhookSecret'])
   })
 
-  it('are one account each: neither the same one nor the same handle twice', async () => {
+  it('are unique by account and by handle', async () => {
     await open()
     await connect('one')
     for (const [account, handle, message] of [
@@ -84,7 +84,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     assert.equal((await created.ask('GET', path)).totalCount, 1)
   })
 
-  it('are connected by owners only, compared by editors, and seen by viewers', async () => {
+  it('are connected by owners only, synchronised by editors, and seen by viewers', async () => {
     await open()
     const { _id } = await connect('roles')
     const { owner, editor, viewer } = group.tokens
@@ -99,7 +99,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     assert.equal(await status(owner, 'POST', path, body), 201)
   })
 
-  it('answer as their schema says, alone and in the list, before and after the catalogue came in', async () => {
+  it('have the documented shape, alone and listed, before and after the first import', async () => {
     await open()
     const { _id } = await created.ask('POST', `${path}/sandbox`, { type: 'stripe' })
     for (let ran = 0; ran < 2; ran += 1) {
@@ -112,7 +112,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     assert.equal(webhook, 'registered')
   })
 
-  it('are a sandbox with a product of each kind, where no account is there', async () => {
+  it('can be a sandbox with a product of each kind', async () => {
     await open()
     await created.ask('POST', `${path}/sandbox`, { type: 'stripe', accountHandle: 'try' })
     await run()
@@ -130,7 +130,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     ])
   })
 
-  it('are not compared twice while one comparison waits, and at once where one had failed', async () => {
+  it('are not synchronised twice while one synchronisation waits, and at once after a failed one', async () => {
     await open()
     const { _id } = await connect('queue')
     await created.ask('POST', `${path}/${_id}/sync`)
@@ -145,7 +145,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     assert.deepEqual([asked?.id, asked?.dueMs, asked?.attempts], [job.id, created.clock.now, 0])
   })
 
-  it('get another key of the same account only', async () => {
+  it('accept another key of the same account only', async () => {
     await open()
     const { _id } = await connect('rotated')
     const rotate = (secretKey: string) => created.call('PUT', `${path}/${_id}/secretKey`, { secretKey })
@@ -160,7 +160,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
     assert.equal(taken, keyOf('rotated', 'new'))
   })
 
-  it('cannot be told of changes without a public address; a secret from elsewhere is taken', async () => {
+  it('have no webhook without a public address; a secret registered elsewhere can be set', async () => {
     await open()
     const { _id } = await connect('silent')
     const refused = await created.call('POST', `${path}/${_id}/webhook`)
@@ -205,7 +205,7 @@ onBothEngines('accounts at a payment provider', (engine) => {
   }) // biome-ignore format: a story reads better in few lines
 })
 
-onBothEngines('an account whose provider is away', (engine) => {
+onBothEngines('an account whose provider is unreachable', (engine) => {
   it('is not connected, and the answer says to try again', async () => {
     const created = await managing(engine, { env: { STRIPE_URL: 'http://127.0.0.1:1' } })
     const { groupId } = await created.newManagedGroup()
@@ -220,7 +220,7 @@ onBothEngines('an account whose provider is away', (engine) => {
 })
 
 onBothEngines('an account of a service with a public address', (engine) => {
-  it('is told of changes from the beginning; a new registration takes the place of the old one', async () => {
+  it('has a webhook from the beginning; a new registration replaces the old one', async () => {
     const created = await managing(engine, { env: { PUBLIC_URL: 'https://shop.example' } })
     const { groupId, store } = await created.newManagedGroup()
     const path = `/manage/groups/${groupId}/integrations`

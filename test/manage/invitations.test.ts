@@ -49,7 +49,7 @@ onBothEngines('an invitation', (engine) => {
     assert.ok(!JSON.stringify(items).includes('slc_'))
   })
 
-  it('leaves a user of another tenant their rate limit, also when they have accepted', async () => {
+  it('does not let another group use up the invited user’s rate limit, even after acceptance', async () => {
     const { call, invite, accept, ada, members, here } = await inviting(engine, { MANAGE_RATE_LIMIT: '5/60' })
     const { token } = await invite()
     assert.equal((await accept({ secret: token }, ada.token)).statusCode, 201)
@@ -61,7 +61,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal(answers.filter(({ statusCode }) => statusCode === 429).length, 0)
   })
 
-  it('is shown to who is known by its address, who accepts or declines it with their own token', async () => {
+  it('is shown to the user with its address, who accepts or declines it with their own token', async () => {
     const { ask, accept, invite, ada, here, isMember, call, clock } = await inviting(engine)
     const { token: _, ...invitation } = await invite()
     const mine = () => ask('GET', '/manage/invitations', undefined, ada.token)
@@ -82,7 +82,7 @@ onBothEngines('an invitation', (engine) => {
     assertFailure(await accept({ invitationId }, ada.token), 404, 'NotFound', gone)
   })
 
-  it('is for nobody else: its id alone opens nothing', async () => {
+  it('is useless to anyone else: its id alone opens nothing', async () => {
     const { accept, invite, here, there, call, service, admin } = await inviting(engine)
     const { _id: invitationId } = await invite()
     await assertUnchanged(service.store, async () => {
@@ -113,7 +113,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal(items.filter(({ name }: { name: string }) => name === 'Grace').length, 1)
   })
 
-  it('gives its address to nobody: who accepts by the secret gets no other invitation of that address', async () => {
+  it('assigns nobody its address: accepting by the secret reveals no other invitation to that address', async () => {
     const { accept, invite, ask, there, newManagedGroup } = await inviting(engine)
     const victim = 'victim@people.example'
     const squatter = (await accept({ secret: (await invite(victim)).token })).json().data
@@ -126,7 +126,7 @@ onBothEngines('an invitation', (engine) => {
     assert.notEqual(real.userId, squatter.userId, 'an administrator’s word about the address counts')
   })
 
-  it('to an address that only an owner had typed is not shown to that user', async () => {
+  it('to an address that only an owner assigned is not shown to that user', async () => {
     const { accept, invite, ask, ada, service } = await inviting(engine)
     await service.store.control.write((db) =>
       db.updateTable('users').set({ email_verified: 0 }).where('id', '=', ada.user.id).execute(),
@@ -137,7 +137,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal((await accept({ secret }, ada.token)).statusCode, 201)
   })
 
-  it('is not seen or accepted with a token that is narrowed: it does not speak for the person', async () => {
+  it('is not shown to, and cannot be accepted with, a restricted token', async () => {
     const { accept, invite, ask, ada, there } = await inviting(engine)
     const { _id: invitationId, token: secret } = await invite()
     for (const narrowed of [{ groupId: there.groupId }, { role: 'owner' as const }]) {
@@ -149,7 +149,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal((await accept({ secret }, ada.token)).statusCode, 201)
   })
 
-  it('ends after seven days, when it is withdrawn, and when the address is invited anew', async () => {
+  it('ends after seven days, when withdrawn, and when the address is invited again', async () => {
     const { accept, invite, here, call, clock } = await inviting(engine)
     const first = await invite()
     const second = await invite()
@@ -179,7 +179,7 @@ onBothEngines('an invitation', (engine) => {
     })
   }
 
-  it('made with a token that ends, lets nobody in for longer', async () => {
+  it('made with an expiring token grants access for no longer', async () => {
     const { accept, invite, here, call, clock } = await inviting(engine)
     const endsMs = clock.now + 3_600_000
     const ending = await here.members.owner.newToken({ expiresMs: endsMs })
@@ -199,7 +199,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal(items.find(({ name }: { name: string }) => name === 'The viewer').role, 'viewer')
   })
 
-  it('is one of at most 200 that wait', async () => {
+  it('is one of at most 200 pending ones', async () => {
     const { here, call, members, service, clock } = await inviting(engine)
     const invitedBy = here.members.owner.user.id
     for (let n = 0; n < 200; n += 1) {
@@ -213,7 +213,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal((await one('more@people.example')).statusCode, 201)
   })
 
-  it('is limited by address for who has no token, and is refused with a bad one', async () => {
+  it('is rate-limited by address without a token, and refused with an invalid one', async () => {
     const env = { RATE_LIMITS: 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9' }
     const { accept } = await inviting(engine, env)
     const guess = () => accept({ secret: 'slc_invite_guess' })
@@ -223,7 +223,7 @@ onBothEngines('an invitation', (engine) => {
 })
 
 onBothEngines('a service account', (engine) => {
-  it('works in its group, with tokens that owners make, and ends with its membership', async () => {
+  it('works in its group, with tokens that owners create, and ends with its membership', async () => {
     const { ask, call, here, there, members } = await inviting(engine)
     const path = `/manage/groups/${here.groupId}`
     const robot = { name: 'Robot', role: 'editor' }

@@ -23,8 +23,8 @@ async function withJobs(engine: TestEngine) {
 
 const failed = { state: 'failed', attempts: 3, problem: 'no', due_ms: null, finished_ms: testStartMs }
 
-onBothEngines('jobs, for people,', (engine) => {
-  it('are shown with what they are about and why they failed', async () => {
+onBothEngines('jobs in the management API', (engine) => {
+  it('are shown with their subject and why they failed', async () => {
     const { ask, newManagedGroup, add, set, pathOf } = await withJobs(engine)
     const group = await newManagedGroup()
     const id = await add(group)
@@ -69,7 +69,7 @@ onBothEngines('jobs, for people,', (engine) => {
     assert.deepEqual(await listed(`groupId=${here.groupId}&state=waiting`), [[first], 1])
   })
 
-  it('begin anew at once by "job retry": what failed, was cancelled or waits for later', async () => {
+  it('restart at once with "job retry" when failed, cancelled or delayed', async () => {
     const { ask, clock, newManagedGroup, add, set, pathOf } = await withJobs(engine)
     const group = await newManagedGroup()
     const id = await add(group)
@@ -87,7 +87,7 @@ onBothEngines('jobs, for people,', (engine) => {
     assert.ok(await claimJob(group.store.database, { kind: 'none', groupId: group.groupId, nowMs: clock.now }))
   })
 
-  it('are given up by "job cancel": what waits or failed', async () => {
+  it('are cancelled by "job cancel" when waiting or failed', async () => {
     const { ask, clock, newManagedGroup, add, set, pathOf } = await withJobs(engine)
     const group = await newManagedGroup()
     for (const before of [failed, { state: 'waiting' }]) {
@@ -100,7 +100,7 @@ onBothEngines('jobs, for people,', (engine) => {
     assert.equal(await claimJob(store.database, { kind: 'none', groupId, nowMs: clock.now }), undefined)
   })
 
-  it('that run or are done are neither begun anew nor given up, and the refusal says why', async () => {
+  it('that are running or done can be neither retried nor cancelled, and the refusal says why', async () => {
     const { call, clock, newManagedGroup, add, set, pathOf } = await withJobs(engine)
     const group = await newManagedGroup()
     const { groupId, store } = group
@@ -123,7 +123,7 @@ onBothEngines('jobs, for people,', (engine) => {
     }
   })
 
-  it('of another group look like jobs that do not exist', async () => {
+  it('of another group look like missing jobs', async () => {
     const { call, newManagedGroup, add, pathOf } = await withJobs(engine)
     const [here, there] = [await newManagedGroup(), await newManagedGroup()]
     const id = await add(there)
@@ -154,7 +154,7 @@ onBothEngines('jobs, for people,', (engine) => {
     assert.equal(foreign.statusCode, 400)
   })
 
-  it('are there at the terminal too: "jobs" and "job list", and "job show" for one', async () => {
+  it('are also at the terminal: "jobs", "job list" and "job show"', async () => {
     const { config, newManagedGroup, add } = await withJobs(engine)
     const group = await newManagedGroup({ name: 'Bakery' })
     const id = await add(group, { payload: { fileId: 'bread' } })

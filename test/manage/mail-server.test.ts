@@ -38,7 +38,7 @@ async function opened(engine: TestEngine, env: Record<string, string> = {}) {
 }
 
 onBothEngines('a group’s own mail server', (engine) => {
-  it('is tried before it is kept, then takes the group’s e-mails, and no one else’s', async () => {
+  it('is tested before it is stored, then sends the group’s e-mails, and nobody else’s', async () => {
     const { group, path, ask, set, service, clock, newManagedGroup } = await opened(engine)
     const server = await guardedServer()
     const other = await newManagedGroup()
@@ -57,7 +57,7 @@ onBothEngines('a group’s own mail server', (engine) => {
     )
   })
 
-  it('that cannot be used is not kept, and the refusal says why', async () => {
+  it('that does not work is not stored, and the refusal says why', async () => {
     const { group, set, service, mailServer: plain } = await opened(engine)
     const server = await guardedServer()
     const silent = await mailServer()
@@ -84,7 +84,7 @@ onBothEngines('a group’s own mail server', (engine) => {
     assert.equal(await findMailServer(group.store), undefined)
   })
 
-  it('does not send in the name of a domain that is the service’s own, or below it', async () => {
+  it('does not send from a domain of the service, or its subdomains', async () => {
     const privateKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const {
       set,
@@ -105,7 +105,7 @@ onBothEngines('a group’s own mail server', (engine) => {
       assert.equal((await set(plain.url, `hello@${domain}`)).statusCode, 200)
   })
 
-  it('gets nothing that the service has signed, not even in the name of the domain that it has a key for', async () => {
+  it('gets nothing signed by the service, even from the domain of its DKIM key', async () => {
     const privateKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const {
       set,
@@ -166,7 +166,7 @@ onBothEngines('a group’s own mail server', (engine) => {
     assert.ok(items.some(({ type, note }: { type: string; note: string }) => type === 'mailserver.updated' && note === `127.0.0.1:${server.port}`)) // biome-ignore format: short
   })
 
-  it('can be replaced and removed, with its secret; then the e-mails go the way of all others', async () => {
+  it('can be replaced and removed, with its secret; then e-mails go through the service’s server', async () => {
     const { call, ask, set, path, group, mailServer: plain } = await opened(engine)
     const next = await mailServer()
     await set(plain.url)
@@ -179,10 +179,10 @@ onBothEngines('a group’s own mail server', (engine) => {
   })
 })
 
-onBothEngines('a group without a mail server of its own', (engine) => {
+onBothEngines('a group without its own mail server', (engine) => {
   const nothing = { host: null, port: null, tls: null, updatedAt: null }
 
-  it('uses that of the service, whose place only administrators are shown', async () => {
+  it('uses the service’s, whose address only administrators are shown', async () => {
     const smtpUrl = `smtp://${encodeURIComponent(user)}:pass@smtp.service.example`
     const { ask, path, group } = await opened(engine, { SMTP_URL: smtpUrl, MAIL_FROM: 'mail@service.example' })
     const common = { owner: 'service', from: 'mail@service.example' }
@@ -191,7 +191,7 @@ onBothEngines('a group without a mail server of its own', (engine) => {
     assert.deepEqual(await ask('GET', path), { ...common, ...nothing, ...place })
   })
 
-  it('has its e-mails put into the mailbox where the service has none either', async () => {
+  it('has its e-mails written to the mailbox when the service has none either', async () => {
     const { ask, path } = await opened(engine)
     assert.deepEqual(await ask('GET', path), { owner: 'mailbox', from: 'mail@localhost', ...nothing })
   })

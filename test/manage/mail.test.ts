@@ -46,7 +46,7 @@ async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) 
   return { ...created, group, path, put, end, jobIdOf, jobsOf, claim, show, act }
 }
 
-onBothEngines('e-mails, for people,', (engine) => {
+onBothEngines('e-mails in the management API', (engine) => {
   it('are listed newest first, by state, kind and recipient, with the total', async () => {
     const { ask, path, put, end, group, newManagedGroup } = await withOutbox(engine)
     const first = await put()
@@ -66,7 +66,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     assert.deepEqual(await listed('to=nobody@shop.example'), [[], 0])
   })
 
-  it('are shown with their words, their Message-ID and their next attempt, and the markup where it is asked for', async () => {
+  it('are shown with their text, Message-ID and next attempt, and their markup on request', async () => {
     const { ask, path, put, show, group } = await withOutbox(engine)
     const id = await put()
     const { text, ...shown } = await ask('GET', `${path}/mail/${id}`, undefined, group.tokens.viewer)
@@ -92,7 +92,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     assert.equal('html' in (await show(id)), false)
   })
 
-  it('say why the latest attempt failed, and whether somebody delivers them right now', async () => {
+  it('say why the latest attempt failed, and whether a delivery is in progress', async () => {
     const { put, show, end, claim, jobIdOf, group } = await withOutbox(engine)
     const id = await put()
     await claim()
@@ -111,7 +111,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     )
   })
 
-  it('are delivered at once by "mail retry": what waits, has failed, was cancelled or has lost its job', async () => {
+  it('are delivered at once by "mail retry" when waiting, failed, cancelled or without a job', async () => {
     const { put, end, act, clock, claim, jobIdOf, jobsOf, group } = await withOutbox(engine)
     const { write: writeRows } = group.store.database
     const before: ((id: string) => Promise<unknown>)[] = [
@@ -148,7 +148,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     }
   })
 
-  it('are given up by "mail cancel" together with their job: what waits or has failed', async () => {
+  it('are cancelled by "mail cancel" together with their job when waiting or failed', async () => {
     const { put, end, act, claim, jobsOf, service } = await withOutbox(engine)
     const [waiting, failed] = [await put(), await put()]
     await end(failed, 'failed', '550 no')
@@ -165,7 +165,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     assert.equal((await act(waiting, 'cancel')).statusCode, 409)
   })
 
-  it('that were sent are neither sent again nor cancelled, and those under way have to be waited for', async () => {
+  it('that were sent can be neither resent nor cancelled; those being delivered have to be waited for', async () => {
     const { put, end, act, claim, service } = await withOutbox(engine)
     const sent = await put()
     await end(sent, 'sent')
@@ -179,7 +179,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     })
   })
 
-  it('are either sent or cancelled when both happen at once, and lie in the mailbox only when they were sent', async () => {
+  it('are either sent or cancelled when both happen at once, and are in the mailbox only when sent', async () => {
     const { put, act, show, service, group } = await withOutbox(engine)
     const ids = await Promise.all(Array.from({ length: 12 }, () => put()))
     const [answers] = await Promise.all([Promise.all(ids.map((id) => act(id, 'cancel'))), service.worker.runDue()])
@@ -192,7 +192,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     }
   })
 
-  it('have jobs that people leave alone: the refusal leads to the e-mail', async () => {
+  it('have jobs that "job retry" and "job cancel" refuse, naming the e-mail', async () => {
     const { call, path, put, jobIdOf, service } = await withOutbox(engine)
     const id = await put()
     const job = `${path}/jobs/${await jobIdOf(id)}`
@@ -202,7 +202,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     })
   })
 
-  it('of another group look like e-mails that do not exist', async () => {
+  it('of another group look like missing e-mails', async () => {
     const { call, path, put, newManagedGroup } = await withOutbox(engine)
     const id = await put({}, await newManagedGroup())
     for (const [method, action] of [['GET', ''], ['POST', '/retry'], ['POST', '/cancel']] as const) {
@@ -212,7 +212,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     } // biome-ignore format: short
   })
 
-  it('can be tried by "mail test", which goes the way of all others', async () => {
+  it('can be tested by "mail test", which uses the normal path', async () => {
     const { ask, path, show, service, group } = await withOutbox(engine)
     const made = await ask('POST', `${path}/mail/test`, { to: 'Ann@BÜCHER.example' }, group.tokens.owner)
     assert.deepEqual([made.state, made.recipient], ['waiting', 'Ann@xn--bcher-kva.example'])
@@ -223,7 +223,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     assert.match(String(raw), /It works/)
   })
 
-  it('tried by "mail test" need one address, and count into what a group may send in a day', async () => {
+  it('of "mail test" need one address, and count towards the daily limit', async () => {
     const { call, path, service, clock } = await withOutbox(engine, {
       MAIL_DAILY_LIMITS: 'free=1,basic=1,pro=1,proplus=1',
     })
@@ -242,7 +242,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     assert.equal((await test('ann@shop.example')).statusCode, 201)
   })
 
-  it('leave the mailbox with their group, and those of another group stay', async () => {
+  it('are removed from the mailbox with their group, and those of another group stay', async () => {
     const { ask, path, put, service, config, group, newManagedGroup } = await withOutbox(engine)
     const other = await newManagedGroup()
     await put()
@@ -254,7 +254,7 @@ onBothEngines('e-mails, for people,', (engine) => {
     assert.deepEqual([existsSync(folderOf(group)), existsSync(folderOf(other))], [false, true])
   })
 
-  it('leave no address, subject or word in the logs', async () => {
+  it('leave no address, subject or text in the logs', async () => {
     const { put, act, show, service, log } = await withOutbox(engine)
     const canary = 'canary4711'
     const id = await put({

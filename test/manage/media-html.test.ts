@@ -29,8 +29,8 @@ async function writing(engine: TestEngine, env: Record<string, string> = {}) {
 const addressesIn = (html: string): string[] =>
   [...html.matchAll(/https?:\/\/[^\s"',]+/g)].map(([address]) => address.replaceAll('&amp;', '&'))
 
-onBothEngines('a text that shows files', (engine) => {
-  it('keeps references, and is delivered with addresses that open', async () => {
+onBothEngines('a text that references files', (engine) => {
+  it('stores references, and is delivered with URLs that work', async () => {
     const { post, picture, deliveredText, add } = await writing(engine)
     const menu = await add('menu.txt', 'Bread')
     const html = `<p>media:${picture.key}</p><IMG SRC=media:${picture.key} alt="a"><a href='media:${menu.key}#end'>Menu</a>`
@@ -44,7 +44,7 @@ onBothEngines('a text that shows files', (engine) => {
     assert.ok(delivered.startsWith(`<p>media:${picture.key}</p><IMG SRC="http`), 'a sentence stays as it is')
   })
 
-  it('that an editor sends back as it was delivered is stored as references again', async () => {
+  it('that an editor sends back as delivered is stored as references again', async () => {
     const { post, picture, does, deliveredText } = await writing(engine)
     const { currentFile } = picture
     const srcset = currentFile.srcset.replaceAll('&', '&amp;')
@@ -65,7 +65,7 @@ onBothEngines('a text that shows files', (engine) => {
     }
   })
 
-  it('sent back after its addresses have expired still shows the same item', async () => {
+  it('sent back after its URLs have expired still references the same item', async () => {
     const { post, picture, does, clock } = await writing(engine)
     const { source, srcset } = picture.currentFile
     const [smallest] = srcset.split(' ')
@@ -78,7 +78,7 @@ onBothEngines('a text that shows files', (engine) => {
     assert.equal((await does('GET', `/media/${picture._id}/usage`)).totalCount, 1)
   })
 
-  it('sent back after a file in it was replaced shows the same item', async () => {
+  it('sent back after one of its files was replaced references the same item', async () => {
     const { post, picture, does, deliveredText } = await writing(engine)
     const { _id, objectValue } = await post({ text: `<img src="media:${picture.key}" srcset="${picture.currentFile.srcset}">` }) // biome-ignore format: short
     const seen = await deliveredText()
@@ -88,7 +88,7 @@ onBothEngines('a text that shows files', (engine) => {
     for (const address of addressesIn(await deliveredText())) assert.equal((await load(address)).status, 200)
   })
 
-  it('is found by the item that has the file, also where several have it', async () => {
+  it('references the right item even when several share a file', async () => {
     const { post, add, does } = await writing(engine)
     const first = await add('one.txt', 'Bread')
     const second = await add('two.txt', 'Bread')
@@ -97,7 +97,7 @@ onBothEngines('a text that shows files', (engine) => {
     assert.equal((await does('GET', `/media/${first._id}/usage`)).totalCount, 1)
   })
 
-  it('cannot show the files of another group', async () => {
+  it('cannot reference another group’s files', async () => {
     const { newManagedGroup, call, ask, picture, deliveredText } = await writing(engine)
     const other = await newManagedGroup()
     const collection = await other.collection('Posts', { text: { type: 'longText' } })
@@ -111,7 +111,7 @@ onBothEngines('a text that shows files', (engine) => {
     await assert.rejects(deliveredText)
   })
 
-  it('is written for the address under which visitors reach the files', async () => {
+  it('is converted for the public media URL', async () => {
     const { picture, post, deliveredText } = await writing(engine, { MEDIA_PUBLIC_URL: 'https://files.example/cdn' })
     assert.match(picture.currentFile.source, /^https:\/\/files\.example\/cdn\/media\/media\//)
     const { objectValue } = await post({ text: `<img src="${picture.currentFile.source}">` })

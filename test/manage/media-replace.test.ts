@@ -48,8 +48,8 @@ async function shownEverywhere(engine: TestEngine) {
 const statusOf = async (address: string) => (await load(address)).status
 const bytesOf = async (address: string) => (await load(address)).bytes
 
-onBothEngines('a file that is replaced', (engine) => {
-  it('is shown under the same key and another address by all that showed it, and the answer changes its ETag', async () => {
+onBothEngines('a replaced file', (engine) => {
+  it('is delivered under the same key and another URL wherever it is used, and the ETag changes', async () => {
     const { replace, shown, etag, picture, service } = await shownEverywhere(engine)
     await service.worker.runDue()
     const [before, etagBefore] = [await shown(), await etag()]
@@ -69,7 +69,7 @@ onBothEngines('a file that is replaced', (engine) => {
     assert.match((await shown()).currentFile.srcset, / 320w, .* 400w$/)
   })
 
-  it('leaves the former one, and all that was made of it, until the last of its addresses has expired', async () => {
+  it('is stored, with everything derived from it, until the last of its URLs has expired', async () => {
     const { replace, shown, service, clock, stored } = await shownEverywhere(engine)
     await service.worker.runDue()
     clock.now += dayMs / 2 - 1 // the last moment of a window
@@ -101,7 +101,7 @@ onBothEngines('a file that is replaced', (engine) => {
     assert.deepEqual([await shown(), await etag(), await traces()], [before, etagBefore, tracesBefore])
   })
 
-  it('by bytes that another item has shares them, and what one lets go the other keeps', async () => {
+  it('by the bytes of another item shares them, and they stay when one item is deleted', async () => {
     const { replace, shown, add, service, clock, does, stored } = await shownEverywhere(engine)
     const webp = await smallPicture('webp')
     const other = await add('roll.webp', webp)
@@ -114,7 +114,7 @@ onBothEngines('a file that is replaced', (engine) => {
     assert.equal((await stored()).length, 3)
   })
 
-  it('by one of another type, or by nothing, stays as it is', async () => {
+  it('by one of another type, or by nothing, stays unchanged', async () => {
     const { send, shown, picture, traces } = await shownEverywhere(engine)
     const [before, tracesBefore] = [await shown(), await traces()]
     const put = (content: string) => send('PUT', `/media/${picture._id}/file`, fileForm('x.png', content))
@@ -125,7 +125,7 @@ onBothEngines('a file that is replaced', (engine) => {
     assert.deepEqual([await shown(), await traces()], [before, tracesBefore])
   })
 
-  it('by many at once ends as one of them, and the others are let go', async () => {
+  it('by several at once becomes one of them, and the others are removed', async () => {
     const { replace, shown, service, clock, stored } = await shownEverywhere(engine)
     const pictures = await Promise.all([60, 70, 80, 90, 100].map((size) => photo(size, size).png().toBuffer()))
     await Promise.all(pictures.map((picture) => replace('x.png', picture)))
@@ -137,8 +137,8 @@ onBothEngines('a file that is replaced', (engine) => {
   })
 })
 
-onBothEngines('a file that is deleted', (engine) => {
-  it('while something shows it is refused; the answer says by what', async () => {
+onBothEngines('a deleted file', (engine) => {
+  it('in use is refused, and the answer lists the uses', async () => {
     const { send, does, picture, post, site, stored } = await shownEverywhere(engine)
     const details = assertRefused(
       await send('DELETE', `/media/${picture._id}`),
@@ -154,7 +154,7 @@ onBothEngines('a file that is deleted', (engine) => {
     assert.deepEqual(await does('DELETE', `/media/${picture._id}`), { done: true })
   })
 
-  it('takes its bytes and what was made of them along', async () => {
+  it('takes its bytes and everything derived from them with it', async () => {
     const { does, add, service, stored, send, traces } = await librarian(engine)
     const picture = await add('bun.png', await smallPicture('png'))
     await service.worker.runDue()
@@ -179,14 +179,14 @@ onBothEngines('a file that is deleted', (engine) => {
     assert.deepEqual(await does('GET', `/media/${second._id}`), second)
   })
 
-  it('by force is shown no more, and what showed it is delivered all the same', async () => {
+  it('by force is no longer shown, and content that used it is still delivered', async () => {
     const { does, picture, service, shown } = await shownEverywhere(engine)
     await does('DELETE', `/media/${picture._id}?force=true`)
     await service.worker.runDue()
     assert.equal(await statusOf((await shown()).currentFile.source), 404)
   })
 
-  it('while objects begin to show it, is never missed by one of them', async () => {
+  it('while objects start to use it, is never missing from one of them', async () => {
     const { does, send, add } = await librarian(engine)
     const posts = await does('POST', '/collections', { name: 'Posts', schema: { file: { type: 'file' } } })
     const objects = `/collections/${posts._id}/objects`

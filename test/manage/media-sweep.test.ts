@@ -42,7 +42,7 @@ async function withPosts(engine: TestEngine) {
 }
 
 onBothEngines('a sweep', (engine) => {
-  it('removes items that nothing shows, with their bytes, and says which', async () => {
+  it('removes unused items with their bytes, and lists them', async () => {
     const created = await withPosts(engine)
     const { add, post, sweep, namesLeft, does, service, stored } = created
     const [shown, referred, onSite] = [await add('a.txt', 'A'), await add('b.txt', 'B'), await add('c.txt', 'C')]
@@ -64,7 +64,7 @@ onBothEngines('a sweep', (engine) => {
     assert.deepEqual(await sweep(), { dryRun: false, items: 0, strays: 0, uploads: 0, bytes: 0, removed: [] })
   })
 
-  it('leaves alone what is younger than a day', async () => {
+  it('leaves anything younger than a day', async () => {
     const created = await withPosts(engine)
     const { add, sweep, namesLeft, clock } = created
     await add('old.txt', 'old')
@@ -80,7 +80,7 @@ onBothEngines('a sweep', (engine) => {
     assert.ok(!(await created.stored()).includes(strays[1] ?? ''))
   })
 
-  it('leaves what a former version shows: it can be restored', async () => {
+  it('leaves what a former version uses, since it can be restored', async () => {
     const created = await withPosts(engine)
     const { add, post, does, sweep, namesLeft } = created
     const [field, text] = [await add('field.txt', 'F'), await add('text.txt', 'T')]
@@ -94,7 +94,7 @@ onBothEngines('a sweep', (engine) => {
     assert.equal((await sweep()).items, 2)
   })
 
-  it('removes what lies in the bucket and belongs to no item, and nothing of another group', async () => {
+  it('removes files in the bucket that belong to no item, and nothing of another group', async () => {
     const created = await withPosts(engine)
     const { add, post, sweep, stored, newManagedGroup, ask, service, group } = created
     const picture = await add('bun.png', await smallPicture('png'))
@@ -134,7 +134,7 @@ onBothEngines('a sweep', (engine) => {
     assert.deepEqual(await stored(), [])
   })
 
-  it('aborts uploads in parts that were begun more than a day ago', async () => {
+  it('aborts multipart uploads started more than a day ago', async () => {
     const { service, group, clock, sweep } = await withPosts(engine)
     const { storage } = service.media
     const begun = [2, 0.5].map((days) => ({
@@ -158,7 +158,7 @@ onBothEngines('a sweep', (engine) => {
     assert.equal((await sweep()).uploads, null)
   })
 
-  it('is done once at a time in a group: a second one is refused until the first has ended', async () => {
+  it('runs once at a time in a group: a second one is refused until the first has ended', async () => {
     const { service, group, call, does } = await withPosts(engine)
     const { storage } = service.media
     const begun = Promise.withResolvers<void>()
@@ -179,7 +179,7 @@ onBothEngines('a sweep', (engine) => {
     assert.equal((await does('POST', '/media/sweep', {})).items, 0)
   })
 
-  it('leaves files that were put there by hand and are shown', async () => {
+  it('leaves files that were put there by hand and are in use', async () => {
     const created = await withPosts(engine)
     const { sweep, stored, group } = created
     const key = await stray(created, 'by-hand/photo.png', 9 * dayMs)
@@ -189,7 +189,7 @@ onBothEngines('a sweep', (engine) => {
     assert.deepEqual(await stored(), [key])
   })
 
-  it('leaves a replaced file whose addresses may still be asked for', async () => {
+  it('leaves a replaced file whose URLs are still valid', async () => {
     const created = await withPosts(engine)
     const { add, post, does, sweep, stored, service } = created
     const picture = await add('bun.png', await smallPicture('png'))

@@ -10,7 +10,7 @@ import { assertNothingLeft, beginUpload, formHead, listening, readUntilClosed } 
 const limits = { MEDIA_MAX_BYTES: 'free=64KB,basic=1MB,pro=1MB,proplus=16MB' }
 
 onBothEngines('an upload over the wire', (engine) => {
-  it('of megabytes arrives whole and is delivered whole', async () => {
+  it('of megabytes arrives and is delivered completely', async () => {
     const created = await listening(engine)
     const bytes = Buffer.alloc(6_000_000, 'All work and no play. ')
     const headers = { authorization: `Bearer ${created.admin}` }
@@ -45,7 +45,7 @@ onBothEngines('an upload over the wire', (engine) => {
     await assertNothingLeft(created)
   })
 
-  it('that grows too large in a client that sends all before it reads is answered as well', async () => {
+  it('that grows too large is also answered when the client sends everything before it reads', async () => {
     const created = await listening(engine, limits)
     const headers = { authorization: `Bearer ${created.admin}` }
     for (const bytes of [65_537, 5_000_000]) {
@@ -57,7 +57,7 @@ onBothEngines('an upload over the wire', (engine) => {
     await assertNothingLeft(created)
   })
 
-  it('that is refused for another reason is answered before the file has come', async () => {
+  it('that is refused for another reason is answered before the file has arrived', async () => {
     const created = await listening(engine)
     const { group } = created
     const nobody = beginUpload(created, formHead, { token: 'sluice_admin_nobody' })
@@ -69,7 +69,7 @@ onBothEngines('an upload over the wire', (engine) => {
     await assertNothingLeft(created)
   })
 
-  it('whose client disappears, at any moment, leaves nothing and harms nobody', async () => {
+  it('whose client disconnects, at any moment, leaves nothing and affects nobody', async () => {
     const created = await listening(engine)
     const beginnings = [
       '',

@@ -35,8 +35,8 @@ async function send({ baseUrl, path }: Listening, token: string): Promise<number
   return answer.status
 }
 
-onBothEngines('uploads that are slow to come in', (engine) => {
-  it('are 8 of one user: one more is 429 at once, and nobody else notices', async () => {
+onBothEngines('concurrent slow uploads', (engine) => {
+  it('are limited to 8 per user: one more is 429 at once, and nobody else is affected', async () => {
     const created = await listening(engine, smallHouse)
     const { group, clock } = created
     const { editor, owner } = group.tokens
@@ -57,7 +57,7 @@ onBothEngines('uploads that are slow to come in', (engine) => {
     await untilInInbox(created, 0)
   })
 
-  it('are 64 of all users: one more is 503 at once, until one of them is gone', async () => {
+  it('are limited to 64 in total: one more is 503 at once, until one has ended', async () => {
     const created = await listening(engine, smallHouse)
     const { group, newUser } = created
     const member = async () => (await newUser({}, { [group.groupId]: 'editor' })).token
@@ -71,7 +71,7 @@ onBothEngines('uploads that are slow to come in', (engine) => {
     await untilInInbox(created, 0)
   })
 
-  it('that ended in whatever way hold no place', async () => {
+  it('release their slot however they end', async () => {
     const created = await listening(engine, { MEDIA_MAX_BYTES: 'free=1KB,basic=1KB,pro=1KB,proplus=1KB' })
     const { send: inject, group } = created
     const { editor, viewer } = group.tokens

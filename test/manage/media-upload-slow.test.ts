@@ -28,7 +28,7 @@ async function openInInbox({ config }: Listening): Promise<string[]> {
 onBothEngines('an upload whose form neither ends nor fails', (engine) => {
   const body = `--edge\r\nX\r\n${formHead}${'x'.repeat(3_000_000)}${formEnd}`
 
-  it('is refused when all of it has come, and let go of', async () => {
+  it('is refused when all of it has arrived, and its slot is released', async () => {
     const created = await listening(engine)
     const answer = await readUntilClosed(beginUpload(created, body, { bytes: body.length }))
     assert.match(answer, /^HTTP\/1\.1 400 .*The form cannot be read/s)
@@ -36,7 +36,7 @@ onBothEngines('an upload whose form neither ends nor fails', (engine) => {
     assert.deepEqual(await openInInbox(created), [])
   })
 
-  it('is let go of also when its sender does not wait for the answer', async () => {
+  it('is also released when its client does not wait for the answer', async () => {
     const created = await listening(engine)
     const socket = beginUpload(created, body, { bytes: body.length })
     await untilInInbox(created, 1)
@@ -47,7 +47,7 @@ onBothEngines('an upload whose form neither ends nor fails', (engine) => {
   })
 })
 
-onBothEngines('who may no longer do so when their file has arrived,', (engine) => {
+onBothEngines('a user who has lost the permission when their file has arrived', (engine) => {
   const [first, last] = [`${formHead}half of it`, ` and the rest${formEnd}`]
   const bytes = first.length + last.length
 
@@ -98,7 +98,7 @@ onBothEngines('who may no longer do so when their file has arrived,', (engine) =
     })
   }
 
-  it('does not replace a file either', async () => {
+  it('cannot replace a file either', async () => {
     const created = await listening(engine)
     const { add, does, ask, group } = created
     const before = await add('menu.txt', 'Bread')
@@ -114,7 +114,7 @@ onBothEngines('who may no longer do so when their file has arrived,', (engine) =
     assert.equal((await created.stored()).length, 1)
   })
 
-  it('is not confused with who still may: a frozen group takes files', async () => {
+  it('is distinguished from one who still has it: a frozen group accepts files', async () => {
     const created = await listening(engine)
     const socket = beginUpload(created, first, { bytes, token: created.group.tokens.editor })
     const answer = readUntilClosed(socket)
@@ -126,7 +126,7 @@ onBothEngines('who may no longer do so when their file has arrived,', (engine) =
   })
 })
 
-onBothEngines('the time that a body may take', (engine) => {
+onBothEngines('the time limit of a body', (engine) => {
   const limits = { MEDIA_MAX_BYTES: 'free=1KB,basic=1MB,pro=1MB,proplus=16MB' }
 
   async function hurried() {
@@ -135,7 +135,7 @@ onBothEngines('the time that a body may take', (engine) => {
     return created
   }
 
-  it('is not that of a file, as long as it comes', async () => {
+  it('does not apply to a file as long as it is arriving', async () => {
     const created = await hurried()
     const drops = ['one', 'two', 'three', 'four', 'five', 'six']
     const bytes = formHead.length + drops.join('').length + formEnd.length
@@ -148,7 +148,7 @@ onBothEngines('the time that a body may take', (engine) => {
     assert.match(await readUntilClosed(socket), /^HTTP\/1\.1 201 /)
   })
 
-  it('begins for a file that was refused with the answer: who goes on to send is cut off', async () => {
+  it('starts with the answer for a refused file: a client that continues to send is cut off', async () => {
     const created = await hurried()
     for (const [token, status] of [
       [created.admin, 413],
@@ -166,7 +166,7 @@ onBothEngines('the time that a body may take', (engine) => {
     await assertNothingLeft(created)
   })
 
-  it('does not matter to what comes without a connection', async () => {
+  it('does not apply to requests without a connection', async () => {
     const created = await hurried()
     const { send, group } = created
     const refused = await send('POST', '/media', fileForm('a.txt', 'x'.repeat(100_000)), group.tokens.viewer)

@@ -23,7 +23,7 @@ function sendRaw({ app, admin, group }: Librarian, body: string, type = `multipa
 }
 
 onBothEngines('an uploaded file', (engine) => {
-  it('is told by its content, whatever its name and its sender say', async () => {
+  it('has the type of its content, whatever its name and declared type', async () => {
     const { add, stored, group } = await librarian(engine)
     const shown = await add('Summer Photo.exe', await smallPicture('png'))
     assert.deepEqual(
@@ -39,7 +39,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.equal(shown.createdAt, new Date(testStartMs).toISOString())
   })
 
-  it('is called as the form says, or as the address says', async () => {
+  it('has the name given in the form, or in the URL', async () => {
     const { add, does } = await librarian(engine)
     assert.equal((await add('From the form.txt', 'one')).name, 'From the form.txt')
     const named = await does('POST', '/media?name=From%20the%20address', fileForm('form.txt', 'two'))
@@ -47,7 +47,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.match(named.key, /-from-the-address\.txt$/)
   })
 
-  it('gets a key that leads nowhere else and a name that can be read, however it is called', async () => {
+  it('gets a safe key and a readable name, whatever it is called', async () => {
     const created = await librarian(engine)
     const names: [sent: string, shown: string][] = [
       ['../../x', 'x'],
@@ -83,7 +83,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.equal((await created.stored()).length, names.length)
   })
 
-  it('that is the same in bytes and name is the same item; under another name another item, and stored once', async () => {
+  it('identical in bytes and name is the same item; under another name another item, with the bytes stored once', async () => {
     const { add, stored, traces } = await librarian(engine)
     const first = await add('menu.txt', 'Bread')
     assert.deepEqual(await add('menu.txt', 'Bread'), first)
@@ -95,7 +95,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.deepEqual([media, files], [2, 1])
   })
 
-  it('that comes many times at once is stored once, and nothing is left over', async () => {
+  it('uploaded many times at once is stored once, and nothing is left over', async () => {
     const { add, traces } = await librarian(engine)
     const picture = await smallPicture('webp')
     const shown = await Promise.all(Array.from({ length: 8 }, () => add('same.webp', picture)))
@@ -105,7 +105,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.deepEqual(rows, { inbox: [], media: 1, files: 1, jobs: 1 })
   })
 
-  it('of another group is stored for itself: nobody learns what others have', async () => {
+  it('of another group is stored separately: nobody learns what others have', async () => {
     const { add, newManagedGroup, ask } = await librarian(engine)
     const mine = await add('menu.txt', 'Bread')
     const other = await newManagedGroup()
@@ -115,7 +115,7 @@ onBothEngines('an uploaded file', (engine) => {
     await ask('DELETE', `/manage/groups/${other.groupId}/media/${theirs._id}`)
   })
 
-  it('is written down as a change, with its name and who sent it', async () => {
+  it('is recorded as a change, with its name and sender', async () => {
     const { add, does } = await librarian(engine)
     const { _id } = await add('menu.txt', 'Bread')
     const { items } = await does('GET', '/audit?limit=1')
@@ -125,8 +125,8 @@ onBothEngines('an uploaded file', (engine) => {
   })
 })
 
-onBothEngines('an upload that cannot be taken leaves nothing behind, and says why:', (engine) => {
-  it('forms that hold no file, the wrong one, several, or are broken', async () => {
+onBothEngines('a refused upload leaves nothing behind, and says why:', (engine) => {
+  it('forms without a file, with the wrong part, with several, or broken', async () => {
     const created = await librarian(engine)
     const first = `${partOf('a.txt')}hello`
     const field = `--${boundary}\r\nContent-Disposition: form-data; name="name"\r\n\r\nx`
@@ -159,7 +159,7 @@ onBothEngines('an upload that cannot be taken leaves nothing behind, and says wh
     }
   })
 
-  it('bodies that are no form', async () => {
+  it('bodies that are not forms', async () => {
     const created = await librarian(engine)
     const body = `${partOf('a.txt')}hello${end}`
     assertRefused(await sendRaw(created, '{"name":"x"}', 'application/json'), 415, /multipart\/form-data/)
@@ -171,7 +171,7 @@ onBothEngines('an upload that cannot be taken leaves nothing behind, and says wh
     assert.deepEqual(await created.traces(), noTraces)
   })
 
-  it('forms that are sent to what takes JSON', async () => {
+  it('forms sent to a JSON endpoint', async () => {
     const { send, traces } = await librarian(engine)
     for (const path of ['/collections', '/media/derive', '/media/sweep'])
       assertRefused(await send('POST', path, fileForm('a.txt', 'hello')), 415, /application\/json/)
@@ -189,7 +189,7 @@ onBothEngines('an upload that cannot be taken leaves nothing behind, and says wh
     assert.equal((await add('b.txt', 'x'.repeat(2048))).bytes, 2048)
   })
 
-  it('files from who may not add any, in a group of others, or with a name that is too long', async () => {
+  it('files without the required role, for another group, or with a name that is too long', async () => {
     const { send, call, newManagedGroup, group, traces } = await librarian(engine)
     const form = () => fileForm('a.txt', 'hello')
     assertRefused(await send('POST', '/media', form(), group.tokens.viewer), 403, /needs the role editor/)

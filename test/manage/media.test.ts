@@ -41,7 +41,7 @@ async function withPictures(engine: TestEngine) {
 }
 
 onBothEngines('the list of files', (engine) => {
-  it('begins with the newest, and is told apart by type and by a part of the name in any case', async () => {
+  it('is sorted newest first, and filtered by type and by part of the name in any case', async () => {
     const { add, does } = await librarian(engine)
     await add('Brötchen.png', await smallPicture('png'))
     await add('Menu.txt', 'Bread')
@@ -56,7 +56,7 @@ onBothEngines('the list of files', (engine) => {
     assert.deepEqual(names(await does('GET', '/media?type=file&search=list')), ['BRÖTCHEN list.txt'])
   })
 
-  it('comes in pages, each with the whole count', async () => {
+  it('is paged, with the total on each page', async () => {
     const { add, does } = await librarian(engine)
     for (const n of [1, 2, 3, 4, 5]) await add(`${n}.txt`, `content ${n}`)
     const page = async (query: string) => {
@@ -87,7 +87,7 @@ onBothEngines('the list of files', (engine) => {
   })
 })
 
-onBothEngines('a file that content shows', (engine) => {
+onBothEngines('a file in use', (engine) => {
   it('is found in single fields, lists, variant maps, private fields, texts and sites', async () => {
     const { post, usage, picture, other, does, posts } = await withPictures(engine)
     assert.deepEqual(await usage(picture), [])
@@ -113,7 +113,7 @@ onBothEngines('a file that content shows', (engine) => {
     assert.deepEqual(await usage(picture), expected.toSorted())
   })
 
-  it('is found as long as it is shown: after changes, and not after deletes or in former versions', async () => {
+  it('is found as long as it is used: after changes, but not after deletions or in former versions', async () => {
     const { post, usage, picture, other, does, posts } = await withPictures(engine)
     const { _id } = await post({ photo: mediaValue(picture) })
     const user = `object ${_id} ${posts._id}`
@@ -153,8 +153,8 @@ onBothEngines('a file that content shows', (engine) => {
   })
 })
 
-onBothEngines('content that names a file', (engine) => {
-  it('that the group does not have, or that is of another type, is refused; the answer names the key', async () => {
+onBothEngines('content that references a file', (engine) => {
+  it('that the group does not have, or of another type, is refused; the answer names the key', async () => {
     const { posts, send, picture, add, group, does, newManagedGroup, ask } = await withPictures(engine)
     const menu = await add('menu.txt', 'Bread')
     const unknown = `${group.groupId}/2026/03/${'a'.repeat(24)}-gone.png`
@@ -182,7 +182,7 @@ onBothEngines('content that names a file', (engine) => {
     assert.equal((await does('GET', '/sites')).totalCount, 0)
   })
 
-  it('may keep what it showed before, also when the file is gone', async () => {
+  it('may retain a reference that it already had, even when the file is gone', async () => {
     const { post, send, does, picture, other } = await withPictures(engine)
     const { _id } = await post({ photo: mediaValue(picture), text: `<img src="media:${picture.key}">` })
     await does('DELETE', `/media/${picture._id}?force=true`)

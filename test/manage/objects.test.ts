@@ -51,7 +51,7 @@ const transitions: [from: string, state: object, to: string[]][] = [
 ]
 
 onBothEngines('objects', (engine) => {
-  it('are made in every state, and delivered as spec §3 says of it', async () => {
+  it('are created in every state, and delivered according to spec §3', async () => {
     const { post, posts, delivered, clock } = await editingPosts(engine, schema)
     const expected = []
     for (const [what, state, status, publishDate] of births) {
@@ -71,7 +71,7 @@ onBothEngines('objects', (engine) => {
     }
   })
 
-  it('go from every state to every other by the actions, and are delivered as their state says', async () => {
+  it('go from every state to every other by the actions, and are delivered according to their state', async () => {
     const { post, does, deliveredValues, clock } = await editingPosts(engine, schema)
     const expected: [string, Seen][] = []
     for (const [from, state, to] of transitions) {
@@ -107,7 +107,7 @@ onBothEngines('objects', (engine) => {
     }
   })
 
-  it('that are new are the first of the newest, however they became visible; null stays as it was asked for', async () => {
+  it('that are new come first with the newest, however they became visible; null is preserved', async () => {
     const { post, does, delivered, posts, clock } = await editingPosts(engine, schema)
     const steps: [title: string, make: () => Promise<unknown>][] = [
       ['undated', () => post({ title: 'undated' }, { publishDate: null })],
@@ -142,7 +142,7 @@ onBothEngines('objects', (engine) => {
     )
   })
 
-  it('are scheduled only for a moment to come', async () => {
+  it('are scheduled only for a future moment', async () => {
     const { post, send } = await editingPosts(engine, schema)
     const { _id } = await post({ title: 'x' })
     for (const publishDate of [now, past])
@@ -188,7 +188,7 @@ onBothEngines('objects', (engine) => {
     assert.equal((await delivered(posts._id)).length, 2)
   })
 
-  it('are not listed by a parameter that is unknown or bad', async () => {
+  it('are not listed with an unknown or invalid parameter', async () => {
     const { send, posts } = await editingPosts(engine, schema)
     const bad: [query: string, message: RegExp][] = [
       ['state=draft', /state is not a parameter here/],
@@ -203,7 +203,7 @@ onBothEngines('objects', (engine) => {
     assertRefused(await send('GET', '/collections/nope/objects'), 404, /no such collection/)
   })
 
-  it('are replaced by PUT: fields that are left out go, the state that is left out stays', async () => {
+  it('are replaced by PUT: missing fields are removed, a missing state is retained', async () => {
     const { post, does, delivered, posts, clock } = await editingPosts(engine, schema)
     const { _id } = await post({ title: 'Old', rating: 3, note: 'n' }, { publishDate: past })
     clock.now += 1000
@@ -220,7 +220,7 @@ onBothEngines('objects', (engine) => {
     assert.equal((await delivered(posts._id)).length, 0)
   })
 
-  it('are changed in part by PATCH: what is left out stays, null takes a field away', async () => {
+  it('are changed in part by PATCH: missing fields are retained, null removes a field', async () => {
     const { post, does, deliveredValues, send } = await editingPosts(engine, schema)
     const { _id } = await post({ title: 'Old', rating: 3, body: null, tags: ['a'] })
     const patch = async (version: number, objectValue: object) =>
@@ -238,7 +238,7 @@ onBothEngines('objects', (engine) => {
     assert.deepEqual(await deliveredValues('title'), [])
   })
 
-  it('are deleted for good, with versions and preview links, and only in the version that is named', async () => {
+  it('are deleted permanently, with versions and preview links, and only in the given version', async () => {
     const { post, does, send, group, delivered, posts } = await editingPosts(engine, schema)
     const [kept, gone] = [await post({ title: 'Kept' }), await post({ title: 'Gone' })]
     await does('PATCH', `/objects/${gone._id}`, { version: 1, objectValue: { rating: 1 } })
@@ -266,7 +266,7 @@ onBothEngines('objects', (engine) => {
     assert.deepEqual(await deliveredValues('title'), ['Bread', 'Bread'])
   })
 
-  it('are refused with everything that is wrong, and nothing is stored', async () => {
+  it('are refused with all errors listed, and nothing is stored', async () => {
     const { post, send, group, posts } = await editingPosts(engine, schema)
     const { _id } = await post({ title: 'Good' })
     const before = await everythingIn(group.store)
@@ -292,7 +292,7 @@ onBothEngines('objects', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('leave no trace of a call that changes nothing: version, dates, revision and record stay', async () => {
+  it('are not affected by a call that changes nothing: version, dates, revision and record stay', async () => {
     const { post, send, group, clock } = await editingPosts(engine, schema)
     const [shown, dated] = [
       await post({ title: 'a', rating: 1, body: null }),

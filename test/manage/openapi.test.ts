@@ -39,7 +39,7 @@ describe('the OpenAPI document of the management API', () => {
     return operation
   }
 
-  it('is OpenAPI 3.1 and names every verb once, each by a name of its own', () => {
+  it('is OpenAPI 3.1 and lists every verb once, with a unique name', () => {
     assert.match(document.openapi, /^3\.1\./)
     const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
     assert.equal(operations.length, verbs.length)
@@ -78,7 +78,7 @@ describe('the OpenAPI document of the management API', () => {
     }
   })
 
-  it('fits the bodies that are accepted, and the answers that are really given', async () => {
+  it('describes the accepted bodies, and the actual answers', async () => {
     for (const verb of verbs) {
       const [method, path, body] = requestOf(verb, await inputFor(verb, scene))
       const { requestBody, responses } = operationOf(verb)
@@ -95,7 +95,7 @@ describe('the OpenAPI document of the management API', () => {
     }
   })
 
-  it('says of a verb that takes a file that it comes in a form, and that it may be too large', () => {
+  it('says for a verb that takes a file that it is a form, and that it may be too large', () => {
     for (const verb of verbs.filter(({ takesFile }) => takesFile)) {
       const { requestBody, responses } = operationOf(verb)
       assert.equal(requestBody?.required, true, verb.name)
@@ -107,14 +107,14 @@ describe('the OpenAPI document of the management API', () => {
     }
   })
 
-  it('names everything that an answer holds', async () => {
+  it('names everything that an answer contains', async () => {
     for (const verb of verbs.filter(({ contentType }) => contentType === undefined)) {
       const answer = await created.call(...requestOf(verb, await inputFor(verb, scene)))
       assert.deepEqual(unnamed(verb.answer, answer.json().data), [], verb.name)
     }
   })
 
-  it('documents every failure, and fits those that are really given', async () => {
+  it('documents every failure, and describes the actual ones', async () => {
     const { groupId, tokens } = scene.group
     for (const verb of verbs) {
       const input = await inputFor(verb, scene)
@@ -138,7 +138,7 @@ describe('the OpenAPI document of the management API', () => {
     }
   })
 
-  it('has a page to read, without scripts, that names every path', async () => {
+  it('has a readable page without scripts that names every path', async () => {
     const page = await created.app.inject('/manage/docs')
     assert.equal(page.statusCode, 200)
     assert.match(String(page.headers['content-type']), /^text\/html/)
@@ -153,7 +153,7 @@ describe('the OpenAPI document of the management API', () => {
     assert.equal((await created.app.inject('/manage')).headers.location, '/manage/docs')
   })
 
-  it('is its own: the delivery API’s lists nothing of it', async () => {
+  it('is separate: the delivery API’s lists nothing of it', async () => {
     for (const url of ['/openapi.json', '/docs']) {
       const { body } = await created.app.inject(url)
       for (const { path } of verbs) assert.ok(!body.includes(path.replace(/:(\w+)/g, '{$1}')), `${url}: ${path}`)

@@ -33,13 +33,13 @@ onBothEngines('orders in the management API', (engine) => {
     assert.deepEqual(await sessions('?sessionId=cs_9'), ['', 0])
   })
 
-  it('refuse a status, limit or skip that cannot be', async () => {
+  it('refuse an invalid status, limit or skip', async () => {
     const { call, path } = await withOrders()
     for (const query of ['?status=lost', '?limit=0', '?limit=101', '?skip=-1'])
       assert.equal((await call('GET', path + query)).statusCode, 400, query)
   })
 
-  it('show lines, amounts and where it goes, to members of the group only', async () => {
+  it('show lines, amounts and shipping, to members of the group only', async () => {
     const { ask, call, path, newManagedGroup } = await withOrders()
     const [first] = (await ask('GET', path)).items
     const order = await ask('GET', `${path}/${first._id}`)

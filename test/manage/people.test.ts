@@ -6,7 +6,7 @@ import { onBothEngines } from '../helpers/harness.ts'
 import { managing } from '../helpers/manage.ts'
 
 onBothEngines('users', (engine) => {
-  it('are made, listed, disabled and let in again', async () => {
+  it('are created, listed, disabled and enabled again', async () => {
     const { ask, call, clock } = await managing(engine)
     const ada = await ask('POST', '/manage/users', { name: 'Ada', email: 'ada@people.example' })
     assert.match(ada._id, /^[0-9a-f]{24}$/)
@@ -45,7 +45,7 @@ onBothEngines('users', (engine) => {
     )
   })
 
-  it('have an e-mail address of their own, in whatever case it is written', async () => {
+  it('have a unique e-mail address, ignoring case', async () => {
     const { ask, call, service } = await managing(engine)
     const made = await ask('POST', '/manage/users', { name: 'Ada', email: 'Ada@People.example' })
     assert.equal(made.email, 'ada@people.example')
@@ -56,7 +56,7 @@ onBothEngines('users', (engine) => {
     for (const name of ['No', 'address']) assert.equal((await ask('POST', '/manage/users', { name })).email, null)
   })
 
-  it('of one e-mail address that come at the same time become one', async () => {
+  it('created concurrently with one e-mail address become one', async () => {
     const { call, ask } = await managing(engine)
     const email = 'twin@people.example'
     const answers = await Promise.all(
@@ -79,7 +79,7 @@ onBothEngines('users', (engine) => {
     'an address with a line break': { name: 'Ada', email: 'ada@people.example\nBcc: x@y.example' },
     'no boolean': { name: 'Ada', administrator: 'true' },
   }
-  it('are not made with a mistake in them', async () => {
+  it('are not created with an invalid value', async () => {
     const { call, service } = await managing(engine)
     await assertUnchanged(service.store, async () => {
       for (const [what, body] of Object.entries(mistakes)) {
@@ -89,7 +89,7 @@ onBothEngines('users', (engine) => {
     })
   })
 
-  it('cannot disable themselves, so that one administrator is left', async () => {
+  it('cannot disable themselves, so one administrator always remains', async () => {
     const { ask, call, admin, service } = await managing(engine)
     const { userId } = await ask('GET', '/manage/whoami', undefined, admin)
     await assertUnchanged(service.store, async () =>
@@ -111,7 +111,7 @@ onBothEngines('users', (engine) => {
 })
 
 onBothEngines('members', (engine) => {
-  it('that an administrator adds join at once: who is known by the address, and else a new user', async () => {
+  it('added by an administrator join at once: the user with that address, else a new one', async () => {
     const { ask, newManagedGroup, clock } = await managing(engine)
     const { groupId, tokens } = await newManagedGroup()
     const path = `/manage/groups/${groupId}/members`
@@ -138,7 +138,7 @@ onBothEngines('members', (engine) => {
     )
   })
 
-  it('get no token from an owner that acts as them: only from themselves and administrators', async () => {
+  it('get tokens only from themselves and administrators, never from an owner', async () => {
     const { call, newManagedGroup, newUser, service } = await managing(engine)
     const { groupId, tokens, members } = await newManagedGroup()
     const path = (userId: string) => `/manage/groups/${groupId}/members/${userId}/tokens`
@@ -157,7 +157,7 @@ onBothEngines('members', (engine) => {
     assert.equal((await call('GET', `/manage/groups/${groupId}/keys`, undefined, narrowed)).statusCode, 403)
   })
 
-  it('get another role, also by being added once more, and stay since when they were', async () => {
+  it('get another role, also by being added again, and keep the date of joining', async () => {
     const { ask, call, newManagedGroup, clock } = await managing(engine)
     const { groupId, tokens } = await newManagedGroup()
     const path = `/manage/groups/${groupId}/members`
@@ -175,7 +175,7 @@ onBothEngines('members', (engine) => {
     assert.equal(await edit(), 403)
   })
 
-  it('that are removed keep their other groups, and are not found here any more', async () => {
+  it('that are removed keep their other groups, and are no longer found here', async () => {
     const { ask, call, newManagedGroup, newUser, clock } = await managing(engine)
     const [here, there] = [await newManagedGroup(), await newManagedGroup()]
     const { user, token } = await newUser({}, { [here.groupId]: 'editor', [there.groupId]: 'viewer' })
@@ -195,7 +195,7 @@ onBothEngines('members', (engine) => {
       assertFailure(await call(method, `${path}${part}`, body, here.tokens.owner), 404, 'NotFound', /no such member/)
   })
 
-  it('cannot change their own membership in any way', async () => {
+  it('cannot change their own membership', async () => {
     const { call, newManagedGroup, newUser, service } = await managing(engine)
     const { groupId } = await newManagedGroup()
     const { user, token } = await newUser({ email: 'owner@people.example' }, { [groupId]: 'owner' })
@@ -211,7 +211,7 @@ onBothEngines('members', (engine) => {
     })
   })
 
-  it('are recorded as they come, change and go', async () => {
+  it('are recorded when they join, change and leave', async () => {
     const { ask, newManagedGroup, clock } = await managing(engine)
     const { groupId, tokens, members } = await newManagedGroup()
     const path = `/manage/groups/${groupId}/members`

@@ -32,7 +32,7 @@ onBothEngines('preview links', (engine) => {
     assert.equal(await titleOf(), 'Better')
   })
 
-  it('live as long and open as often as they were made for', async () => {
+  it('have the requested lifetime and number of uses', async () => {
     const { does, send, draft, open, clock } = await withDraft(engine)
     const brief = await does('POST', '/previews', { objectId: draft._id, lifeSeconds: 60 })
     const twice = await does('POST', '/previews', { objectId: draft._id, maxUses: 2 })
@@ -53,7 +53,7 @@ onBothEngines('preview links', (engine) => {
       assertRefused(await send('POST', '/previews', { objectId: draft._id, ...body }), 400, message)
   })
 
-  it('are listed without their tokens, all or those of one object, and end at once when revoked', async () => {
+  it('are listed without their tokens, all or of one object, and end at once when revoked', async () => {
     const { does, send, post, draft, open, clock, group } = await withDraft(engine)
     const other = await post({ title: 'Other' })
     const [mine, theirs] = [await does('POST', '/previews', { objectId: draft._id }), await does('POST', '/previews', { objectId: other._id })] // biome-ignore format: short
@@ -74,7 +74,7 @@ onBothEngines('preview links', (engine) => {
     assertRefused(await send('POST', '/previews/nope/revoke'), 404, /no such preview link/)
   })
 
-  it('are made for objects and products of the group only, and change no answer of the delivery API', async () => {
+  it('are created for objects and products of the group only, and change no answer of the delivery API', async () => {
     const { does, draft, open, group, newManagedGroup, call } = await withDraft(engine)
     const stranger = await newManagedGroup()
     for (const objectId of [draft._id, 'nope']) {

@@ -93,7 +93,7 @@ onBothEngines('products', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('take nothing else: what is the provider’s is refused, and nothing is changed', async () => {
+  it('accept nothing else: the provider’s fields are refused, and nothing is changed', async () => {
     const { send, path, cake, group } = await withProducts(engine)
     const before = await everythingIn(group.store)
     const refused: [body: object, message: RegExp][] = [
@@ -118,7 +118,7 @@ onBothEngines('products', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('leave no trace of a change that changes nothing', async () => {
+  it('are not affected by a change that changes nothing', async () => {
     const { does, path, cake, group, clock } = await withProducts(engine)
     const before = await everythingIn(group.store)
     clock.now += 1000

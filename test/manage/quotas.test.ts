@@ -37,8 +37,8 @@ const isOverQuota = (answer: LightMyRequestResponse, message: RegExp): void => {
   assert.equal(answer.json().code, 'QuotaExceeded')
 }
 
-onBothEngines('a group that has used its storage', (engine) => {
-  it('is told which quota that is, how much is used and what helps, and nothing was stored', async () => {
+onBothEngines('a group over its storage quota', (engine) => {
+  it('gets the name of the quota, the usage and advice, and nothing is stored', async () => {
     const { create, group, used } = await withQuota(engine)
     assert.equal((await create(90_000)).statusCode, 201)
     const before = await everythingIn(group.store)
@@ -51,7 +51,7 @@ onBothEngines('a group that has used its storage', (engine) => {
     await assertUsageIsRight(group.store)
   })
 
-  it('is bounded by versions, too: who saves the same object again and again comes to an end', async () => {
+  it('is also limited by versions: saving the same object again and again ends', async () => {
     const { create, send, group, used } = await withQuota(engine)
     const { _id } = (await create(20_000)).json().data
     const save = (version: number) =>
@@ -65,7 +65,7 @@ onBothEngines('a group that has used its storage', (engine) => {
     await assertUsageIsRight(group.store)
   })
 
-  it('can delete, and has room again; is served all the while', async () => {
+  it('can delete to free space, and is served throughout', async () => {
     const { create, send, does, delivered, posts, group } = await withQuota(engine)
     const { _id } = (await create(70_000)).json().data
     await group.store.database.write((db) =>
@@ -82,7 +82,7 @@ onBothEngines('a group that has used its storage', (engine) => {
     assert.equal((await delivered(posts._id)).length, 0)
   })
 
-  it('refuses submissions and e-mails whole: neither the object nor a message, nor the key that they came with', async () => {
+  it('refuses submissions and e-mails entirely: no object, no message, and no idempotency key is stored', async () => {
     const { create, group, posts } = await withQuota(engine)
     assert.equal((await create(90_000)).statusCode, 201)
     const key = { 'idempotency-key': 'once' }
@@ -109,7 +109,7 @@ onBothEngines('a group that has used its storage', (engine) => {
 })
 
 onBothEngines('the files of a group', (engine) => {
-  it('take no more than its tier allows, also when several come at once', async () => {
+  it('use at most what its tier allows, also when several arrive at once', async () => {
     const { upload, usage, group } = await withQuota(engine)
     const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => upload(name, 30_000)))
     const stored = answers.filter(({ statusCode }) => statusCode === 201)
@@ -124,7 +124,7 @@ onBothEngines('the files of a group', (engine) => {
     await assertUsageIsRight(group.store)
   })
 
-  it('count until they are gone from the bucket: replaced ones as long as they are kept', async () => {
+  it('count until they are removed from the bucket, including replaced ones', async () => {
     const { upload, send, does, service, clock, group } = await withQuota(engine)
     const { _id } = (await upload('a', 40_000)).json().data
     const replaced = await send('PUT', `/media/${_id}/file`, fileForm('b.txt', 'b'.padEnd(40_000, '.')))

@@ -153,9 +153,9 @@ onBothEngines('roles', (engine) => {
     return stage.created.call(method, path, body, token)
   }
 
-  it('are tried with every verb there is', () => assert.deepEqual(verbsWithoutCase(), []))
+  it('are tested with every verb', () => assert.deepEqual(verbsWithoutCase(), []))
 
-  it('are needed as it is written down here: no verb opens to more people by mistake', () => {
+  it('are required as listed here: no verb becomes available to more people by mistake', () => {
     const needed = Map.groupBy(verbs, ({ needs }) => needs)
     for (const [role, names] of Object.entries(whoMayDoWhat)) {
       const found = needed.get(role as Verb['needs'])?.map(({ name }) => name)
@@ -175,7 +175,7 @@ onBothEngines('roles', (engine) => {
   }
 
   for (const verb of verbs) {
-    it(`refuse "${verb.name}" to all below ${verb.needs}, who then change nothing`, async () => {
+    it(`refuse "${verb.name}" below ${verb.needs}, without any change`, async () => {
       const inputs = new Map<Scene, Input>()
       for (const scene of [stage.here, stage.there]) {
         const { groupId } = scene.group
@@ -194,7 +194,7 @@ onBothEngines('roles', (engine) => {
       })
     })
 
-    it(`open "${verb.name}" to ${verb.needs} and above`, async () => {
+    it(`allow "${verb.name}" to ${verb.needs} and above`, async () => {
       for (const { scene, what, caller, expected, isAllowed } of attempts(verb)) {
         if (!isAllowed) continue
         const answer = await call(verb, await inputFor(verb, scene), caller)
@@ -203,7 +203,7 @@ onBothEngines('roles', (engine) => {
     })
   }
 
-  it('let everybody see their own groups only', async () => {
+  it('show everybody their own groups only', async () => {
     const { here, there, callers, created } = stage
     const ids = [here.group.groupId, there.group.groupId]
     for (const [who, caller] of Object.entries(callers)) {
@@ -215,7 +215,7 @@ onBothEngines('roles', (engine) => {
     }
   })
 
-  it('let an editor make no key, and learn of no member and no other group', async () => {
+  it('let an editor create no key, and see no member and no other group', async () => {
     const { created } = stage
     // A group of its own: on the stage an editor has accepted invitations to others by now.
     const { groupId, tokens } = await created.newManagedGroup({ name: 'Quiet' })

@@ -91,7 +91,7 @@ onBothEngines('a schema change', (engine) => {
     assert.deepEqual(former.objectValue, oldValue(5))
   })
 
-  it('is tried without a trace: the report names what is lost and what fails, object by object', async () => {
+  it('as a dry run leaves no trace: the report lists what is lost and what fails, object by object', async () => {
     const isDear = (n: number): boolean => n % 50 === 7
     const isUnkind = (n: number): boolean => n % 60 === 11
     const mixed = (n: number) => {
@@ -142,7 +142,7 @@ onBothEngines('a schema change', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('leaves objects whose value stays at their version, and indexes them by the new rules', async () => {
+  it('keeps the version of unchanged objects, and indexes them by the new rules', async () => {
     const { change, list, group, ids, does, clock } = await withObjects(engine)
     const original = await does('GET', `/objects/${ids[0]}`)
     clock.now += 1000
@@ -163,7 +163,7 @@ onBothEngines('a schema change', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('can be of values alone: a default for those without, or two fields that swap their names', async () => {
+  it('can concern values only: a default for missing ones, or two fields that swap their names', async () => {
     const { does, send, group, delivered } = await editing(engine, uncached)
     const schema = { a: { type: 'text' }, b: { type: 'text' } }
     const { _id } = await does('POST', '/collections', { name: 'Pairs', schema })
@@ -184,7 +184,7 @@ onBothEngines('a schema change', (engine) => {
     assertRefused(await send('POST', `/collections/${_id}/schema`, { version: 2, schema }), 409, /at version 1/)
   })
 
-  it('that makes no sense, or starts from a stale version, is refused', async () => {
+  it('that is invalid, or starts from a stale version, is refused', async () => {
     const { change, group, does, path } = await withObjects(engine)
     const refused: [body: object, message: RegExp][] = [
       [{ schema: { n: { type: 'number' } } }, /n\.type must be one of/],
@@ -240,7 +240,7 @@ onBothEngines('a schema change', (engine) => {
     assert.ok(seen.old > 1)
   })
 
-  it('made again and again, there and back, shows none of many readers a mixture or an error', async (context) => {
+  it('repeated back and forth shows none of many readers a mixture or an error', async (context) => {
     const { group, does } = await editing(engine, uncached)
     const collection = await group.collection('Posts', oldSchema)
     await group.add(collection, ...numbers.slice(0, 50).map((n) => ({ value: oldValue(n) })))
@@ -270,7 +270,7 @@ onBothEngines('a schema change', (engine) => {
     assert.ok(seen.old > flips && seen.new > flips)
   })
 
-  it('lets the process that makes it serve others meanwhile', async (context) => {
+  it('lets its process serve others meanwhile', async (context) => {
     const { group, send } = await editing(engine, uncached)
     const collection = await group.collection('Posts', oldSchema)
     await group.add(collection, ...Array.from({ length: 2000 }, (_, n) => ({ value: oldValue(n) })))
@@ -286,7 +286,7 @@ onBothEngines('a schema change', (engine) => {
     assert.ok(served > 3, `${served} were served`)
   })
 
-  it('takes along what is created meanwhile: converted if it came before, held to the new schema if after', async (context) => {
+  it('includes concurrently created objects: converted if created before, validated by the new schema if after', async (context) => {
     const { list, collection, group, config, clock, send, path } = await withObjects(engine)
     const changer = startChanger(placeOf(config, group, collection.id), toNew, clock.now)
     let isChanged = false

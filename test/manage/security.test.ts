@@ -53,7 +53,7 @@ onBothEngines('groups that share a database', (engine) => {
   }
 
   for (const verb of verbs.filter(takesIds)) {
-    it(`"${verb.name}" answers the ids of another group like ids that do not exist`, async () => {
+    it(`"${verb.name}" answers another group’s ids like ids that do not exist`, async () => {
       const { groupId: _theirs, ...foreign } = await inputFor(verb, theirs)
       const ids = new Map(idsIn(foreign).map((id) => [id, makeId()]))
       const { groupId } = ours.group
@@ -78,7 +78,7 @@ onBothEngines('groups that share a database', (engine) => {
     assert.equal(foreign.body, none.body)
   })
 
-  it('lets nothing of one group into any answer to the other', async () => {
+  it('never reveal anything of one group in an answer to the other', async () => {
     for (const verb of verbs) {
       const answer = await callAsOwner(verb, await inputFor(verb, ours))
       assert.notEqual(answer.statusCode, 500, verb.name)
@@ -152,7 +152,7 @@ onBothEngines('secrets', (engine) => {
     }
   }
 
-  it('are shown once, when they are made, and by no list', () => {
+  it('are shown once, when created, and in no list', () => {
     const made = verbs.filter(
       ({ isCreation, answer }) => isCreation && /shown only this once/.test(JSON.stringify(answer)),
     )
@@ -173,7 +173,7 @@ onBothEngines('secrets', (engine) => {
     assert.doesNotMatch(dump, /slc_\w+_\w{5}/)
   })
 
-  it('are in no log, at whatever level', () => {
+  it('are in no log, at any level', () => {
     assert.match(created.log(), /"route":"\/manage\/groups\/:groupId\/keys"/)
     assert.doesNotMatch(created.log(), /slc_(?!(live|preview|admin|invite)_\[secret\])/)
     for (const secret of secrets) assert.ok(!created.log().includes(secret.split('_')[2] ?? secret))
@@ -181,7 +181,7 @@ onBothEngines('secrets', (engine) => {
 })
 
 describe('the files of SQLite', () => {
-  it('hold no secret, not even in what was not yet written back', async () => {
+  it('contain no secret, not even in pages not yet written back', async () => {
     const created = await createManaging('sqlite')
     after(() => created.close())
     const { groupId, key, tokens } = await created.newManagedGroup()

@@ -24,8 +24,8 @@ async function withSite(engine: TestEngine) {
   }
 }
 
-describe('the help of a site’s settings', () => {
-  it('names every key that is checked, and every one that cannot be used', () => {
+describe('the help for a site’s settings', () => {
+  it('names every validated key, and every reserved one', () => {
     for (const name of ['site create', 'site update']) {
       const { settings } = verbs.find((verb) => verb.name === name)?.input.properties as Record<string, Data>
       const checked = ['colors', 'logo', 'heroImage', 'businessInfo', 'socialLinks', 'pages', 'labels', 'collections']
@@ -35,7 +35,7 @@ describe('the help of a site’s settings', () => {
 })
 
 onBothEngines('sites', (engine) => {
-  it('are made, listed, shown and delivered', async () => {
+  it('are created, listed, shown and delivered', async () => {
     const { does, site, settings, path, siteDetails, pages } = await withSite(engine)
     assert.deepEqual(site.settings, settings)
     assert.deepEqual([site.version, site.allowedOrigins, site.allowedRecipients], [1, [], []])
@@ -48,7 +48,7 @@ onBothEngines('sites', (engine) => {
     assert.equal(delivered.siteDetails.values.primary, '#7c3aed')
   })
 
-  it('are changed in part: each key of the settings that is given is replaced, null takes it away', async () => {
+  it('are changed in part: each given key of the settings is replaced, null removes it', async () => {
     const { does, path, siteDetails, settings, clock } = await withSite(engine)
     clock.now += 1000
     const changes = { colors: { accent: '#fff' }, motto: { en: 'Fresh' }, businessInfo: null }
@@ -65,7 +65,7 @@ onBothEngines('sites', (engine) => {
     assert.deepEqual([renamed.name, renamed.domainName], ['Shop', ''])
   })
 
-  it('have one page changed, added, renamed or removed, and all others as they were', async () => {
+  it('have one page changed, added, renamed or removed, without touching the others', async () => {
     const { does, path, siteDetails, pages, posts, settings } = await withSite(engine)
     const [blog] = pages
     const slugs = async () => (await siteDetails()).pages.map(({ slug }: Data) => slug)
@@ -84,7 +84,7 @@ onBothEngines('sites', (engine) => {
     assert.deepEqual([after.version, await slugs()], [6, ['home']])
   })
 
-  it('refuse a page that is stale, wrong, of another group’s collection or not there, and change nothing', async () => {
+  it('refuse a page that is stale, invalid, missing or shows another group’s collection, and change nothing', async () => {
     const { send, path, group, newManagedGroup } = await withSite(engine)
     const theirs = await (await newManagedGroup()).collection('Posts', {})
     const before = await everythingIn(group.store)
@@ -116,7 +116,7 @@ onBothEngines('sites', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('are refused with everything that is wrong, and nothing is stored', async () => {
+  it('are refused with all errors listed, and nothing is stored', async () => {
     const { send, path, group } = await withSite(engine)
     const before = await everythingIn(group.store)
     const settings = { colors: { primary: 'red-ish' }, logo: { name: 'x' }, name: 'x', pages: [{ slug: 'A' }] }
@@ -145,7 +145,7 @@ onBothEngines('sites', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('keep who may be written to and returned to for themselves: not delivered, and no answer changes', async () => {
+  it('keep allowed recipients and origins private: they are not delivered, and no answer changes', async () => {
     const { does, path, siteDetails, group } = await withSite(engine)
     const [revision, delivered] = [await readRevision(group.store), await siteDetails()]
     const lists = { allowedOrigins: ['https://shop.example'], allowedRecipients: ['owner@bakery.example'] }
@@ -160,7 +160,7 @@ onBothEngines('sites', (engine) => {
     assert.ok(!JSON.stringify(await siteDetails()).includes('owner@bakery.example'))
   })
 
-  it('say where goods are sent to, until the list is emptied', async () => {
+  it('list the shipping countries, until the list is emptied', async () => {
     const { does, path } = await withSite(engine)
     const shippingCountries = ['CA', 'US']
     assert.deepEqual((await does('GET', path)).shippingCountries, [])
@@ -173,7 +173,7 @@ onBothEngines('sites', (engine) => {
       assert.deepEqual((await does('PATCH', path, { version: at + 1, ...change })).shippingCountries, after)
   })
 
-  it('say who is told of what visitors send in, and how often, until the address is taken away', async () => {
+  it('set who is notified of submissions, and how often, until the address is removed', async () => {
     const { does, send, path, siteDetails, group } = await withSite(engine)
     const revision = await readRevision(group.store)
     const told = ({ noticesTo, noticesRhythm }: Data) => [noticesTo, noticesRhythm]
@@ -208,7 +208,7 @@ onBothEngines('sites', (engine) => {
     assert.ok(!JSON.stringify(await siteDetails()).includes('shop.example'))
   })
 
-  it('leave no trace of a change that changes nothing', async () => {
+  it('are not affected by a change that changes nothing', async () => {
     const { does, path, settings, group, clock, site } = await withSite(engine)
     const before = await everythingIn(group.store)
     const { logo, ...others } = settings

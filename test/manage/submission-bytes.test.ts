@@ -15,8 +15,8 @@ async function withSubmissions(engine: TestEngine) {
   return { add, ask, csv: () => ask(`/collections/${posts.id}/submissions.csv`) }
 }
 
-onBothEngines('Submissions', (engine) => {
-  it('are not read where their list would be longer than an answer may be', async () => {
+onBothEngines('submissions', (engine) => {
+  it('are not read when their list would exceed the maximum answer', async () => {
     const { add, ask } = await withSubmissions(engine)
     const added = await add(5)
     const refused = await ask('/submissions?limit=100')
@@ -32,7 +32,7 @@ onBothEngines('Submissions', (engine) => {
     )
   })
 
-  it('are not read where their CSV would be longer than an answer may be, and are all in it where it is not', async () => {
+  it('are not read when their CSV would exceed the maximum answer, and are complete otherwise', async () => {
     const { add, csv } = await withSubmissions(engine)
     const added = await add(3)
     const whole = await csv()

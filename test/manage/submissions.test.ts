@@ -28,7 +28,7 @@ async function withReviews(engine: TestEngine) {
 }
 
 onBothEngines('submissions', (engine) => {
-  it('are listed newest first, by collection and state, and nothing that nobody sent in', async () => {
+  it('are listed newest first, by collection and state, without other objects', async () => {
     const { does, group, reviews, good, bad } = await withReviews(engine)
     const signups = await group.collection('Signups', { email: { type: 'text' } })
     const [signup] = await group.add(signups, { value: { email: 'b@example.com' }, review: 'approved' })
@@ -50,7 +50,7 @@ onBothEngines('submissions', (engine) => {
     assert.equal(totalCount, 2)
   })
 
-  it('are seen once they are approved, hidden when rejected, and the other way round again', async () => {
+  it('become visible when approved, hidden when rejected, and the other way round again', async () => {
     const { does, shown, good, bad, group, clock } = await withReviews(engine)
     assert.deepEqual(await shown(), ['Our own'])
     const steps: [id: string | undefined, word: string, review: string, status: string, shown: string[]][] = [
@@ -72,7 +72,7 @@ onBothEngines('submissions', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('are dated by the moment at which they are first seen, whichever verb lets them be seen', async () => {
+  it('get the moment at which they first become visible as their date, whichever verb shows them', async () => {
     const { does, group, reviews, delivered, clock } = await withReviews(engine)
     const ways: [way: (id: string) => Promise<unknown>, date: 'now' | null | string][] = [
       [(id) => does('POST', `/submissions/${id}/approve`), 'now'],
@@ -105,14 +105,14 @@ onBothEngines('submissions', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('are only what visitors sent in', async () => {
+  it('are only what visitors sent', async () => {
     const { does, send, reviews } = await withReviews(engine)
     const own = (await does('GET', `/collections/${reviews.id}/objects?status=published`)).items[0]
     assertRefused(await send('POST', `/submissions/${own._id}/approve`), 409, /not a submission/)
     assertRefused(await send('POST', '/submissions/nope/reject'), 404, /no such object/)
   })
 
-  it('are exported as CSV that a spreadsheet reads and does not run', async () => {
+  it('are exported as CSV that a spreadsheet reads and does not execute', async () => {
     const { send, group, reviews, good, bad, does } = await withReviews(engine)
     const [tricky] = await group.add(
       reviews,

@@ -11,8 +11,8 @@ async function opened(engine: TestEngine) {
   return { ...created, group, path: `/manage/groups/${group.groupId}/suppressions` }
 }
 
-onBothEngines('addresses to which nothing more is sent', (engine) => {
-  it('are added, listed in order and by pages, and removed, in whichever case they are written', async () => {
+onBothEngines('suppressed addresses', (engine) => {
+  it('are added, listed in order and by pages, and removed, ignoring case', async () => {
     const { ask, call, path, group, newManagedGroup } = await opened(engine)
     const { editor, viewer } = group.tokens
     const added = await ask('POST', path, { address: 'Gone@BÜCHER.example', reason: 'She asked for it.' }, editor)

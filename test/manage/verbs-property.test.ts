@@ -100,8 +100,8 @@ function assertVersions(before: State, after: State): void {
   }
 }
 
-onBothEngines('any row of verbs', (engine) => {
-  it('keeps the index, the revision, the record and the versions right after each of them', async (context) => {
+onBothEngines('any sequence of verbs', (engine) => {
+  it('keeps the index, the revision, the record and the versions correct after each step', async (context) => {
     const managed = await managing(engine)
     const { call, ask, clock } = managed
     const seen = { done: {} as Record<string, number>, refused: {} as Record<string, number> }

@@ -29,7 +29,7 @@ async function withSubjects(created: Awaited<ReturnType<typeof editingPosts>>): 
 }
 
 onBothEngines('versions', (engine) => {
-  it('say who made each, when and how, newest first, with the values of their time', async () => {
+  it('say who made each, when and how, newest first, with their values', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does, group, clock } = created
     const { _id } = await post({ title: 'a' })
@@ -63,7 +63,7 @@ onBothEngines('versions', (engine) => {
     )
   })
 
-  it('are 50 besides the current one, or as many as the group keeps, from the next change on', async () => {
+  it('are limited to 50 besides the current one, or to the group’s setting, from the next change on', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does } = created
     const { _id } = await post({ title: 'x' })
@@ -148,7 +148,7 @@ onBothEngines('versions', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('that are stale are told both values, whatever is done with them, and nothing is overwritten', async () => {
+  it('that are stale get both values in the answer, for every verb, and nothing is overwritten', async () => {
     const { post, does, send, group } = await editingPosts(engine, schema)
     const { _id } = await post({ title: 'a' })
     const current = await does('PATCH', `/objects/${_id}`, { version: 1, objectValue: { title: 'theirs' } })
@@ -172,7 +172,7 @@ onBothEngines('versions', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('of sites, collections and products are held to as well', async () => {
+  it('also protect sites, collections and products', async () => {
     const created = await editingPosts(engine, schema)
     const { does, send, group } = created
     for (const [kind, path, change] of (await withSubjects(created)).slice(1)) {
@@ -185,7 +185,7 @@ onBothEngines('versions', (engine) => {
     }
   })
 
-  it('let exactly one of 20 win who change the same at once', async () => {
+  it('let exactly one of 20 concurrent changes succeed', async () => {
     const created = await editingPosts(engine, schema)
     const { does, send } = created
     for (const [kind, path, change, part] of await withSubjects(created)) {

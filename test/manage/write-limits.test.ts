@@ -26,7 +26,7 @@ async function withTagged(engine: TestEngine, count: number) {
 const fits = requestLimits.indexRows / rowsOf
 
 onBothEngines('one request', (engine) => {
-  it('writes no more index entries than all others can wait for, and says how many that are', async () => {
+  it('writes a limited number of index entries, and a refusal gives the number', async () => {
     const { many, bulk, tagged, items, group } = await withTagged(engine, fits + 1)
     const before = await everythingIn(group.store)
     const all = Array.from({ length: fits + 1 }, (_, n) => tagged(n))
@@ -49,7 +49,7 @@ onBothEngines('one request', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('works on no more bytes of content than all others can wait for', async () => {
+  it('processes a limited number of content bytes', async () => {
     const { posts, send, bulk, group } = await withTagged(engine, 0)
     const objectValue = { title: 'long', body: 'x'.repeat(990_000) }
     const items: { objectId: string }[] = []
@@ -65,7 +65,7 @@ onBothEngines('one request', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('can always put away or delete a single object, however large it has become', async () => {
+  it('can always archive or delete a single object, however large it has become', async () => {
     const { group, send, clock } = await withTagged(engine, 0)
     const tags = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`tags${n}`, tagsOf(`${n}`, 1001)]))
     const wide = Object.fromEntries(Object.keys(tags).map((name) => [name, schema.tags]))
@@ -79,7 +79,7 @@ onBothEngines('one request', (engine) => {
     assert.equal((await send('DELETE', `/objects/${object?.id}`)).statusCode, 200)
   })
 
-  it('deletes a large collection for everybody at once, and leaves its rows to a job that works in short transactions', async () => {
+  it('deletes a large collection for everybody at once, and leaves its rows to a job with short transactions', async () => {
     const { does, group, posts, items, service } = await withTagged(engine, 101)
     await does('POST', `/objects/${items[0]?.objectId}/archive`, {})
     const preview = await does('POST', '/previews', { objectId: items[1]?.objectId })
