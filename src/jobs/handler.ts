@@ -3,39 +3,34 @@ import type { Group } from '../store/control/groups.ts'
 import type { Job } from '../store/jobs/jobs.ts'
 import type { GroupStore } from '../store/store.ts'
 
-/** What a handler gets. */
 export interface JobContext {
-  /** The content of the group whose job it is. */
+  /** The content of the group that owns the job. */
   group: GroupStore
-  /** That group itself: its bucket, its tier. */
   owner: Group
-  /** Aborts when the job takes too long, is no longer ours, or the process is about to stop. */
+  /** Aborts on timeout, when the lease is lost, and when the process is about to stop. */
   signal: AbortSignal
   /**
-   * Whether the lease is still valid. A process that was paused may act before it notices that
-   * another one has the job: check right before an effect that cannot be undone.
+   * Whether the lease is still valid. A process that was suspended may not have noticed yet that another one has the job: check right
+   * before an effect that cannot be undone.
    */
   isOurs(): boolean
   nowMs: number
-  /**
-   * Writes the effect of the job and marks it as done, in one transaction: so it happens once. Throws, and writes
-   * nothing, when another process has taken the job over.
-   */
+  /** Writes the job's effect and completes it in one transaction. Throws, and writes nothing, when the lease is lost. */
   finish(work: (writer: ContentWriter) => Promise<void>): Promise<void>
 }
 
-/** How one kind of job is done. It may be begun several times, by several processes: what it writes, it writes by `finish`. */
+/** Runs one kind of job, at least once: a job may be started by several processes. `finish` makes its writes happen once. */
 export interface JobHandler {
   kind: string
-  /** A job whose handler returns is done, with or without `finish`; one that throws is tried again. */
+  /** The job is done when this returns, with or without `finish`, and is retried when it throws. */
   run(job: Job, context: JobContext): Promise<void>
-  /** From `retry-backoff.ts`: the delays after the first, second, … failure; one more failure is final. */
+  /** Delays after the first, second, … failure; one more failure is final. */
   retryAfterSeconds: readonly number[]
   /** Time limit of one attempt. */
   limitSeconds: number
   /** Concurrent jobs for each worker of the process, 1 by default. More for work that mostly waits for others. */
   atOnce?: number
-  /** Concurrent jobs of one group, so that its slow peer does not hold up the other groups. */
+  /** Concurrent jobs of one group, so that a slow peer of one group does not delay the others. */
   maxPerGroup?: number
   /** Writes the effects of a final failure, in the transaction that records it. */
   giveUp?(job: Job, problem: string, writer: ContentWriter): Promise<unknown>

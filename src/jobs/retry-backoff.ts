@@ -1,7 +1,4 @@
-/**
- * Seconds until the next attempt after the first, second, … failure, by what the job does. A job that fails once more than
- * its list is long has failed for good: `JobHandler.giveUp` records what follows, and nobody tries it again.
- */
+/** Seconds until the next attempt after the first, second, … failure. One more failure is final: see `JobHandler.giveUp`. */
 export const retryDelaysSeconds = {
   purgeContainer: [60, 600, 3600, 24 * 3600],
   deriveImages: [30, 300],
@@ -16,9 +13,8 @@ export const retryDelaysSeconds = {
   sendNotice: [10, 60, 600, 3600, 3600, 3600],
 } as const
 
-/** Until the next attempt; undefined when there is none. */
+/** Undefined after the last attempt. */
 export const nextDelaySeconds = (delaysSeconds: readonly number[], failures: number): number | undefined =>
   delaysSeconds[failures - 1]
 
-/** Attempts in all: one more than there are delays. */
 export const maxAttempts = (delaysSeconds: readonly number[]): number => delaysSeconds.length + 1

@@ -26,15 +26,15 @@ export interface RunDeps {
   logger: Pick<ServiceLogger, 'info' | 'warn' | 'error' | 'noteOutage' | 'noteSuccess'>
 }
 
-/** Why an attempt was ended from outside. */
+/** Reasons to abort an attempt. */
 export class Stopping extends Error {}
 class LeaseLost extends Error {}
 
-/** What a person is shown of a failure, in a form that any database can hold. Paths of this machine are for its log. */
+/** The message for people: without paths of this machine, which belong in its log, and valid text in any database. */
 function problemOf(error: unknown): string {
   const { code, syscall } = error as NodeJS.ErrnoException
-  const isOfSystem = code !== undefined && syscall !== undefined
-  const message = isOfSystem
+  const isSystemError = code !== undefined && syscall !== undefined
+  const message = isSystemError
     ? `It was not possible to ${syscall} a file (${code}); the log of the server says more.`
     : error instanceof Error
       ? error.message
@@ -42,7 +42,7 @@ function problemOf(error: unknown): string {
   return message.slice(0, maxProblemCharacters).toWellFormed().replaceAll('\0', '')
 }
 
-/** Undefined when the group is gone, or about to be: then its jobs are, too. */
+/** Undefined when the group is deleted or being deleted. */
 async function findOwner(store: Store, groupId: string): Promise<Group | undefined> {
   try {
     const group = await findGroupById(store, groupId)
@@ -54,64 +54,63 @@ async function findOwner(store: Store, groupId: string): Promise<Group | undefin
 }
 
 interface Lease {
-  /** Whether it still lasts. Some machines stop one clock while they sleep, and people set the other: both are asked. */
+  /** By both clocks: the monotonic one may stop while a machine sleeps, the other one may be set. */
   isOurs(): boolean
   stop(): void
 }
 
 /**
- * Asks for more time while the job runs. It is lost when somebody else has it (because this process was blocked, or a
- * clock was set), and taken for lost when the database could not be asked for as long as a lease lasts.
+ * Renews the lease while the job runs. It is lost when another process has claimed the job, because this one was blocked or
+ * a clock was set, and counts as lost when renewals have failed for the duration of a lease.
  */
 function renewLeaseRegularly(
   { job, claimedMs }: ClaimedJob,
   { clock, renew, onLost }: { clock: Clock; renew: (nowMs: number) => Promise<boolean>; onLost: () => void },
 ): Lease {
   let renewedMs = claimedMs
-  let dueMs = job.dueMs ?? 0
+  let expiresMs = job.dueMs ?? 0
   async function tryToRenew(): Promise<void> {
-    const [askedMs, nowMs] = [performance.now(), clock()]
+    const [startMs, nowMs] = [performance.now(), clock()]
     try {
       if (!(await renew(nowMs))) return onLost()
-      renewedMs = askedMs
-      dueMs = nowMs + leaseMs
+      renewedMs = startMs
+      expiresMs = nowMs + leaseMs
     } catch {
       if (performance.now() - renewedMs > leaseMs) onLost()
     }
   }
   const timer = setInterval(() => void tryToRenew(), leaseMs / 3)
   return {
-    isOurs: () => performance.now() - renewedMs < leaseMs && clock() < dueMs,
+    isOurs: () => performance.now() - renewedMs < leaseMs && clock() < expiresMs,
     stop: () => clearInterval(timer),
   }
 }
 
-/** Rejects as soon as the signal aborts, and never resolves. */
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const give = () => reject(signal.reason)
-    if (signal.aborted) give()
-    else signal.addEventListener('abort', give, { once: true })
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
   })
 }
 
-/** Runs the handler for as long as it may run, and throws what it throws or why it was ended. */
+/** Runs the handler until it ends or is aborted; throws its error or the reason of the abort. */
 async function attempt(
   { clock }: RunDeps,
   { handler, claimed, group, owner, stopping }: Attempt & { owner: Group },
   write: Write,
 ): Promise<void> {
   const { limitSeconds } = handler
-  const ending = new AbortController()
-  const signal = AbortSignal.any([ending.signal, stopping])
+  const controller = new AbortController()
+  const signal = AbortSignal.any([controller.signal, stopping])
   let finishing: Promise<void> | undefined
   const lease = renewLeaseRegularly(claimed, {
     clock,
     renew: (nowMs) => renewLease(group.database, claimed, nowMs),
-    onLost: () => finishing || ending.abort(new LeaseLost('Somebody else has taken this job over.')),
+    onLost: () => finishing || controller.abort(new LeaseLost('Another process has taken this job over.')),
   })
-  const limit = setTimeout(
-    () => ending.abort(new Error(`It took longer than ${limitSeconds} seconds.`)),
+  const timeout = setTimeout(
+    () => controller.abort(new Error(`It took longer than ${limitSeconds} seconds.`)),
     limitSeconds * 1000,
   )
   async function finish(work: (writer: ContentWriter) => Promise<void>): Promise<void> {
@@ -131,20 +130,19 @@ async function attempt(
     await Promise.race([handler.run(claimed.job, context), rejectOnAbort(signal)])
   } catch (error) {
     if (!signal.aborted) throw error
-    // What was being written when we were ended is still written: nobody else is to begin it meanwhile.
+    // Waits for a transaction in progress, so that nobody claims the job meanwhile.
     const isDone = await finishing?.then(
       () => true,
       () => false,
     )
     if (!isDone) throw signal.reason
   } finally {
-    clearTimeout(limit)
+    clearTimeout(timeout)
     lease.stop()
-    ending.abort() // or the signal, and all that listens to it, would live as long as the process
+    controller.abort() // or the signal and its listeners would live as long as `stopping`
   }
 }
 
-/** Changes the content of the job's group. */
 type Write = (work: (writer: ContentWriter) => Promise<void>) => Promise<void>
 
 interface Attempt {
@@ -154,19 +152,18 @@ interface Attempt {
   stopping: AbortSignal
 }
 
-/** One attempt at a claimed job, and what follows from it. */
+/** Runs one attempt of a claimed job and records its outcome. */
 export async function runJob(deps: RunDeps, { handler, claimed, group, stopping }: Attempt): Promise<void> {
   const { clock, logger } = deps
   const { database } = group
   const { job } = claimed
   const { id: jobId, groupId, kind, attempts } = job
   const { retryAfterSeconds, giveUp } = handler
-  /** One that is tried again. */
   const peer = `a job of the kind ${kind}`
 
-  async function fail(error: unknown, retryAfter: number | undefined): Promise<void> {
+  async function fail(error: unknown, delaySeconds: number | undefined): Promise<void> {
     const nowMs = clock()
-    const retryAtMs = retryAfter === undefined ? undefined : nowMs + retryAfter * 1000
+    const retryAtMs = delaySeconds === undefined ? undefined : nowMs + delaySeconds * 1000
     const problem = problemOf(error)
     const effect = error instanceof PermanentFailure ? error.effect : undefined
     if (retryAtMs === undefined && (giveUp || effect)) await failWith(problem, effect)
@@ -188,15 +185,15 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
       await effect?.(writer)
     })
   if (attempts > maxAttempts(retryAfterSeconds)) {
-    const times = `It was begun ${attempts - 1} times, and the last time it did not come to an end: the process stopped.`
-    return fail(new PermanentFailure(times), undefined)
+    const problem = `It was begun ${attempts - 1} times, and the process stopped during the last attempt.`
+    return fail(new PermanentFailure(problem), undefined)
   }
   try {
     await attempt(deps, { handler, claimed, group, owner, stopping }, write)
     await completeJob(database, claimed, clock())
     logger.noteSuccess(peer)
   } catch (error) {
-    if (error instanceof LeaseLost) logger.warn({ kind, jobId, groupId }, 'a job was taken over by somebody else')
+    if (error instanceof LeaseLost) logger.warn({ kind, jobId, groupId }, 'a job was taken over by another process')
     else if (error instanceof Stopping) await releaseJob(database, claimed, clock())
     else
       await fail(error, error instanceof PermanentFailure ? undefined : nextDelaySeconds(retryAfterSeconds, attempts))

@@ -9,73 +9,64 @@ import type { JobHandler } from './handler.ts'
 import { type RunDeps, runJob, Stopping } from './run-job.ts'
 
 const pollEveryMs = 1000
-const tidyEveryMs = 600_000
-/** How long a running job may go on when the process is to stop. */
+const maintenanceEveryMs = 600_000
+/** How long running jobs may continue when the process is to stop. */
 const stopGraceMs = 10_000
-/** So often in a row somebody else may be faster; after that we wait for the next second. */
+/** Claims in a row that other processes may win before this one waits for the next poll. */
 const maxMisses = 10
 
 export interface WorkerOptions extends RunDeps {
   handlers: readonly JobHandler[]
-  /** How many jobs of each kind run at once in this process, times their `atOnce`; none of themselves where it is 0. */
+  /** Concurrent jobs of each kind, times their `atOnce`. With 0, `start` does nothing. */
   workers: number
 }
 
-/** Takes up what is due, in all databases. */
+/** Runs the due jobs of all databases. */
 export interface Worker {
-  /** Looks for work every second, until `stop`. */
+  /** Polls every second until `stop`. */
   start(): void
-  /** Takes up nothing new, and gives what runs some time to end; what has not ended then is left to others. */
+  /** Claims nothing more and waits for running jobs; after the grace period they are released. */
   stop(): Promise<void>
-  /** Runs what is due now until nothing is, and says how many attempts that were. */
+  /** Runs jobs until none is due, and returns the number of attempts. */
   runDue(): Promise<number>
 }
 
-/** Each kind has places of its own: mail never waits behind pictures. */
+/** The jobs of one kind. Each kind has its own permits, so that mail never waits for pictures. */
 interface Lane {
   handler: JobHandler
-  slots: Semaphore
-  /** For each database the group that was served last. */
+  permits: Semaphore
+  /** The group that was served last, by database. */
   lastServed: Map<string, string>
-  /** What is under way, by the id of its job. */
+  /** By job id. */
   running: Map<string, { run: Promise<void>; groupId: string }>
 }
 
-/** The groups that have as many jobs of the kind under way as they may. */
+/** Groups at their concurrency limit. */
 function busyGroups({ handler: { maxPerGroup = Number.POSITIVE_INFINITY }, running }: Lane): string[] {
   const counts = new Map<string, number>()
   for (const { groupId } of running.values()) counts.set(groupId, (counts.get(groupId) ?? 0) + 1)
   return [...counts].filter(([, count]) => count >= maxPerGroup).map(([groupId]) => groupId)
 }
 
-const isLongAgo = (ms: number | undefined, intervalMs: number): boolean =>
-  ms === undefined || performance.now() - ms > intervalMs
-
 export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Worker {
   const { store, clock, logger } = deps
-  // `runDue` is asked for by name, and then works like one worker
-  const slotsFor = ({ atOnce = 1 }: JobHandler) => createSemaphore({ maxPerKey: Math.max(workers, 1) * atOnce })
-  const lanes = handlers.map(
-    (handler): Lane => ({
-      handler,
-      slots: slotsFor(handler),
-      lastServed: new Map(),
-      running: new Map(),
-    }),
-  )
+  const lanes = handlers.map((handler): Lane => {
+    const maxPerKey = Math.max(workers, 1) * (handler.atOnce ?? 1) // with 0, `runDue` works like one worker
+    return { handler, permits: createSemaphore({ maxPerKey }), lastServed: new Map(), running: new Map() }
+  })
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
-  /** What is under way in each database, so that it is not begun twice. */
-  const underWay = new Map<string, Promise<void>>()
-  /** What was asked for while it was under way: it may have looked too early to see what the asker means. */
-  const wantedAgain = new Set<string>()
-  const tidiedMs = new Map<string, number>()
+  /** Tasks in progress by database and name, so that none runs twice at a time. */
+  const tasks = new Map<string, Promise<void>>()
+  /** Tasks to repeat: they were requested while they ran, and may have missed the cause. */
+  const repeated = new Set<string>()
+  const maintainedMs = new Map<string, number>()
   let attempts = 0
   let isStopping = false
   let timer: NodeJS.Timeout | undefined
 
-  function complain(name: string, error: unknown): void {
-    logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : 'working on jobs', error, { database: name })
+  function noteFailure(name: string, error: unknown): void {
+    logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : 'running jobs', error, { database: name })
   }
 
   function track(run: Promise<void>, lane: Lane, { id, groupId }: Job): void {
@@ -87,29 +78,29 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     })
   }
 
-  /** Failures of one database stay there. */
-  function once(what: string, name: string, work: () => Promise<void>): Promise<void> {
-    const key = `${name}: ${what}`
-    const current = underWay.get(key)
+  /** Never rejects, so that a failing database does not affect the others. */
+  function runTask(task: string, name: string, work: () => Promise<void>): Promise<void> {
+    const key = `${name}: ${task}`
+    const current = tasks.get(key)
     if (current) {
-      wantedAgain.add(key)
+      repeated.add(key)
       return current
     }
-    const begun = work()
-      .catch((error) => complain(name, error))
+    const started = work()
+      .catch((error) => noteFailure(name, error))
       .then(() => {
-        underWay.delete(key)
-        if (wantedAgain.delete(key)) return once(what, name, work)
+        tasks.delete(key)
+        if (repeated.delete(key)) return runTask(task, name, work)
       })
-    underWay.set(key, begun)
-    return begun
+    tasks.set(key, started)
+    return started
   }
 
-  /** False where somebody else was faster. */
-  async function takeOne(name: string, group: GroupStore, lane: Lane): Promise<boolean> {
-    const { handler, slots, lastServed } = lane
+  /** False when another process was faster. */
+  async function claimOne(name: string, group: GroupStore, lane: Lane): Promise<boolean> {
+    const { handler, permits, lastServed } = lane
     const { groupId, database } = group
-    const release = await slots.acquire(handler.kind)
+    const release = await permits.acquire(handler.kind)
     let run: Promise<void> | undefined
     try {
       const wanted = { kind: handler.kind, groupId, except: [...lane.running.keys()], nowMs: clock() }
@@ -118,7 +109,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
       if (!claimed) return false
       attempts += 1
       run = runJob(deps, { handler, claimed, group, stopping: stopping.signal })
-        .catch((error) => complain(name, error)) // the database is away; when the lease ends, the job is begun again
+        .catch((error) => noteFailure(name, error)) // the job is retried when its lease expires
         .finally(release)
       track(run, lane, claimed.job)
       return true
@@ -127,63 +118,60 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     }
   }
 
-  async function takeAllDue(name: string, lane: Lane): Promise<void> {
+  async function claimAllDue(name: string, lane: Lane): Promise<void> {
     const database = await store.content(name)
     for (let misses = 0; !isStopping && misses < maxMisses; ) {
-      const last = lane.lastServed.get(name) ?? ''
-      const busy = busyGroups(lane)
-      const groupId = await nextDueGroup(database, lane.handler.kind, {
-        lastServed: last,
-        except: busy,
-        nowMs: clock(),
-      })
-      if (groupId !== undefined) misses = (await takeOne(name, { groupId, database }, lane)) ? 0 : misses + 1
-      else if (busy.length > 0)
+      const lastServed = lane.lastServed.get(name) ?? ''
+      const except = busyGroups(lane)
+      const groupId = await nextDueGroup(database, lane.handler.kind, { lastServed, except, nowMs: clock() })
+      if (groupId !== undefined) misses = (await claimOne(name, { groupId, database }, lane)) ? 0 : misses + 1
+      else if (except.length === 0) return
+      else
         await Promise.race([
           ...lane.running.values().map(({ run }) => run),
           sleep(pollEveryMs, undefined, { ref: false }),
         ])
-      else return
     }
   }
 
-  async function tidy(name: string): Promise<void> {
+  async function maintain(name: string): Promise<void> {
     const database = await store.content(name)
     for (const { handler } of lanes) {
       const longestWaitMs = Math.max(0, ...handler.retryAfterSeconds) * 1000
       await rescheduleMisdatedJobs(database, { kind: handler.kind, longestWaitMs, nowMs: clock() })
     }
     await pruneJobs(database, clock())
-    tidiedMs.set(name, performance.now())
+    maintainedMs.set(name, performance.now())
   }
 
-  async function look(): Promise<void> {
+  async function pollDatabases(): Promise<void> {
     const names = await databaseNamesInUse(store.control)
     logger.noteSuccess(databasePeer)
     for (const name of names) {
-      if (isLongAgo(tidiedMs.get(name), tidyEveryMs)) void once('tidy', name, () => tidy(name))
-      for (const lane of lanes) void once(`take ${lane.handler.kind}`, name, () => takeAllDue(name, lane))
+      const sinceMs = performance.now() - (maintainedMs.get(name) ?? Number.NEGATIVE_INFINITY)
+      if (sinceMs > maintenanceEveryMs) void runTask('maintain', name, () => maintain(name))
+      for (const lane of lanes) void runTask(`claim ${lane.handler.kind}`, name, () => claimAllDue(name, lane))
     }
   }
 
-  const lookOnce = () => once('look', controlName, look)
+  const poll = () => runTask('poll', controlName, pollDatabases)
 
   async function allEnded(): Promise<void> {
-    while (underWay.size + running.size > 0) await Promise.all([...underWay.values(), ...running])
+    while (tasks.size + running.size > 0) await Promise.all([...tasks.values(), ...running])
   }
 
   return {
     start() {
-      if (workers === 0) return // others do it
-      timer = setInterval(lookOnce, pollEveryMs)
-      void lookOnce()
+      if (workers === 0) return // other processes run the jobs
+      timer = setInterval(poll, pollEveryMs)
+      void poll()
     },
     async runDue() {
       const before = attempts
-      tidiedMs.clear()
+      maintainedMs.clear()
       for (let seen = -1; seen !== attempts; ) {
         seen = attempts
-        await lookOnce()
+        await poll()
         await allEnded()
       }
       return attempts - before

@@ -7,28 +7,27 @@ import { databaseNamesInUse, type Store } from '../store/store.ts'
 import { families } from './families.ts'
 import { type Reading, type Sample, single } from './text-format.ts'
 
-/** Databases are not asked more often than that, whoever scrapes how often. */
-const restMs = 10_000
-/** A database that has not answered by then is away. */
-const queryLimitMs = 4000
-/** A scrape waits no longer than that for all of them, and tells what is known by then. */
-const lookLimitMs = 5000
+/** Databases are counted no more often, however often metrics are scraped. */
+const minIntervalMs = 10_000
+/** A database that does not answer in time counts as down. */
+const queryTimeoutMs = 4000
+/** How long a scrape waits for new counts before it reports the latest ones. */
+const scrapeTimeoutMs = 5000
 
-/** What is in a database. */
 interface Counts {
   jobs: JobCount[]
   messages: MessageCount[]
 }
 
-const inTime = <Value>(work: Promise<Value>, limitMs: number): Promise<Value> =>
-  raceWithAbort(work, AbortSignal.timeout(limitMs))
+const withTimeout = <Value>(work: Promise<Value>, timeoutMs: number): Promise<Value> =>
+  raceWithAbort(work, AbortSignal.timeout(timeoutMs))
 
 async function countIn(store: Store, name: string): Promise<Counts> {
   const database = await store.content(name)
   return { jobs: await countJobs(database), messages: await countMessages(database) }
 }
 
-/** Every state of each kind that was ever seen, so that none vanishes where it should be zero. */
+/** Every state of every kind seen so far, so that a series drops to zero instead of disappearing. */
 function jobSamples(counts: readonly Counts[], kinds: ReadonlySet<string>): Sample[] {
   const all = counts.flatMap(({ jobs }) => jobs)
   const countOf = (kind: string, state: string): number =>
@@ -46,48 +45,48 @@ function messageSamples(counts: readonly Counts[]): Sample[] {
   }))
 }
 
-/** Counts what is in the databases. Those that are away are left out of the sums. */
+/** Counts jobs and e-mails in all databases. Those that are down are left out of the sums. */
 export function watchDatabases(store: Store, clock: Clock): { read(): Promise<Reading[]> } {
-  /** What each content database said when it was last asked; undefined where it did not answer. */
-  const found = new Map<string, Counts | undefined>()
+  /** The latest counts of each content database; undefined when it did not answer. */
+  const countsByName = new Map<string, Counts | undefined>()
   const kinds = new Set<string>()
   let isControlUp = false
-  let looking: Promise<void> | undefined
-  let lookedMs: number | undefined
+  let refreshing: Promise<void> | undefined
+  let refreshedMs: number | undefined
 
-  /** One after the other: counting never takes more than one connection, and with control away the rest is not asked. */
-  async function look(): Promise<void> {
-    const names = await inTime(databaseNamesInUse(store.control), queryLimitMs).catch(() => undefined)
+  /** One database after the other, so that counting takes one connection at most. */
+  async function refresh(): Promise<void> {
+    const names = await withTimeout(databaseNamesInUse(store.control), queryTimeoutMs).catch(() => undefined)
     isControlUp = names !== undefined
-    for (const name of found.keys()) {
-      if (!names) found.set(name, undefined)
-      else if (!names.includes(name)) found.delete(name)
+    for (const name of countsByName.keys()) {
+      if (!names) countsByName.set(name, undefined)
+      else if (!names.includes(name)) countsByName.delete(name)
     }
     for (const name of names ?? []) {
-      const counts = await inTime(countIn(store, name), queryLimitMs).catch(() => undefined)
-      found.set(name, counts)
+      const counts = await withTimeout(countIn(store, name), queryTimeoutMs).catch(() => undefined)
+      countsByName.set(name, counts)
       for (const { kind } of counts?.jobs ?? []) kinds.add(kind)
     }
   }
 
-  function lookIfDue(): Promise<void> | undefined {
+  function refreshIfDue(): Promise<void> | undefined {
     const nowMs = clock()
-    const isFresh = lookedMs !== undefined && nowMs >= lookedMs && nowMs - lookedMs < restMs
+    const isFresh = refreshedMs !== undefined && nowMs >= refreshedMs && nowMs - refreshedMs < minIntervalMs
     if (isFresh) return undefined
-    looking ??= look().finally(() => {
-      lookedMs = clock()
-      looking = undefined
+    refreshing ??= refresh().finally(() => {
+      refreshedMs = clock()
+      refreshing = undefined
     })
-    return looking
+    return refreshing
   }
 
   return {
     async read() {
-      const underWay = lookIfDue()
-      if (underWay) await inTime(underWay, lookLimitMs).catch(() => {}) // what is late is told the next time
-      const answers = [...found.values()].filter((counts) => counts !== undefined)
+      const pending = refreshIfDue()
+      if (pending) await withTimeout(pending, scrapeTimeoutMs).catch(() => {}) // late counts are in the next scrape
+      const answers = [...countsByName.values()].filter((counts) => counts !== undefined)
       return [
-        single(families.databases, 1 + found.size),
+        single(families.databases, 1 + countsByName.size),
         single(families.upDatabases, Number(isControlUp) + answers.length),
         { family: families.jobs, samples: jobSamples(answers, kinds) },
         { family: families.mailMessages, samples: messageSamples(answers) },

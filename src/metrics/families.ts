@@ -1,8 +1,8 @@
-/** One metric as Prometheus knows it: a name, and a value for each set of labels. */
+/** A metric family of Prometheus: a name, and a value for each set of labels. */
 export interface Family {
   name: string
   type: 'counter' | 'gauge' | 'histogram' | 'summary'
-  /** All labels have few values: never a group, a key, an id or a URL. */
+  /** Of low cardinality: never a group, a key, an id or a URL. */
   labels: readonly string[]
   about: string
 }
@@ -11,7 +11,7 @@ function family(type: Family['type'], name: string, labels: readonly string[], a
   return { name, type, labels, about }
 }
 
-/** All that can be seen from outside, in the order of the output. The table in docs/operations.md is generated from this one. */
+/** In the order of the output. The table in docs/operations.md is generated from this one. */
 export const families = {
   buildInfo: family(
     'gauge',

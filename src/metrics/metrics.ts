@@ -35,15 +35,14 @@ export interface MetricsDeps {
   cacheCounts: CacheCounts
   unsentCounts: UnsentAnswers['counts']
   stalls: Pick<StallWatch, 'read'>
-  /** Whether anybody can ask for the text. */
+  /** Whether the metrics can be scraped. */
   isServed: boolean
 }
 
-/** What the service tells of itself to who watches over it. */
 export interface Metrics extends Pick<RequestCounts, 'addRoute' | 'request'> {
-  /** A server whose connections are counted. */
+  /** Counts the connections of a server. */
   addServer(server: Server): void
-  /** All of it at this moment, in Prometheus' text format. */
+  /** The current values in Prometheus' text format. */
   text(): Promise<string>
   close(): void
 }
@@ -79,16 +78,16 @@ async function countConnections(servers: readonly Server[]): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** Requests are counted in any case, because that costs next to nothing; the rest is looked up when somebody asks. */
+/** Only requests are counted all the time, which is cheap; everything else is read for each scrape. */
 export function createMetrics({ store, clock, cacheCounts, unsentCounts, stalls, isServed }: MetricsDeps): Metrics {
   const requests = createRequestCounts()
   const eventLoop = isServed ? watchEventLoop() : undefined
   const databases = watchDatabases(store, clock)
   const servers: Server[] = []
-  let underWay: Promise<string> | undefined
+  let rendering: Promise<string> | undefined
 
   async function read(): Promise<string> {
-    const ofDatabases = await databases.read()
+    const databaseReadings = await databases.read()
     return renderText([
       readBuild(store.control.engine),
       ...requests.read(),
@@ -98,7 +97,7 @@ export function createMetrics({ store, clock, cacheCounts, unsentCounts, stalls,
       ...readCache(cacheCounts),
       ...(eventLoop?.read() ?? []),
       ...stalls.read(),
-      ...ofDatabases,
+      ...databaseReadings,
       ...readPool(store),
       ...readProcess(),
     ])
@@ -108,12 +107,12 @@ export function createMetrics({ store, clock, cacheCounts, unsentCounts, stalls,
     addRoute: requests.addRoute,
     request: requests.request,
     addServer: (server) => void servers.push(server),
-    /** Who asks while somebody is being told gets the same text. */
+    /** Concurrent scrapes share one text. */
     text() {
-      underWay ??= read().finally(() => {
-        underWay = undefined
+      rendering ??= read().finally(() => {
+        rendering = undefined
       })
-      return underWay
+      return rendering
     },
     close: () => eventLoop?.stop(),
   }

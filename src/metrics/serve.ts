@@ -13,12 +13,11 @@ import type { Metrics } from './metrics.ts'
 import { textType } from './text-format.ts'
 
 const path = '/metrics'
-/** Scrapers are few, and ask quickly. */
 const maxConnections = 50
-const requestLimitMs = 10_000
-const silenceLimitMs = 30_000
+const requestTimeoutMs = 10_000
+const socketTimeoutMs = 30_000
 
-/** On a port of its own, on the port of the delivery API for who has the token, or nowhere. */
+/** Without a port of their own, metrics are served on the delivery port if there is a token to protect them. */
 export function metricsLocation({ metricsPort, metricsToken }: Config): 'own port' | 'delivery port' | undefined {
   if (metricsPort !== undefined) return 'own port'
   return metricsToken === undefined ? undefined : 'delivery port'
@@ -26,7 +25,7 @@ export function metricsLocation({ metricsPort, metricsToken }: Config): 'own por
 
 const isMetricsPath = (url = ''): boolean => url.split('?', 1)[0] === path
 
-/** By their hashes, which are of one length: the time it takes tells nothing of the token. */
+/** Hashes have the same length, so that the comparison takes constant time. */
 function hasToken(header: string | undefined, token: string): boolean {
   const given = /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
   return isSameSecret(hashSecret(given), hashSecret(token))
@@ -41,7 +40,7 @@ export interface MetricsServerDeps extends ScrapeDeps {
   logger: Pick<ServiceLogger, 'noteOutage'>
 }
 
-/** There is no such route: who has not the token meets what answers for all paths that do not exist. */
+/** No route is registered: without the token, the path answers like any that does not exist. */
 export function answerScrapes(app: FastifyInstance, { metrics, config: { metricsToken: token } }: ScrapeDeps): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { is404, method, url, headers } = request
@@ -51,7 +50,7 @@ export function answerScrapes(app: FastifyInstance, { metrics, config: { metrics
   })
 }
 
-/** Who tries tokens is slowed down, as everywhere. */
+/** 429 limits guesses of the token. */
 function refusalOf({ config, takeToken }: ScrapeDeps, request: IncomingMessage): number | undefined {
   const { metricsToken: token, rateLimits } = config
   if (token === undefined || hasToken(request.headers.authorization, token)) return undefined
@@ -69,30 +68,30 @@ async function answer(deps: ScrapeDeps, request: IncomingMessage, response: Serv
   response.writeHead(200, { 'Content-Type': textType, 'Cache-Control': 'no-store' }).end(text)
 }
 
-/** The server of `METRICS_PORT`, which does nothing else. */
+/** The server of `METRICS_PORT`. */
 export interface MetricsServer {
-  /** Answers the address of `/metrics`. */
+  /** Returns the URL of `/metrics`. */
   listen(): Promise<string>
   close(): Promise<void>
 }
 
 export function createMetricsServer(deps: MetricsServerDeps): MetricsServer {
   const { config, logger } = deps
-  const limits = { headersTimeout: requestLimitMs, requestTimeout: requestLimitMs }
+  const limits = { headersTimeout: requestTimeoutMs, requestTimeout: requestTimeoutMs }
   const server = createServer(limits, (request, response) => {
     answer(deps, request, response).catch((error) => {
-      logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : 'telling metrics', error)
+      logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : 'collecting metrics', error)
       response.writeHead(500).end()
     })
   })
   rememberPeers(server)
   server.maxConnections = maxConnections
-  server.setTimeout(silenceLimitMs)
+  server.setTimeout(socketTimeoutMs)
   return {
     async listen() {
       server.listen({ host: config.metricsHost, port: config.metricsPort })
-      await once(server, 'listening') // or throws why it cannot
-      const { address, family, port } = server.address() as AddressInfo // of a port, so it is no text
+      await once(server, 'listening') // rejects on `error`
+      const { address, family, port } = server.address() as AddressInfo // a string for pipes only
       return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}${path}`
     },
     async close() {

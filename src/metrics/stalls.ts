@@ -5,18 +5,18 @@ import { asHook } from '../http/server.ts'
 import { families } from './families.ts'
 import type { Reading } from './text-format.ts'
 
-/** How often is looked whether the event loop turns. It costs less than a thousandth of a CPU. */
+/** Ticking takes less than a thousandth of a CPU. */
 const tickEveryMs = 20
-/** Later than this is a stall: it is longer than anything that one request may do in one go. */
+/** A tick that is later is a stall: no request may block the event loop for so long. */
 const stallMs = 100
-/** However many stalls there are, the log gets no more than a line in this time. */
+/** At most one log line in this time. */
 const logEveryMs = 1000
-/** Work that ended before the next tick and took less cannot have been the stall. */
-const leastEndedMs = stallMs / 2
+/** Shorter work that ended before the next tick cannot have caused the stall. */
+const minEndedMs = stallMs / 2
 const maxEnded = 20
 const maxNamed = 5
 
-/** What is worked on, as the log names it. */
+/** How the log names a piece of work. */
 export interface WorkName {
   /** `GET /tenant/collectionObjects`, or `job mail.send`. */
   what: string
@@ -25,25 +25,24 @@ export interface WorkName {
   group?: string | undefined
 }
 
-/** What the event loop works on. */
+/** A request or job that the event loop works on. */
 export interface Work {
   readonly beganMs: number
-  /** Asked only when there was a stall: by then it is known who calls. */
+  /** Called only after a stall, when the caller is known. */
   name(): WorkName
-  /** Its index among what is in work; undefined from its end on. */
+  /** Undefined once it has ended. */
   slot: number | undefined
 }
 
 interface Stall {
   ms: number
-  /** How long the main thread computed; much less than `ms` where it waited for a disk or for a CPU. */
+  /** CPU time of the main thread; much less than `ms` if it waited for a disk or for a CPU. */
   cpuMs: number
   during: WorkName[]
 }
 
-/** Notices when the event loop stood still, and says during which work. */
+/** Detects stalls of the event loop and logs the work that may have caused them. */
 export interface StallWatch {
-  /** Work has come to the event loop. */
   begin(name: () => WorkName): Work
   end(work: Work): void
   read(): Reading[]
@@ -52,11 +51,9 @@ export interface StallWatch {
 
 export interface StallWatchDeps {
   logger: Pick<Logger, 'warn'>
-  /** A clock that only goes forward. */
   monotonicMs?(): number
-  /** CPU time of this thread. */
   threadCpuMs?(): number
-  /** Calls back every so many milliseconds, until the function that comes back is called. */
+  /** `setInterval`; the returned function clears it. */
   every?(ms: number, tick: () => void): () => void
 }
 
@@ -71,81 +68,81 @@ function everyUnreferenced(ms: number, tick: () => void): () => void {
 }
 
 /**
- * A tick that comes late shows the stall. Whatever held the loop had begun before the tick was due, and had not ended by then: so the
- * line names a few candidates, the one that began last first, and those that only queued up behind it are not among them.
+ * A late tick reveals a stall. Whatever blocked the loop began before the tick was due and had not ended by then: the log names a few
+ * such candidates, the latest first. Work that only queued up behind them began later.
  */
 export function watchStalls(deps: StallWatchDeps): StallWatch {
   const { logger, monotonicMs = () => performance.now(), threadCpuMs = cpuOfThreadMs, every = everyUnreferenced } = deps
   /**
-   * An array of reused slots. A long-lived Map copies its table whenever it is full of deleted entries, and a table that was left keeps
-   * alive what it held until the next full garbage collection: here that would be most requests, with all they refer to.
+   * An array of reused slots. A long-lived Map reallocates its table when it is full of deleted entries, and the old table keeps all
+   * it contained alive until the next full garbage collection: here that would be most requests, with everything they refer to.
    */
-  const inWork: (Work | undefined)[] = []
+  const active: (Work | undefined)[] = []
   const freeSlots: number[] = []
   let endedSinceTick: Work[] = []
   const counts = { work: 0, wait: 0 }
   const seconds = { work: 0, wait: 0 }
   let tickedMs = monotonicMs()
   let tickedCpuMs = threadCpuMs()
-  let untold: { count: number; worst: Stall } | undefined
-  let toldMs = Number.NEGATIVE_INFINITY
+  let unlogged: { count: number; worst: Stall } | undefined
+  let loggedMs = Number.NEGATIVE_INFINITY
 
   function candidates(dueMs: number): WorkName[] {
-    const all = [...inWork, ...endedSinceTick].filter((work) => work !== undefined)
+    const all = [...active, ...endedSinceTick].filter((work) => work !== undefined)
     const begun = all.filter(({ beganMs }) => beganMs <= dueMs)
     const latestFirst = begun.toSorted((one, other) => other.beganMs - one.beganMs)
     return latestFirst.slice(0, maxNamed).map(({ name }) => name())
   }
 
-  function note(stall: Stall): void {
+  function count(stall: Stall): void {
     const cause = stall.cpuMs >= stall.ms / 2 ? 'work' : 'wait'
     counts[cause] += 1
     seconds[cause] += stall.ms / 1000
-    const worst = untold && untold.worst.ms > stall.ms ? untold.worst : stall
-    untold = { count: (untold?.count ?? 0) + 1, worst }
+    const worst = unlogged && unlogged.worst.ms > stall.ms ? unlogged.worst : stall
+    unlogged = { count: (unlogged?.count ?? 0) + 1, worst }
   }
 
-  function tell(): void {
-    if (!untold) return
-    const { count, worst } = untold
-    untold = undefined
+  function logWorst(): void {
+    if (!unlogged) return
+    const { count: stalls, worst } = unlogged
+    unlogged = undefined
     const { ms, cpuMs, during } = worst
-    logger.warn({ ms: Math.round(ms), cpuMs: Math.round(cpuMs), stalls: count, during }, 'the event loop stalled')
+    logger.warn({ ms: Math.round(ms), cpuMs: Math.round(cpuMs), stalls, during }, 'the event loop stalled')
   }
 
-  function look(): void {
+  function onTick(): void {
     const nowMs = monotonicMs()
     const cpuMs = threadCpuMs()
     const dueMs = tickedMs + tickEveryMs
-    if (nowMs - dueMs > stallMs) note({ ms: nowMs - dueMs, cpuMs: cpuMs - tickedCpuMs, during: candidates(dueMs) })
+    if (nowMs - dueMs > stallMs) count({ ms: nowMs - dueMs, cpuMs: cpuMs - tickedCpuMs, during: candidates(dueMs) })
     tickedMs = nowMs
     tickedCpuMs = cpuMs
     if (endedSinceTick.length > 0) endedSinceTick = []
-    if (untold && nowMs - toldMs >= logEveryMs) {
-      toldMs = nowMs
-      tell()
+    if (unlogged && nowMs - loggedMs >= logEveryMs) {
+      loggedMs = nowMs
+      logWorst()
     }
   }
 
   const stopTicking = every(tickEveryMs, () => {
     try {
-      look()
-    } catch {} // a line that cannot be written must not end the process
+      onTick()
+    } catch {} // a failure to log must not end the process
   })
 
   return {
     begin(name) {
-      const slot = freeSlots.pop() ?? inWork.length
+      const slot = freeSlots.pop() ?? active.length
       const work: Work = { beganMs: monotonicMs(), name, slot }
-      inWork[slot] = work
+      active[slot] = work
       return work
     },
     end(work) {
       if (work.slot === undefined) return
-      inWork[work.slot] = undefined
+      active[work.slot] = undefined
       freeSlots.push(work.slot)
       work.slot = undefined
-      const isLong = monotonicMs() - work.beganMs >= leastEndedMs
+      const isLong = monotonicMs() - work.beganMs >= minEndedMs
       if (isLong && endedSinceTick.length < maxEnded) endedSinceTick.push(work)
     },
     read: () => [
@@ -166,12 +163,12 @@ export function watchStalls(deps: StallWatchDeps): StallWatch {
     ],
     stop() {
       stopTicking()
-      tell()
+      logWorst()
     },
   }
 }
 
-/** Names the requests of an app in the lines about stalls. */
+/** Tracks the requests of an app as work. */
 export function nameRequestsInStalls(app: FastifyInstance, stalls: Pick<StallWatch, 'begin' | 'end'>): void {
   const nameOf = ({ method, routeOptions, params, tenant }: FastifyRequest): WorkName => {
     const { url = 'none', config } = routeOptions

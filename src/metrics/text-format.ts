@@ -1,18 +1,16 @@
 import type { Family } from './families.ts'
 
-/** The media type of Prometheus' text format. */
 export const textType = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** One value of a family. */
 export interface Sample {
   /** In the order of the family's labels; `le` of a histogram's bucket comes last. */
   labels?: readonly string[]
-  /** Which part of a histogram or summary it is. */
+  /** The suffix of a histogram's or summary's sample. */
   part?: 'bucket' | 'sum' | 'count'
   value: number
 }
 
-/** A family at one moment. */
 export interface Reading {
   family: Family
   samples: readonly Sample[]
@@ -30,11 +28,11 @@ const numberText = (value: number): string =>
 function sampleLine({ name, labels: labelNames }: Family, { labels = [], part, value }: Sample): string {
   const names = part === 'bucket' ? [...labelNames, 'le'] : labelNames
   const pairs = labels.map((text, index) => `${names[index]}="${escapeLabel(text)}"`)
-  const place = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
-  return `${name}${part === undefined ? '' : `_${part}`}${place} ${numberText(value)}\n`
+  const labelText = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+  return `${name}${part === undefined ? '' : `_${part}`}${labelText} ${numberText(value)}\n`
 }
 
-/** Families without a value, such as those of the other database engine, are left out. */
+/** Omits families without samples, such as those of the other database engine. */
 export function renderText(readings: readonly Reading[]): string {
   let text = ''
   for (const { family, samples } of readings) {

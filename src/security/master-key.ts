@@ -5,9 +5,9 @@ import { invalid } from '../core/errors.ts'
 
 const keyBytes = 32
 
-/** Written aside and linked into place: of two processes that start at once, both read the same whole key. */
+/** Written under a temporary name, then linked: two processes that start at once read the same, complete key. */
 function makeKeyFile(path: string): void {
-  // Not the process id: in containers that share a folder it is the same in all of them.
+  // Random: process ids can be equal in containers that share a folder.
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     writeFileSync(draft, randomBytes(keyBytes).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
@@ -21,7 +21,7 @@ function makeKeyFile(path: string): void {
 
 const keyPath = (dataDir: string): string => join(dataDir, 'master.key')
 
-/** The service's one secret: given, or made on the first start and kept in the data folder for its owner's eyes only. */
+/** The service's only secret: from the settings, or generated on the first start and stored in the data folder. */
 export function loadMasterKey(dataDir: string, given: Buffer | undefined): Buffer {
   if (given) return given
   const path = keyPath(dataDir)
@@ -30,7 +30,7 @@ export function loadMasterKey(dataDir: string, given: Buffer | undefined): Buffe
   return readKeyFile(path)
 }
 
-/** The same without making one, for who only looks. */
+/** Like `loadMasterKey`, but creates nothing. */
 export function findMasterKey(dataDir: string, given: Buffer | undefined): Buffer | undefined {
   const path = keyPath(dataDir)
   return given ?? (existsSync(path) ? readKeyFile(path) : undefined)
@@ -38,12 +38,12 @@ export function findMasterKey(dataDir: string, given: Buffer | undefined): Buffe
 
 function readKeyFile(path: string): Buffer {
   const text = readFileSync(path, 'utf8').trim()
-  // `Buffer.from` alone would stop at the first bad digit and say nothing.
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalid(`${path} must hold 64 hex digits. Restore it from your backup.`)
+  // `Buffer.from` would silently stop at the first invalid digit.
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalid(`${path} must contain 64 hex digits. Restore it from your backup.`)
   return Buffer.from(text, 'hex')
 }
 
-/** A key for one purpose only, so that what signs media can do nothing else. */
+/** A separate key for each purpose. */
 export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `sluice ${purpose}`, keyBytes))
 }

@@ -3,52 +3,52 @@ import type { Clock } from '../core/clock.ts'
 
 export interface RateLimit {
   perSecond: number
-  /** How many requests may come at once after a pause. */
+  /** Capacity of the bucket: the requests that may come at once after a pause. */
   burst: number
 }
 
 export interface RateDecision {
   allowed: boolean
   remaining: number
-  /** Until the whole burst is there again. */
+  /** Until the bucket is full again. */
   resetSeconds: number
   /** Until the next single request is allowed; 0 when this one was. */
   retryAfterSeconds: number
 }
 
 interface Bucket {
-  /** Thousandths of a request: what a millisecond gives back is a whole number, so nothing is lost to rounding. */
+  /** Thousandths of a request: the refill of a millisecond is an integer, so nothing is lost to rounding. */
   milliTokens: number
-  filledMs: number
+  refilledMs: number
 }
 
-const perRequest = 1000
+const milliTokensPerRequest = 1000
 
-/** A token bucket per subject, in bounded memory: when it is full, whoever was quiet longest is forgotten. */
+/** A token bucket for each subject; beyond `maxSubjects`, the least recently used one is evicted. */
 export function createRateLimiter(
   clock: Clock,
   maxSubjects = 50_000,
 ): (subject: string, limit: RateLimit, nowMs?: number) => RateDecision {
   const buckets = createLruMap<string, Bucket>(maxSubjects)
 
-  function filledBucket(subject: string, limit: RateLimit, nowMs: number): Bucket {
-    const full = limit.burst * perRequest
+  function refill(subject: string, limit: RateLimit, nowMs: number): Bucket {
+    const full = limit.burst * milliTokensPerRequest
     let bucket = buckets.get(subject)
     if (!bucket) {
-      bucket = { milliTokens: full, filledMs: nowMs }
+      bucket = { milliTokens: full, refilledMs: nowMs }
       buckets.set(subject, bucket)
     }
-    const elapsedMs = Math.max(0, nowMs - bucket.filledMs)
+    const elapsedMs = Math.max(0, nowMs - bucket.refilledMs)
     bucket.milliTokens = Math.min(full, bucket.milliTokens + elapsedMs * limit.perSecond)
-    bucket.filledMs = nowMs
+    bucket.refilledMs = nowMs
     return bucket
   }
 
   return (subject, limit, nowMs = clock()) => {
-    const bucket = filledBucket(subject, limit, nowMs)
-    const allowed = bucket.milliTokens >= perRequest
-    if (allowed) bucket.milliTokens -= perRequest
-    const tokens = bucket.milliTokens / perRequest
+    const bucket = refill(subject, limit, nowMs)
+    const allowed = bucket.milliTokens >= milliTokensPerRequest
+    if (allowed) bucket.milliTokens -= milliTokensPerRequest
+    const tokens = bucket.milliTokens / milliTokensPerRequest
     return {
       allowed,
       remaining: Math.floor(tokens),

@@ -26,11 +26,11 @@ function makeSecret(prefix: string): string {
 
 const secretShape = new RegExp(`^[0-9A-Za-z]{${secretLength}}_[0-9A-Za-z]{${checksumLength}}$`)
 
-/** True when the text can be a secret of ours at all; a typing error or a random guess costs no database look-up. */
+/** Checks the form and the checksum, so that a typing error or a random guess costs no database query. */
 function isWellFormed(secret: string, prefix: string): boolean {
   if (!secret.startsWith(prefix) || !secretShape.test(secret.slice(prefix.length))) return false
-  const cut = secret.length - checksumLength
-  return secret.slice(cut) === checksum(secret.slice(0, cut - 1))
+  const start = secret.length - checksumLength
+  return secret.slice(start) === checksum(secret.slice(0, start - 1))
 }
 
 export const makeApiKey = (): string => makeSecret(apiKeyPrefix)
@@ -42,19 +42,19 @@ export const isAdminToken = (text: string): boolean => isWellFormed(text, adminT
 export const makeInvitation = (): string => makeSecret(invitationPrefix)
 export const isInvitation = (text: string): boolean => isWellFormed(text, invitationPrefix)
 
-/** Compared in a time that tells nothing, and as text: several spellings of base64url stand for the same bytes. */
+/** In constant time, and as text: several spellings of base64url decode to the same bytes. */
 export function isSameSecret(given: string, expected: string): boolean {
   const [left, right] = [Buffer.from(given), Buffer.from(expected)]
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** What is stored of a secret. 256 random bits need no salt and no slow hash. */
+/** The stored form. 256 random bits need neither salt nor a slow hash. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** The beginning that may be shown: enough to recognise a key in a list. */
+/** Enough to recognise a key in a list. */
 export function displayPrefix(secret: string): string {
-  const shownOfSecret = 4
-  return secret.slice(0, -(secretLength + 1 + checksumLength) + shownOfSecret)
+  const shownCharacters = 4
+  return secret.slice(0, -(secretLength + 1 + checksumLength) + shownCharacters)
 }

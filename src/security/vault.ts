@@ -4,20 +4,20 @@ import type { ContentWriter } from '../store/content/changes.ts'
 import { hasSecrets, readSealed, writeSealed } from '../store/content/secrets.ts'
 import type { GroupStore } from '../store/store.ts'
 import { deriveKey } from './master-key.ts'
-import { type Belonging, seal, unseal } from './sealing.ts'
+import { type SecretId, seal, unseal } from './sealing.ts'
 
 const dataKeyBytes = 32
 const dataKeyField = 'dataKey'
 
-/** Keeps secrets that we must be able to read again, such as a payment provider's key. */
+/** Stores secrets that we must be able to read again, such as a payment provider's key. */
 export interface Vault {
-  /** Takes the place of what was kept for this subject under this name. */
+  /** Inserts or replaces a secret. */
   put(writer: ContentWriter, subjectId: string, field: string, text: string): Promise<void>
-  /** Undefined where nothing is kept. Throws where it cannot be opened. */
+  /** Undefined when there is no such secret. Throws when it cannot be opened. */
   read(group: GroupStore, subjectId: string, field: string): Promise<string | undefined>
 }
 
-/** Each group has a key of its own, which the master key seals; group, subject and field are bound to what it seals. */
+/** Envelope encryption: a data key for each group, wrapped by a key that is derived from the master key. */
 export function createVault(masterKey: Buffer): Vault {
   const wrappingKey = deriveKey(masterKey, 'data keys')
 
@@ -27,8 +27,8 @@ export function createVault(masterKey: Buffer): Vault {
     return sealed === undefined ? undefined : opened(wrappingKey, [groupId, groupId, dataKeyField], sealed)
   }
 
-  /** One that cannot be opened any more is replaced when nothing is left that it has sealed, and not before. */
-  async function dataKeyOf(writer: ContentWriter): Promise<Buffer> {
+  /** A data key that cannot be opened is replaced as soon as no secret is left that it sealed. */
+  async function findOrMakeDataKey(writer: ContentWriter): Promise<Buffer> {
     try {
       return (await findDataKey(writer.group)) ?? (await makeDataKey(writer))
     } catch (error) {
@@ -46,7 +46,7 @@ export function createVault(masterKey: Buffer): Vault {
 
   return {
     async put(writer, subjectId, field, text) {
-      const key = await dataKeyOf(writer)
+      const key = await findOrMakeDataKey(writer)
       const sealed = seal(key, [writer.group.groupId, subjectId, field], Buffer.from(text))
       await writeSealed(writer, subjectId, field, sealed)
     },
@@ -65,8 +65,8 @@ const cannotOpen = (field: string): Error =>
     `The sealed ${field} cannot be opened. Is the master key the one that it was sealed with? If that is lost, disconnect the payment accounts of the group and remove its mail server, then set them up again.`,
   )
 
-function opened(key: Buffer, belonging: Belonging, sealed: string): Buffer {
-  const content = unseal(key, belonging, sealed)
-  if (!content) throw cannotOpen(belonging[2])
+function opened(key: Buffer, id: SecretId, sealed: string): Buffer {
+  const content = unseal(key, id, sealed)
+  if (!content) throw cannotOpen(id[2])
   return content
 }

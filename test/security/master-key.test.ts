@@ -106,7 +106,7 @@ describe('the master key', () => {
     it(`is refused and left unchanged when the file ${what}`, () => {
       const path = join(freshFolder(), 'master.key')
       writeFileSync(path, content)
-      assert.throws(() => loadMasterKey(join(path, '..'), undefined), /master\.key must hold 64 hex digits/)
+      assert.throws(() => loadMasterKey(join(path, '..'), undefined), /master\.key must contain 64 hex digits/)
       assert.deepEqual(readFileSync(path), Buffer.from(content))
     })
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { type Belonging, seal, unseal } from '../../src/security/sealing.ts'
+import { type SecretId, seal, unseal } from '../../src/security/sealing.ts'
 import { createVault } from '../../src/security/vault.ts'
 import { deleteSecrets, readSealed, secretFields, writeSealed } from '../../src/store/content/secrets.ts'
 import { write } from '../helpers/authoring.ts'
@@ -10,7 +10,7 @@ import { dumpTables } from '../helpers/dump.ts'
 import { harness, onBothEngines } from '../helpers/harness.ts'
 
 const key = randomBytes(32)
-const belonging: Belonging = ['group', 'integration', 'secretKey']
+const id: SecretId = ['group', 'integration', 'secretKey']
 
 it('opens only with the same key for the same group, subject and field', () => {
   const text = fc.string({ unit: 'binary', maxLength: 300 })
@@ -25,19 +25,19 @@ it('opens only with the same key for the same group, subject and field', () => {
 })
 
 it('does not open when any byte is changed or missing', () => {
-  const sealed = seal(key, belonging, Buffer.from('sk_test_canary'))
+  const sealed = seal(key, id, Buffer.from('sk_test_canary'))
   const bytes = Buffer.from(sealed.slice(3), 'base64')
   for (let position = 0; position < bytes.length; position += 1) {
     const changed = Buffer.from(bytes)
     changed[position] = (changed[position] ?? 0) ^ 1
-    assert.equal(unseal(key, belonging, `v1.${changed.toString('base64')}`), undefined)
-    assert.equal(unseal(key, belonging, `v1.${bytes.subarray(0, position).toString('base64')}`), undefined)
+    assert.equal(unseal(key, id, `v1.${changed.toString('base64')}`), undefined)
+    assert.equal(unseal(key, id, `v1.${bytes.subarray(0, position).toString('base64')}`), undefined)
   }
-  assert.equal(unseal(key, belonging, sealed.slice(3)), undefined, 'of an unknown form')
+  assert.equal(unseal(key, id, sealed.slice(3)), undefined, 'of an unknown form')
 })
 
 it('seals the same text differently each time', () => {
-  assert.notEqual(seal(key, belonging, Buffer.from('x')), seal(key, belonging, Buffer.from('x')))
+  assert.notEqual(seal(key, id, Buffer.from('x')), seal(key, id, Buffer.from('x')))
 })
 
 onBothEngines('the vault', (engine) => {
