@@ -4,12 +4,12 @@ import type { Clock } from '../core/clock.ts'
 import type { ServiceLogger } from '../core/logging.ts'
 import type { Store } from '../store/store.ts'
 
-/** What a command works with. Nothing here is global: a test can run a command against its own store and listen. */
+/** A command's dependencies. Nothing is global, so that a test can run a command on its own store and read its output. */
 export interface CommandContext {
   config: Config
   clock: Clock
   logger: ServiceLogger
-  /** Opened on first use, migrated, and closed when the command is done. */
+  /** Opened and migrated on first use, and closed when the command ends. */
   store(): Promise<Store>
   print(text: string): void
 }
@@ -25,7 +25,7 @@ export interface Command {
   /** The words after `sluice`, such as `key create`. */
   name: string
   summary: string
-  /** `<name>`s that must be given. */
+  /** Names of the required positional arguments. */
   args: string[]
   /** Whether the last of them can be given several times. */
   repeatsLast?: boolean
@@ -40,7 +40,6 @@ export function printResult(context: CommandContext, { options }: CommandInput, 
   context.print(options.json ? JSON.stringify(json, null, 2) : text)
 }
 
-/** Columns as wide as their widest cell. */
 export function toTable(head: string[], rows: string[][]): string {
   const lines = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))

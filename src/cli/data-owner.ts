@@ -4,13 +4,13 @@ import type { Config } from '../config/config.ts'
 import { AppError } from '../core/errors.ts'
 import { sqlitePath } from '../store/store.ts'
 
-/** The operating system as far as users of it are concerned. */
+/** The users of the operating system. */
 export interface Users {
-  /** Undefined where the system knows no user ids. */
+  /** Undefined on systems without user ids. */
   currentUid(): number | undefined
   ownerOf(path: string): { uid: number; gid: number } | undefined
   nameOf(uid: number): string
-  /** Makes this process one of that user's, for good. Throws where it may not, or where that user cannot read our code. */
+  /** Switches this process to that user irrevocably. Throws if it may not, or if that user cannot read our code. */
   become(owner: { uid: number; gid: number }): void
 }
 
@@ -21,7 +21,7 @@ function namesInPasswd(): Map<number, string> {
   return new Map(lines.map((line) => line.split(':')).map(([name = '', , uid]) => [Number(uid), name]))
 }
 
-/** The type definitions of Node leave it out. */
+/** Missing in the type definitions of Node. */
 const withInitgroups = process as typeof process & { initgroups?(user: number, extraGroup: number): void }
 
 export const systemUsers: Users = {
@@ -39,14 +39,14 @@ export const systemUsers: Users = {
     try {
       withInitgroups.initgroups?.(uid, gid)
     } catch {
-      process.setgroups?.([gid]) // nobody of that id is in the user database, as in many containers
+      process.setgroups?.([gid]) // the id is not in the user database, as in many containers
     }
     process.setuid?.(uid)
     accessSync(codeFolder, constants.R_OK | constants.X_OK)
   },
 }
 
-/** What tells whose data it is: files that the service itself has made, and for root also the folder that was prepared for it. */
+/** The owner of the files that the service has created; for root, also that of the folder prepared for it. */
 function findOwner({ dataDir, databaseUrl, masterKey }: OwnedData, users: Users, isNewAllowed: boolean) {
   const usesSqlite = databaseUrl === undefined
   const paths = [
@@ -64,8 +64,8 @@ function findOwner({ dataDir, databaseUrl, masterKey }: OwnedData, users: Users,
 type OwnedData = Pick<Config, 'dataDir' | 'databaseUrl' | 'masterKey'>
 
 /**
- * Files that root makes are closed to the service's own user, whose every request would fail from then on. So root's commands
- * run as the user that the data belongs to, and anybody else's are refused. A server is started as its own user.
+ * The service's own user could not open files created by root, and every request would fail. So commands of root run as the
+ * owner of the data, and commands of other users are refused. A server is started as its own user.
  */
 export function actAsDataOwner(config: OwnedData, commandName: string, users: Users = systemUsers): void {
   const uid = users.currentUid()
@@ -78,7 +78,7 @@ export function actAsDataOwner(config: OwnedData, commandName: string, users: Us
       users.become(owner)
       return
     } catch (error) {
-      reason = ` (To become that user failed: ${(error as Error).message}.)`
+      reason = ` (Switching to that user failed: ${(error as Error).message}.)`
     }
   }
   const [name, ours] = [users.nameOf(owner.uid), users.nameOf(uid)]

@@ -4,18 +4,18 @@ import { type Watcher, watcherOf } from './progress.ts'
 export function createDoctorCommand(watcher: Watcher): Command {
   return {
     name: 'doctor',
-    summary: 'Look for everything that is wrong or needs attention',
+    summary: 'Check for problems, and say what to do about each',
     args: [],
     options: { group: { type: 'string' }, repair: { type: 'boolean' } },
-    help: `Looks at the machine, the settings, the databases, the content and the files, and says what to do about each
-finding. Ends with an error when something is wrong; what only needs attention is none. Changes nothing without
+    help: `Checks the machine, the settings, the databases, the content and the files, and says what to do about each
+finding. Exits with an error if something is wrong, but not if it only needs attention. Changes nothing without
 --repair, and works while servers run.
 
 Options:
   --group <id or name>   check the content of this group only
-  --repair               make the index of objects anew where it is not that of their values`,
+  --repair               rebuild the index of objects where it does not match their values`,
     async run(context, input) {
-      const { runDoctor } = await import('./run-doctor.ts') // with much that no server needs
+      const { runDoctor } = await import('./run-doctor.ts') // loads much that no server needs
       await runDoctor(context, input, watcher)
     },
   }

@@ -5,17 +5,17 @@ import { withProgress } from './progress.ts'
 
 export const exportGroupCommand: Command = {
   name: 'export group',
-  summary: 'Write a whole group into a folder',
+  summary: 'Export a whole group into a folder',
   args: ['group', 'folder'],
   options: {},
-  help: `Sites, collections, products, orders, versions and files, as they are at one moment, while servers go on. The folder
-has group.ndjson, one JSON object on each line, and media/. Keys, tokens, preview links, users, and accounts at payment
-providers with their secrets are not in it; customers' addresses are. The folder must not exist yet, or be empty, or be an
-earlier export of the same group, which is then replaced.
+  help: `A consistent snapshot of sites, collections, products, orders, versions and files, taken while servers run. The folder
+gets group.ndjson, with one JSON object per line, and media/. Keys, tokens, preview links, users, and payment accounts with
+their secrets are not exported; customers' addresses are. The folder must not exist yet, or be empty, or have an earlier
+export of the same group, which is then replaced.
 
-<group> is an id or a name. To bring it in elsewhere: sluice import group <folder>`,
+<group> is an id or a name. To import it elsewhere: sluice import group <folder>`,
   async run(context, input) {
-    const { exportGroup } = await import('../transfer/export/export-group.ts') // with much that no server needs
+    const { exportGroup } = await import('../transfer/export/export-group.ts') // loads much that no server needs
     const [which = '', folder = ''] = input.args
     const store = await context.store()
     const storage = openStorage(context.config)

@@ -13,17 +13,17 @@ import type { CommandContext, CommandInput } from './command.ts'
 import { withProgress } from './progress.ts'
 
 const checkEveryMs = 100
-/** A server that runs looks for work every second: after this there is none, or it has its hands full. */
+/** A running server polls for jobs every second: after this time there is none, or it is busy. */
 const waitForServerMs = 3000
 
-/** How much there is to look through is known from the last time only. */
+/** The total is only known from the previous sync. */
 function progressOf({ walk, lastSync }: Integration): Progress {
   const done = walk ? walk.products + walk.prices : 0
   const total = lastSync ? Math.max(done, lastSync.products + lastSync.prices) : 0
-  return { stage: 'Looking through the catalogue', done, total }
+  return { stage: 'Reading the catalogue', done, total }
 }
 
-/** Stays until the catalogue has come in. A server that runs does the work; where none does, we do it here. */
+/** Waits until the catalogue is imported. A running server runs the job; without one, a worker in this process does. */
 export async function followCatalogueSync(
   { store, payments, media }: ManageDeps,
   { clock, logger }: CommandContext,
@@ -61,5 +61,5 @@ export async function followCatalogueSync(
 const notDone = ({ problem }: Job): AppError =>
   new AppError(
     'ProviderError',
-    `The account is there, but its catalogue could not be looked through: ${problem} A server that runs tries again by itself.`,
+    `The account is connected, but its catalogue could not be read: ${problem} A running server retries automatically.`,
   )

@@ -8,7 +8,7 @@ import { withProgress } from './progress.ts'
 import { terminalActor } from './verb-command.ts'
 
 const dryRunOption = { 'dry-run': { type: 'boolean' } } as const
-const dryRunHelp = 'only check everything and say what would happen'
+const dryRunHelp = 'only check everything and report what would happen'
 
 function tallyTable(tally: Record<string, TallyCounts>): string {
   return toTable(
@@ -27,17 +27,15 @@ function describeKept({ isNew, onlyHere, keptSettings }: ImportReport): string[]
   if (isNew) return []
   return [
     ...(kept.length > 0
-      ? [`Only here, and left as they are: ${kept.map(([name, count]) => `${count} ${name}`).join(', ')}.`]
+      ? [`Not in the export, and kept: ${kept.map(([name, count]) => `${count} ${name}`).join(', ')}.`]
       : []),
-    ...(keptSettings.length > 0
-      ? [`Left as they are here, though the export has others: ${keptSettings.join(', ')}.`]
-      : []),
+    ...(keptSettings.length > 0 ? [`Kept, although the export has other values: ${keptSettings.join(', ')}.`] : []),
   ]
 }
 
 function describeOutcome({ name, groupId, isNew, tally }: ImportReport, isDryRun: boolean): string {
   if (!isNew && !changesAnything(tally))
-    return `The group "${name}" (${groupId}) is what the export says already. Nothing was changed.`
+    return `The group "${name}" (${groupId}) already equals the export. Nothing was changed.`
   const where = isNew ? `as the new group "${name}" (${groupId})` : `into the group "${name}" (${groupId})`
   return isDryRun ? `This would be imported ${where}. Nothing was changed.` : `Imported ${where}.`
 }
@@ -47,14 +45,14 @@ function describeImport(report: ImportReport, isDryRun: boolean): string {
     describeOutcome(report, isDryRun),
     tallyTable(report.tally),
     ...describeKept(report),
-    ...(report.needsInto ? [`To change this group, say so: --into ${report.groupId}`] : []),
+    ...(report.needsInto ? [`To change this group, add --into ${report.groupId}`] : []),
     ...(report.isNew && !isDryRun ? [`Next: npx sluice key create ${report.groupId}`] : []),
   ].join('\n\n')
 }
 
 const importGroupCommand: Command = {
   name: 'import group',
-  summary: 'Bring in a group from the folder of an export',
+  summary: 'Import a group from the folder of an export',
   args: ['folder'],
   options: {
     ...dryRunOption,
@@ -63,18 +61,18 @@ const importGroupCommand: Command = {
     'bucket-name': { type: 'string' },
     edited: { type: 'boolean' },
   },
-  help: `Everything is checked before the first write. A group that does not exist becomes visible when it is complete; one
-that exists is changed in one transaction, and only when --into names it: look with --dry-run before. When it is interrupted, run it again. A second time, nothing changes. What
-exists here and not in the export stays. No keys are made.
+  help: `Everything is checked before the first write. A new group becomes visible when it is complete. An existing one is
+changed in one transaction, and only if --into names it: try it with --dry-run first. What the export lacks stays. If it is
+interrupted, run it again; repeating it changes nothing. No keys are created.
 
 Options:
   --dry-run              ${dryRunHelp}
-  --into <group>         the group that exists and is to be changed, by id or name
+  --into <group>         the existing group to change, by id or name
   --database <name>      content database of a new group. Default: main
   --bucket-name <name>   media bucket of a new group. Default: media
-  --edited               accept a group.ndjson that was changed by hand; it is checked all the same`,
+  --edited               accept a group.ndjson that was edited by hand; it is still validated`,
   async run(context, input) {
-    const { importGroup } = await import('../transfer/import/import-group.ts') // with much that no server needs
+    const { importGroup } = await import('../transfer/import/import-group.ts') // loads much that no server needs
     const [folder = ''] = input.args
     const isDryRun = input.options['dry-run'] === true
     const store = await context.store()
@@ -104,15 +102,15 @@ const draftOptions = {
   create: { type: 'boolean' },
 } as const
 
-const draftHelp = `Everything is checked before the first write, and all is written or nothing. What a file names is set, what it leaves
-empty is taken away, what it does not name stays. A second time, nothing changes.
+const draftHelp = `Everything is checked before the first write, and all of it is written or nothing. Fields in a file are set, empty ones are
+removed, missing ones stay. Repeating it changes nothing.
 
 <group> and <collection> are an id or a name.
 
 Options:
-  --key <field>          the field by which objects are told apart. Default: slug
-  --append               add everything as new objects, also what is there already
-  --create               make the collection, with fields that fit, where there is none
+  --key <field>          the field that identifies an object. Default: slug
+  --append               add everything as new objects, even what exists already
+  --create               create the collection, with fields that fit, if there is none
   --dry-run              ${dryRunHelp}`
 
 function describeDrafts({ collection, objects }: DraftReport, isDryRun: boolean): string {
@@ -153,17 +151,17 @@ async function runDraftImport(
 
 const importMarkdownCommand: Command = {
   name: 'import markdown',
-  summary: 'Make objects of a folder of Markdown files',
+  summary: 'Import a folder of Markdown files as objects',
   args: ['group', 'collection', 'folder'],
   options: { ...draftOptions, 'keep-folders': { type: 'boolean' }, 'date-key': { type: 'string', multiple: true } },
   help: `Front matter (YAML) becomes fields, the text below it "body" as HTML, the file's name "slug", the first heading "title".
-"date", "draft" and "archived" say when an object is visible.
+"date", "draft" and "archived" determine when an object is visible.
 
 ${draftHelp}
-  --keep-folders         the slug of blog/hello.md is blog/hello, and not hello
-  --date-key <name>      where the publish date stands. Default: publishDate, pubDate or date`,
+  --keep-folders         the slug of blog/hello.md is blog/hello, not hello
+  --date-key <name>      the key of the publish date. Default: publishDate, pubDate or date`,
   async run(context, input) {
-    const { readMarkdownFolder } = await import('../transfer/drafts/markdown.ts') // with libraries that nothing else needs
+    const { readMarkdownFolder } = await import('../transfer/drafts/markdown.ts') // loads libraries that nothing else needs
     const { options } = input
     const folder = input.args[2] ?? ''
     const dateKeys = options['date-key']
@@ -178,14 +176,14 @@ ${draftHelp}
 
 const importCsvCommand: Command = {
   name: 'import csv',
-  summary: 'Make objects of the rows of a CSV file',
+  summary: 'Import the rows of a CSV file as objects',
   args: ['group', 'collection', 'file'],
   options: { ...draftOptions, delimiter: { type: 'string' } },
-  help: `The first row names the fields; items of a list are parted by |. The columns "publishDate", "draft" and "archived" say
-when an object is visible.
+  help: `The first row names the fields; items of a list are separated by |. The columns "publishDate", "draft" and "archived"
+determine when an object is visible.
 
 ${draftHelp}
-  --delimiter <sign>     what parts the cells. Default: found in the first row`,
+  --delimiter <sign>     what separates the cells. Default: detected in the first row`,
   async run(context, input) {
     const { readCsv } = await import('../transfer/drafts/csv.ts')
     const file = input.args[2] ?? ''

@@ -33,7 +33,7 @@ function listOf(shown: readonly Command[]): string {
   return shown.map((command) => `  ${usageOf(command).padEnd(width)}   ${command.summary}`).join('\n')
 }
 
-/** Commands of one word as they are, all others by their first word. */
+/** Commands of one word, then all others grouped by their first word. */
 function overview(): string {
   const alone = commands.filter(({ name }) => !name.includes(' '))
   const families = Map.groupBy(
@@ -50,7 +50,7 @@ function overview(): string {
 
 ${listOf(alone)}
 
-By what they are about:
+By subject:
 
 ${lines.join('\n')}
 
@@ -85,9 +85,9 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
     throw invalid(`There is no command "${argv.join(' ')}". ${hint}`)
   }
   const { command, rest } = found
-  // Scripts like to name the group; people like to type less.
-  const place = command.args.indexOf('group')
-  const group: ParseArgsOptionsConfig = place < 0 ? {} : { group: { type: 'string' } }
+  // `--group` is accepted instead of the positional argument, for readable scripts.
+  const groupIndex = command.args.indexOf('group')
+  const group: ParseArgsOptionsConfig = groupIndex < 0 ? {} : { group: { type: 'string' } }
   const common = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const
   const { values, positionals } = parseArgs({
     args: rest,
@@ -97,7 +97,7 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
   })
   if (values.help) return context.print(helpOf(command))
   const named = (values as CommandInput['options']).group
-  if (place >= 0 && typeof named === 'string') positionals.splice(place, 0, named)
+  if (groupIndex >= 0 && typeof named === 'string') positionals.splice(groupIndex, 0, named)
   const { length: wanted } = command.args
   if (command.repeatsLast ? positionals.length < wanted : positionals.length !== wanted)
     throw invalid(`Usage: ${usageOf(command)}\nMore: sluice ${command.name} --help`)

@@ -2,11 +2,11 @@ import { type Command, printResult } from './command.ts'
 
 export const mailPageCommand: Command = {
   name: 'mail page',
-  summary: 'Say where the local mailbox can be read in the browser',
+  summary: 'Show the URL of the local mailbox',
   args: [],
   options: {},
-  help: `Without a mail server (SMTP_URL) e-mails are put into DATA_DIR/mailbox instead of being sent. The server shows them on a
-page that opens on its own machine only, and only under this address: keep it to yourself.`,
+  help: `Without a mail server (SMTP_URL), e-mails are stored in DATA_DIR/mailbox instead of being sent. The server shows them on a
+page that opens only on its own machine, and only at this secret URL.`,
   async run(context, input) {
     const { findPageUrl } = await import('../mail/mailbox-page.ts')
     const url = findPageUrl(context.config, context.config.port)

@@ -1,6 +1,6 @@
 import type { OnProgress, Progress } from '../transfer/progress.ts'
 
-/** Where progress is shown: standard error, so that what a command prints can go into a file. */
+/** Progress goes to standard error, so that a command's output can be redirected to a file. */
 export interface ProgressStream {
   isTTY?: boolean
   write(text: string): unknown
@@ -20,7 +20,7 @@ function barOf({ done, total }: Progress): string {
   return `[${'#'.repeat(filled)}${' '.repeat(barWidth - filled)}] `
 }
 
-/** A bar for a person; for a log a line at the beginning of each part, and then every few seconds. */
+/** A progress bar on a terminal; in a log, a line at the start of each stage and then every few seconds. */
 export async function withProgress<Result>(
   isShown: boolean,
   work: (onProgress: OnProgress) => Promise<Result>,
@@ -47,7 +47,6 @@ export async function withProgress<Result>(
   }
 }
 
-/** A terminal that somebody may be watching. */
 export interface Watcher {
   /** Whether output may have colours and symbols. */
   isRich: boolean

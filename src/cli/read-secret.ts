@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { invalid } from '../core/errors.ts'
 
-/** Asks a person, and does not show what they type. */
+/** Prompts without echoing what is typed. */
 async function ask(question: string): Promise<string> {
   process.stderr.write(`${question}: `)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
@@ -20,7 +20,7 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-/** From a variable, from what is piped in, or from a person; never from the arguments, which everybody can see. */
+/** From an environment variable, standard input or a prompt; never from the arguments, which other users can see. */
 export async function readSecret(variable: string): Promise<string> {
   const given = process.env[variable] ?? (process.stdin.isTTY ? await ask(variable) : await text(process.stdin))
   const secret = given.trim()

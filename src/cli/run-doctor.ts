@@ -25,7 +25,7 @@ export async function runDoctor(context: CommandContext, input: CommandInput, wa
   const results: CheckResult[] = []
   try {
     await ctx.refuseUnknownGroup()
-    for await (const result of examine(checks, ctx, (error) => logger.debug({ err: error }, 'a check broke'))) {
+    for await (const result of examine(checks, ctx, (error) => logger.debug({ err: error }, 'a check failed'))) {
       watcher.showProgress('')
       results.push(result)
       if (!input.options.json) print(showResult(result, look))

@@ -5,14 +5,13 @@ import { withManaging } from './verb-command.ts'
 
 function describeManaging({ adminToken, groupId, collections }: Demo, manageUrl: string): string {
   return `
-  What an editor sees of the same collection:
+  The same collection as an editor sees it:
 
   curl -H 'Authorization: Bearer ${adminToken}' \\
     '${manageUrl}/manage/groups/${groupId}/collections/${collections.Blog}/objects?status=scheduled'
 `
 }
 
-/** All that is needed to send the first request. */
 export function describeDemo(
   demo: Demo,
   { manageUrl, mailboxUrl }: Pick<ServiceUrls, 'manageUrl' | 'mailboxUrl'>,
@@ -20,7 +19,7 @@ export function describeDemo(
   const { baseUrl, apiKey, adminToken, siteId, collections, previewToken } = demo
   const references = [`${baseUrl}/docs`, ...(manageUrl === undefined ? [] : [`${manageUrl}/manage/docs`])]
   return `
-  A demo bakery to look around in.
+  A demo bakery to explore.
 
   Base URL     ${baseUrl}
   API key      ${apiKey}
@@ -42,11 +41,11 @@ ${manageUrl === undefined ? '' : describeManaging(demo, manageUrl)}`
 
 export const seedCommand: Command = {
   name: 'seed',
-  summary: 'Fill in the demo bakery',
+  summary: 'Create the demo bakery',
   args: [],
   options: {},
-  help: `Makes one more group, "Demo Bakery", with a key, and an administrator with a token, who may do everything in every group.
-Writes what is needed to try it to DATA_DIR/demo.json.`,
+  help: `Creates another group, "Demo Bakery", with a key, and an administrator with a token, who may do everything in every
+group. Writes all credentials to DATA_DIR/demo.json.`,
   async run(context, input) {
     const { findPageUrl } = await import('../mail/mailbox-page.ts')
     const { seedDemo, writeDemoFile } = await import('../demo/seed.ts')

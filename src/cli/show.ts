@@ -2,10 +2,10 @@ import { toTable } from './command.ts'
 
 const maxCellCharacters = 60
 
-/** What others wrote must not move the cursor or change the colours of who reads it. */
+/** Other people's text must not contain terminal control sequences. */
 const printable = (text: string): string => text.replace(/[^\P{C}\n]/gu, '·')
 
-/** What was bought, as people say it. */
+/** Order lines as text; anything else as JSON. */
 function inWords(value: unknown): string {
   if (typeof value === 'string') return value
   const isLine = (item: unknown): item is { quantity: number; description: string } =>
@@ -35,7 +35,6 @@ interface List {
 export const isList = (data: unknown): data is List =>
   typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
 
-/** A list as a table of the parts that people look for. */
 export function showList({ items, totalCount = items.length }: List, columns: readonly string[]): string {
   if (items.length === 0) return totalCount > 0 ? `Done: ${totalCount}.` : 'Nothing yet.'
   const shown = columns.length > 0 ? columns : Object.keys(items[0] ?? {})
@@ -48,15 +47,15 @@ export function showList({ items, totalCount = items.length }: List, columns: re
     : table
 }
 
-/** The schema of what is shown, as far as we look at it. */
+/** The parts of a JSON schema that matter here. */
 export interface Shape {
   properties?: Record<string, Shape>
   items?: Shape
   anyOf?: Shape[]
 }
 
-/** What is known of what may be null. */
-const knownOf = (shape: Shape | undefined): Shape | undefined =>
+/** The schema of a nullable value without the null. */
+const nonNullOf = (shape: Shape | undefined): Shape | undefined =>
   shape?.anyOf?.find(({ properties, items }) => properties ?? items) ?? shape
 
 const isFlat = (value: unknown): boolean => typeof value !== 'object' || value === null
@@ -64,9 +63,9 @@ const isFlatRecord = (value: unknown): value is Record<string, unknown> =>
   !isFlat(value) && !Array.isArray(value) && Object.values(value as object).every(isFlat)
 const indented = (text: string): string => text.replace(/^/gm, '  ')
 
-/** Where the schema names the parts, part by part; what is open, such as an object's value, as JSON to be used again. */
+/** Field by field if the schema names them; open values, such as an object's value, as JSON that can be used as input. */
 function showNested(value: unknown, shape: Shape | undefined): string {
-  const { properties = {}, items } = knownOf(shape) ?? {}
+  const { properties = {}, items } = nonNullOf(shape) ?? {}
   const columns = Object.keys(items?.properties ?? {})
   if (Array.isArray(value) && value.length > 0 && columns.length > 0 && value.every(isFlatRecord))
     return indented(showList({ items: value }, columns))
@@ -75,7 +74,7 @@ function showNested(value: unknown, shape: Shape | undefined): string {
   return printable(JSON.stringify(value, null, 2))
 }
 
-/** One thing, a line for each of its parts; what is nested is written out below. */
+/** One line per field; nested values follow below. */
 export function showRecord(data: Record<string, unknown>, shape?: Shape): string {
   const flat = Object.entries(data).filter(([, value]) => isFlat(value))
   const nested = Object.entries(data).filter(([, value]) => !isFlat(value))

@@ -9,7 +9,7 @@ import type { Upload } from '../media/inbox.ts'
 import { type Command, printResult } from './command.ts'
 import { withProgress } from './progress.ts'
 import { showRecord } from './show.ts'
-import { inputOf, resolveNames, terminalActor, toCommand, withManaging, withoutAddresses } from './verb-command.ts'
+import { inputOf, resolveNames, terminalActor, toCommand, withManaging, withoutSignedUrls } from './verb-command.ts'
 
 type OnBytes = (bytes: number) => void
 
@@ -28,7 +28,7 @@ function openFile(path: string, onBytes: OnBytes): Upload {
       done(null, chunk)
     },
   })
-  pipeline(createReadStream(path), counted).catch(() => {}) // whoever reads it is told
+  pipeline(createReadStream(path), counted).catch(() => {}) // the reader gets the error
   return { name: basename(path), content: counted }
 }
 
@@ -42,7 +42,7 @@ function notTried(count: number): string {
   return count === 1 ? ' The one after it was not tried.' : ` The ${count} after it were not tried.`
 }
 
-/** A verb that takes a file, as a command: the file comes last. Several can be added at once. */
+/** A verb that takes a file as a command, with the file as the last argument. Several can be added at once. */
 export function toUploadCommand(verb: Verb): Command {
   const plain = toCommand(verb)
   const takesSeveral = verb.isCreation
@@ -51,18 +51,18 @@ export function toUploadCommand(verb: Verb): Command {
     args: [...plain.args, 'file'],
     repeatsLast: takesSeveral,
     async run(context, given) {
-      const places = plain.args.length
-      const paths = given.args.slice(places)
+      const fileIndex = plain.args.length
+      const paths = given.args.slice(fileIndex)
       const sizes = await Promise.all(paths.map(sizeOf))
       const total = sizes.reduce((sum, size) => sum + size, 0)
-      const input = inputOf(verb, { ...given, args: given.args.slice(0, places) })
+      const input = inputOf(verb, { ...given, args: given.args.slice(0, fileIndex) })
       await resolveNames(await context.store(), input)
       if (paths.length > 1 && input.name !== undefined)
         throw invalid('--name is for one file; give one, or leave it out.')
       const stored: Record<string, unknown>[] = []
-      const tellStored = (): void => {
+      const printStored = (): void => {
         const json = takesSeveral ? { items: stored, totalCount: stored.length } : stored[0]
-        printResult(context, given, json, stored.map((item) => showRecord(withoutAddresses(item))).join('\n\n'))
+        printResult(context, given, json, stored.map((item) => showRecord(withoutSignedUrls(item))).join('\n\n'))
       }
       const upload = (deps: ManageDeps) =>
         withProgress(!given.options.json, async (onProgress) => {
@@ -76,7 +76,7 @@ export function toUploadCommand(verb: Verb): Command {
               const answer = await runVerb(deps, terminalActor(), verb, input, async () => openFile(path, onBytes))
               stored.push(answer as Record<string, unknown>)
             } catch (error) {
-              if (stored.length > 0) tellStored() // their keys are needed, whatever became of the others
+              if (stored.length > 0) printStored() // their keys are needed even though another one failed
               const more = storedBefore(stored.length) + notTried(paths.length - position - 1)
               if (error instanceof Error) error.message = `${path}: ${error.message}${more}`
               throw error
@@ -84,7 +84,7 @@ export function toUploadCommand(verb: Verb): Command {
           }
         })
       await withManaging(context, upload)
-      tellStored()
+      printStored()
     },
   }
 }

@@ -16,7 +16,7 @@ import { readSecret } from './read-secret.ts'
 import { isList, showList, showRecord } from './show.ts'
 import { type InputSchema, optionConfig, optionName, parseOption, placeholderOf } from './verb-options.ts'
 
-/** Whoever can run commands on this machine can read its databases: there is nothing left to forbid. */
+/** Whoever can run commands on this machine can read its databases anyway, so nothing is forbidden. */
 export function terminalActor(): Actor {
   return {
     id: null,
@@ -29,7 +29,7 @@ export function terminalActor(): Actor {
   }
 }
 
-/** What verbs work with, for as long as the command runs. Addresses are those that the server hands out. */
+/** Creates the verbs' dependencies for the duration of `work`. URLs are those of the server. */
 export async function withManaging<Result>(
   { config, clock, logger, store: openStore }: CommandContext,
   work: (deps: ManageDeps) => Promise<Result>,
@@ -52,12 +52,11 @@ export async function withManaging<Result>(
 const propertiesOf = (verb: Verb): [string, InputSchema][] =>
   Object.entries(verb.input.properties as Record<string, InputSchema>)
 
-/** What stands without an option's name: the places in the path, and what a person would say next. */
+/** Positional arguments: the path parameters, then the verb's own. */
 function argumentsOf(verb: Verb): string[] {
   return [...verb.inPath, ...verb.args]
 }
 
-/** What is given as `--options`. */
 function optionsOf(verb: Verb): [string, InputSchema][] {
   const args = argumentsOf(verb)
   return propertiesOf(verb).filter(([name, { writeOnly }]) => !args.includes(name) && !writeOnly)
@@ -94,7 +93,7 @@ function helpOf(verb: Verb): string {
     .join('\n\n')
 }
 
-/** People type names where the API takes ids. */
+/** Replaces names by the ids that verbs expect. */
 export async function resolveNames(store: Store, input: Record<string, unknown>): Promise<void> {
   if (typeof input.userId === 'string') input.userId = (await findUserByEmail(store, input.userId))?.id ?? input.userId
   if (typeof input.groupId !== 'string') return
@@ -126,18 +125,18 @@ export function inputOf(verb: Verb, { args, options }: CommandInput): Record<str
   const missing = (verb.input.required ?? []).filter((name) => input[name] === undefined && !secrets.includes(name))
   if (missing.length > 0) {
     const names = missing.map((name) => `--${optionName(name)}`)
-    throw invalid(`${names.join(' and ')} must be given. More: sluice ${verb.name} --help`)
+    throw invalid(`${names.join(' and ')} must be given. Help: sluice ${verb.name} --help`)
   }
   return input
 }
 
 const secretNames = ['key', 'token']
 
-/** A file has a key as well, which is no secret. */
+/** A file also has a key, which is not a secret. */
 const isSecret = (value: unknown): boolean => typeof value === 'string' && value.startsWith('slc_')
 
-/** Signed addresses are long, and only the server knows for sure under which address it is reached. --json has them. */
-export function withoutAddresses(record: Record<string, unknown>): Record<string, unknown> {
+/** Signed URLs are long, and only the server knows its public base URL for certain. --json shows them. */
+export function withoutSignedUrls(record: Record<string, unknown>): Record<string, unknown> {
   const { currentFile: _, ...rest } = record
   return rest
 }
@@ -148,15 +147,14 @@ function inWords(verb: Verb, data: unknown): string {
   const record = data as Record<string, unknown>
   if (record.done === true) return 'Done.'
   const secret = secretNames.find((name) => isSecret(record[name]) && verb.isCreation)
-  if (secret === undefined) return showRecord(withoutAddresses(record), verb.answer)
+  if (secret === undefined) return showRecord(withoutSignedUrls(record), verb.answer)
   const { [secret]: value, ...rest } = record
-  return `${value}\n\nThis ${secret} is shown only now. Keep it where nobody else can read it.\n\n${showRecord(rest)}`
+  return `${value}\n\nThis ${secret} is shown only once. Store it where nobody else can read it.\n\n${showRecord(rest)}`
 }
 
 const syncsCatalogue = ({ name }: Verb): boolean =>
   ['integration connect', 'integration sandbox', 'integration sync'].includes(name)
 
-/** A verb as a command. */
 export function toCommand(verb: Verb): Command {
   return {
     name: verb.name,
@@ -173,7 +171,7 @@ export function toCommand(verb: Verb): Command {
         await resolveNames(deps.store, input)
         let data = await runVerb(deps, terminalActor(), verb, input)
         if (syncsCatalogue(verb)) {
-          const { followCatalogueSync } = await import('./follow-catalogue-sync.ts') // with a job worker
+          const { followCatalogueSync } = await import('./follow-catalogue-sync.ts') // loads the job worker
           data = await followCatalogueSync(deps, context, input, data, given)
         }
         const next = verb.next(data)

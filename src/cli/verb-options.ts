@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { invalid } from '../core/errors.ts'
 
-/** The JSON schema of one input, as far as the command line looks at it. */
+/** The parts of an input's JSON schema that matter to the command line. */
 export interface InputSchema {
   type?: string
   description?: string
   enum?: string[]
   anyOf?: InputSchema[]
   items?: InputSchema
-  /** A secret: it is not given as an option, which others on the machine could read. */
+  /** A secret: never an option, which other users of the machine could read. */
   writeOnly?: boolean
-  /** The variable that a secret is taken from. */
+  /** The environment variable of a secret. */
   'x-variable'?: string
 }
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** A length of time: `lifeSeconds` is `--life 7d`, the unit is in the value. */
+/** `lifeSeconds` becomes `--life 7d`, with the unit in the value. */
 const isDuration = (name: string): boolean => name.endsWith('Seconds')
 const isTextList = ({ type, items }: InputSchema): boolean =>
   type === 'array' && (items?.type === 'string' || items?.enum !== undefined)
@@ -33,7 +33,6 @@ export function optionConfig(name: string, schema: InputSchema): ParseArgsOption
   return { type: 'string', multiple: isTextList(schema) || name === 'filters' }
 }
 
-/** What to write after an option. */
 export function placeholderOf(name: string, schema: InputSchema): string {
   if (schema.type === 'boolean') return ''
   const allowed = schema.enum ?? schema.items?.enum
@@ -55,14 +54,14 @@ function parseNumber(option: string, text: string): number {
   return Number(text)
 }
 
-/** JSON in place, in a file with `@file`, or from standard input with `-`. */
+/** Literal JSON, a file as `@file`, or standard input as `-`. */
 function parseJson(option: string, text: string): unknown {
   const source =
     text === '-' ? readFileSync(0, 'utf8') : text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text
   try {
     return JSON.parse(source)
   } catch (error) {
-    throw invalid(`${option} is not JSON: ${(error as Error).message}. A file is named with @file.json.`)
+    throw invalid(`${option} is not JSON: ${(error as Error).message}. To read a file, write @file.json.`)
   }
 }
 
@@ -76,7 +75,7 @@ function parseFilters(texts: readonly string[]): Record<string, string[]> {
   return filters
 }
 
-/** An option's text as the value that a verb takes. */
+/** Converts an option's text to the value that the verb expects. */
 export function parseOption(name: string, schema: InputSchema, value: string | boolean | string[]): unknown {
   const option = `--${optionName(name)}`
   if (typeof value === 'boolean') return value

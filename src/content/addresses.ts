@@ -1,14 +1,12 @@
-/** Host names, and the addresses that are made of them. */
-
 const maxHostLength = 253
-/** Names of letters, digits and inner hyphens, joined by single dots. Letters of any script: such names exist. */
+/** Labels of letters, digits and inner hyphens, joined by single dots. Letters of any script: such names exist. */
 const hostPattern = (() => {
   const edge = '[\\p{L}\\p{M}\\p{Nd}]'
   const label = `${edge}(?:[\\p{L}\\p{M}\\p{Nd}-]{0,61}${edge})?`
   return new RegExp(`^${label}(?:\\.${label})*$`, 'u')
 })()
 const originPattern = /^https?:\/\/[a-z0-9._:[\]-]{1,259}$/
-/** Parsers forgive spaces and backslashes, each in its own way: what is to be followed must not need it. */
+/** No white space or backslashes, which parsers correct in different ways. */
 const webLinkPattern = /^https?:\/\/[^\s\\]+$/i
 
 export function isHostName(text: string): boolean {
@@ -18,16 +16,16 @@ export function isHostName(text: string): boolean {
 /** A host name in lower case, with or without a port. */
 export function isDomainName(text: string): boolean {
   const host = text.replace(/:[1-9]\d{0,4}$/, '')
-  // The parser knows what a pattern does not: the highest port, and which international names exist.
+  // The parser also checks the highest port and international names.
   return isHostName(host) && text === text.toLowerCase() && URL.canParse(`https://${text}`)
 }
 
-/** An origin exactly as browsers send it; any other spelling would never be equal to one. */
+/** An origin exactly as browsers send it: any other spelling would never match. */
 export function isOrigin(text: string): boolean {
   return originPattern.test(text) && URL.parse(text)?.origin === text
 }
 
-/** A full address of the web. One with a user's name or password would publish them. */
+/** An absolute http or https URL without credentials, which it would publish. */
 export function isWebLink(text: string): boolean {
   const url = webLinkPattern.test(text) ? URL.parse(text) : null
   return url !== null && url.username === '' && url.password === ''

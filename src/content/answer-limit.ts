@@ -1,41 +1,37 @@
 import { type AppError, invalid } from '../core/errors.ts'
 import type { CurrentFile, SignMedia } from './delivery.ts'
 
-/** Each has up to seven addresses to sign, which with a key of RSA takes milliseconds. With that many an answer is long anyway. */
+/** Each file has up to seven URLs to sign, which takes milliseconds with an RSA key. An answer with this many files is long anyway. */
 export const maxFilesPerAnswer = 4000
 
-/** Where many are listed, fewer can be asked for. */
 export const answerTooLong = (maxBytes: number): AppError =>
-  invalid(
-    `The answer would have more than ${maxBytes} bytes, and an answer has at most that many. Ask for fewer items with limit.`,
-  )
+  invalid(`The answer would exceed the maximum of ${maxBytes} bytes. Request fewer items with limit.`)
 
 const tooManyFiles = (): AppError =>
-  invalid(`The answer would show more than ${maxFilesPerAnswer} files. Ask for fewer items with limit.`)
+  invalid(`The answer would contain more than ${maxFilesPerAnswer} files. Request fewer items with limit.`)
 
 export function checkFiles(keys: readonly string[]): void {
   if (keys.length > maxFilesPerAnswer) throw tooManyFiles()
 }
 
-/** Counts what an answer is made of while it is made, and stops that as soon as it can only become too long. */
+/** Measures an answer while it is built, and throws as soon as it is certain to be too long. */
 export interface AnswerMeter {
   readonly maxBytes: number
-  /** Adds pieces of text. */
   add(pieces: readonly string[]): void
-  /** The same signatures: those of media values are counted before a text is made of them, which may be many times as long. */
+  /** Wraps `sign` so that files count before they are serialised, which can make them many times as long. */
   measured(sign: SignMedia): SignMedia
 }
 
 const emptyFile = '{"source":"","expiresAt":""}'
 
-/** At least so many characters stand in the answer for a file. The exact number would take a serialisation of each. */
+/** A lower bound of a file's length in the answer: the exact length would need a serialisation of each. */
 const minLengthOf = ({ source, expiresAt, srcset = '', avifSrcset = '', placeholder = '' }: CurrentFile): number =>
   emptyFile.length + source.length + expiresAt.length + srcset.length + avifSrcset.length + placeholder.length
 
-/** Characters are counted, which are never more than bytes; the bytes themselves when they are there, by `encodeContent`. */
+/** Counts characters, which are never more than bytes. `encodeContent` checks the bytes. */
 export function createAnswerMeter(maxBytes: number): AnswerMeter {
   let characters = 0
-  /** Of the files of an item that is not serialised yet. */
+  /** Characters of the files of the item that is not serialised yet. */
   let pending = 0
   const check = (): void => {
     if (characters + pending > maxBytes) throw answerTooLong(maxBytes)

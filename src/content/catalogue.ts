@@ -1,13 +1,13 @@
 import { isStorableText } from './texts.ts'
 
-/** A payment provider's catalogue, in our words: what is stored of it, and what products are made from. */
+/** A payment provider's catalogue in our own model: what we store of it, and build products from. */
 
 export interface CatalogueProduct {
   id: string
   name: string
   description: string | null
   active: boolean
-  /** Addresses of pictures at the provider. */
+  /** URLs of pictures at the provider. */
   images: string[]
   metadata: Record<string, string>
   defaultPriceId: string | null
@@ -20,9 +20,9 @@ export interface CataloguePrice {
   active: boolean
   /** Lower-case ISO code. */
   currency: string
-  /** In the currency's smallest unit, as a decimal text; null where there is no fixed amount. */
+  /** In the currency's smallest unit, as a decimal string; null if the amount is not fixed. */
   unitAmount: string | null
-  /** How often it is paid, such as `month` or `3 months`; null where once. */
+  /** The billing interval, such as `month` or `3 months`; null for a one-time price. */
   interval: string | null
   nickname: string | null
   lookupKey: string | null
@@ -30,14 +30,14 @@ export interface CataloguePrice {
   createdMs: number
 }
 
-/** Longer than any that was seen, and short enough for an index. */
+/** Longer than any id seen so far, and short enough for an index. */
 const idPattern = /^[ -~]{1,255}$/
 const maxKeyCharacters = 200
 
-/** Whether a text can be an id of the provider's. By these things are looked for, so any database must take them. */
+/** Whether a text can be a provider's id. Ids are lookup keys, so every database must be able to store them. */
 export const isProviderId = (text: string): boolean => idPattern.test(text)
 
-/** What can be kept of what the provider has, and what cannot, in words. */
+/** The provider's items that we can store, and messages about the others. */
 export interface Kept<Item> {
   items: Item[]
   problems: string[]
@@ -47,17 +47,17 @@ function keep<Item extends { id: string }>(items: readonly Item[], what: string,
   const { kept = [], refused = [] } = Object.groupBy(items, (item) =>
     ids(item).every(isProviderId) ? 'kept' : 'refused',
   )
-  const problems = refused.map(({ id }) => `The ${what} ${quoted(id)} is left out: it has an id that we cannot keep.`)
+  const problems = refused.map(({ id }) => `The ${what} ${quoted(id)} is left out: it has an id that cannot be stored.`)
   return { items: kept, problems }
 }
 
-/** Something of the provider's in a message: short, and fit to be shown. */
+/** The provider's text in a message: short and escaped. */
 export const quoted = (text: string): string => JSON.stringify(text.slice(0, 100))
 
 export const keptPrices = (prices: readonly CataloguePrice[]): Kept<CataloguePrice> =>
   keep(prices, 'price', ({ id, productId }) => [id, productId])
 
-/** A default price is looked for, too; without one, another is taken. */
+/** An unusable default price becomes null: another price is then chosen. */
 export function keptProducts(products: readonly CatalogueProduct[]): Kept<CatalogueProduct> {
   const { items, problems } = keep(products, 'product', ({ id }) => [id])
   const hasDefault = ({ defaultPriceId }: CatalogueProduct) => defaultPriceId !== null && isProviderId(defaultPriceId)
@@ -67,16 +67,16 @@ export function keptProducts(products: readonly CatalogueProduct[]): Kept<Catalo
   }
 }
 
-/** What a product says that it is a variant of; undefined where it says nothing, or nothing that can be a key. */
+/** The `variant_of` of a product's metadata; undefined if it is missing or cannot be a key. */
 export function variantOf({ metadata }: Pick<CatalogueProduct, 'metadata'>): string | undefined {
   const key = metadata.variant_of
   return key && key.length <= maxKeyCharacters && isStorableText(key) ? key : undefined
 }
 
-/** Products that share this are variants of one. */
+/** Products with the same key are variants of one object. */
 export const objectKeyOf = (product: Pick<CatalogueProduct, 'id' | 'metadata'>): string =>
   variantOf(product) ?? product.id
 
-/** The address of the picture that is shown of a product. */
+/** The URL of the picture that represents a product. */
 export const pictureOf = ({ images }: Pick<CatalogueProduct, 'images'>): string | undefined =>
   images.find(isStorableText)

@@ -1,18 +1,18 @@
 import type { CheckoutRequest } from '../../client/src/wire.ts'
 import { AppError, invalid } from '../core/errors.ts'
 import { isOrigin, isWebLink } from './addresses.ts'
+import { isAllowedReturn, isLoopback } from './allowed-destinations.ts'
 import type { CataloguePrice } from './catalogue.ts'
 import { isEmailAddress } from './email.ts'
 import { isVisible, type StoredObject, type StoredSite } from './model.ts'
-import { isLoopback, mayBeReturnedTo } from './reach.ts'
 import { isRecord } from './schema.ts'
 import { refuse } from './validate.ts'
 
-/** What was understood of it. Nothing else of what was sent is looked at. */
-export interface CheckoutWish {
+/** The validated parts of a checkout request; everything else in it is ignored. */
+export interface CheckoutInput {
   lines: { price: string; quantity: number }[]
   requiresShipping: boolean
-  /** Where the customer comes from; undefined where neither the body nor the request says so. */
+  /** The website's origin; undefined if neither the body nor the Origin header states it. */
   origin: string | undefined
   businessName?: string
   contactEmail?: string
@@ -22,11 +22,11 @@ const isLinkOrMissing = (url: string | undefined): boolean =>
   url === undefined || (isWebLink(url) && isOrigin(new URL(url).origin))
 const isEmailOrMissing = (address: string | undefined): boolean => address === undefined || isEmailAddress(address)
 
-/** Of an address only its origin counts. Browsers send `null` where a page has none. */
-export function readWish(body: CheckoutRequest, originHeader: string | undefined): CheckoutWish {
+/** Only the origin of a URL counts. Browsers send `null` for a page without one. */
+export function parseCheckout(body: CheckoutRequest, originHeader: string | undefined): CheckoutInput {
   const { products, requiresShipping, originUrl, businessName, contactEmail } = body
   refuse([
-    ...(isLinkOrMissing(originUrl) ? [] : ['originUrl must be a full http or https address without a user name']),
+    ...(isLinkOrMissing(originUrl) ? [] : ['originUrl must be an absolute http or https URL without a user name']),
     ...(isEmailOrMissing(contactEmail) ? [] : ['contactEmail must be one e-mail address such as hello@example.com']),
   ])
   const ofRequest = originHeader !== undefined && isOrigin(originHeader) ? originHeader : undefined
@@ -43,7 +43,7 @@ type Site = Pick<StoredSite, 'id' | 'domainName' | 'privateSettings'>
 
 const urlOf = ({ domainName }: Site): URL | null => (domainName === '' ? null : URL.parse(`https://${domainName}`))
 
-/** Where the customer comes back to: as was asked, else to the group's first site that has a domain. */
+/** Where the customer returns to: the requested origin, else the group's first site that has a domain. */
 export function chooseOrigin(asked: string | undefined, sites: readonly Site[]): string {
   const origin = asked ?? sites.map(urlOf).find((url) => url !== null)?.origin
   if (origin === undefined)
@@ -51,7 +51,7 @@ export function chooseOrigin(asked: string | undefined, sites: readonly Site[]):
   return origin
 }
 
-/** Sites list where a checkout may return to; where none does, it is their domains, and with test money this machine. */
+/** Sites list the allowed origins. If none does, their domains are allowed, and loopback in test mode. */
 export function checkOrigin(origin: string, sites: readonly Site[], { isTest }: { isTest: boolean }): void {
   const allowed = sites.flatMap(({ privateSettings }) => privateSettings.allowedOrigins ?? [])
   const refusal = `A checkout of this group may not return to ${origin}`
@@ -59,24 +59,24 @@ export function checkOrigin(origin: string, sites: readonly Site[], { isTest }: 
     if (!allowed.includes(origin)) throw new AppError('OriginNotAllowed', `${refusal}.`)
     return
   }
-  if (mayBeReturnedTo(origin, sites) || (isTest && isLoopback(origin))) return
-  const advice = 'it is in the domain of none of its sites. A site’s allowedOrigins can list others.'
+  if (isAllowedReturn(origin, sites) || (isTest && isLoopback(origin))) return
+  const advice = 'it is not in the domain of any of its sites. List it in a site’s allowedOrigins.'
   throw new AppError('OriginNotAllowed', `${refusal}: ${advice}`)
 }
 
-/** The site that lives there, else the first one. */
+/** The site with this origin, else the first one. */
 export function chooseSite<Known extends Site>(origin: string, sites: readonly Known[]): Known | undefined {
   const { host } = new URL(origin)
   return sites.find((site) => urlOf(site)?.host === host) ?? sites[0]
 }
 
-/** The provider puts the session's id into the address. */
+/** The provider inserts the session's id. */
 export const returnUrls = (origin: string) => ({
   successUrl: `${origin}/checkoutsuccess?session_id={CHECKOUT_SESSION_ID}`,
   cancelUrl: `${origin}/checkoutcancel`,
 })
 
-/** A price, the account that it belongs to, and the product of ours that is sold for it. */
+/** A price, its account, and the object that it sells. */
 export interface KnownPrice {
   price: CataloguePrice
   integrationId: string
@@ -86,14 +86,14 @@ export interface KnownPrice {
 const unavailable = (priceId: string): AppError =>
   new AppError('ProductUnavailable', `What the price "${priceId}" belongs to is not on sale.`)
 
-/** What visitors are shown can be bought, for the price that they are shown, and nothing else. */
+/** Only what visitors can see is on sale, and only at the price that they see. */
 function isOnSale({ price, object }: KnownPrice, nowMs: number): boolean {
   if (!price.active || !object || !isVisible(object, nowMs)) return false
   const { default_price: shown } = object.value
   return shown === price.id || (isRecord(shown) && Object.values(shown).includes(price.id))
 }
 
-/** The one account that sells all of it, with what it offers. Refuses what visitors are not shown. */
+/** The one account that sells all these prices. Throws if any of them is not on sale. */
 export function chooseSeller(
   priceIds: readonly string[],
   known: readonly KnownPrice[],
@@ -103,7 +103,7 @@ export function chooseSeller(
   if (gone !== undefined) throw unavailable(gone)
   const seller = [...Map.groupBy(known, (offer) => offer.integrationId)]
     .map(([integrationId, offers]) => ({ integrationId, offers }))
-    .sort((one, other) => (one.integrationId < other.integrationId ? -1 : 1)) // the one that was connected first
+    .sort((one, other) => (one.integrationId < other.integrationId ? -1 : 1)) // first connected, first chosen
     .find(({ offers }) => priceIds.every((id) => offers.some(({ price }) => price.id === id)))
   if (!seller) throw invalid('products must all be sold by one account; make a checkout for each.')
   const hidden = seller.offers.find((offer) => !isOnSale(offer, nowMs))
@@ -111,21 +111,21 @@ export function chooseSeller(
   return seller
 }
 
-/** One price that recurs makes a subscription of the whole. */
+/** One recurring price makes the whole checkout a subscription. */
 export const modeOf = (offers: readonly KnownPrice[]): 'payment' | 'subscription' =>
   offers.some(({ price }) => price.interval !== null) ? 'subscription' : 'payment'
 
-/** What is noted at the provider, so that we know our own sessions again. */
-const groupNote = 'sluice_group'
-const siteNote = 'sluice_site'
+/** Metadata by which we recognise our own sessions at the provider. */
+const groupKey = 'sluice_group'
+const siteKey = 'sluice_site'
 
-export const notesOf = (groupId: string, siteId: string | undefined): Record<string, string> => ({
-  [groupNote]: groupId,
-  ...(siteId !== undefined && { [siteNote]: siteId }),
+export const sessionMetadata = (groupId: string, siteId: string | undefined): Record<string, string> => ({
+  [groupKey]: groupId,
+  ...(siteId !== undefined && { [siteKey]: siteId }),
 })
 
-/** Whose session it is. An account may also sell elsewhere: such a session has no notes of ours. */
-export const readNotes = (notes: Record<string, string>) => ({
-  groupId: notes[groupNote],
-  siteId: notes[siteNote] ?? null,
+/** An account may also sell elsewhere: those sessions lack our metadata. */
+export const sessionOwner = (notes: Record<string, string>) => ({
+  groupId: notes[groupKey],
+  siteId: notes[siteKey] ?? null,
 })

@@ -11,23 +11,23 @@ import {
 } from './schema.ts'
 import { problemsOf } from './validate.ts'
 
-/** What became of a value: itself under its new type, or the sentences that say why it cannot be had there. */
+/** A value under its new type, or why it cannot be converted. */
 export interface Conversion {
-  /** `undefined` where there is nothing to have: the value could not be converted, or it was an empty list. */
+  /** `undefined` if the value could not be converted, or was an empty list. */
   value: unknown
   problems: string[]
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** A problem is to be read: it shows enough of a value to find it, not all of a long text. */
+/** A problem quotes enough of a value to find it. */
 const maxCharactersShown = 60
 
-/** A type in words: "text", "list of text", "variant of list of text". */
+/** "text", "list of text", "variant of list of text". */
 export function typeInWords(field: Field): string {
   return field.type === 'list' || field.type === 'variant' ? `${field.type} of ${typeInWords(field.of)}` : field.type
 }
 
-/** Carries a value from one type to another when that is exact. Rules such as `max` are not looked at here. */
+/** Converts a value if that is exact. Rules such as `max` are not checked here. */
 export function convertValue(path: string, from: Field, to: Field, value: unknown): Conversion {
   if (value === undefined || value === null || typeInWords(from) === typeInWords(to)) return converted(value)
   if (from.type === 'variant') {
@@ -37,7 +37,7 @@ export function convertValue(path: string, from: Field, to: Field, value: unknow
   if (to.type === 'variant') return convertValue(path, from, to.of, value)
   if (from.type === 'list') return convertList(path, from, to, value)
   if (to.type === 'list') return combine([convertValue(path, from, to.of, value)], (items) => items)
-  // A file stays the kind of file it is, and has no text that would stand for it.
+  // Files do not convert, neither to another kind of file nor to text.
   const result = isMedia(from) || isMedia(to) ? undefined : convertScalar(from.type, to, value)
   return result === undefined ? refused(path, to, value) : converted(result)
 }
@@ -57,11 +57,11 @@ function oneOfType(field: Field): string {
 }
 
 function shorten(text: string): string {
-  // The cut may go through a character pair; half a pair could not be stored or sent.
+  // The cut may split a surrogate pair, and half of one could not be stored or sent.
   return text.length > maxCharactersShown ? `${text.slice(0, maxCharactersShown).toWellFormed()}…` : text
 }
 
-/** One value made of several, or everything that is wrong with them. */
+/** One value made of several, or all their problems. */
 function combine(parts: Conversion[], build: (values: unknown[]) => unknown): Conversion {
   const problems = parts.flatMap((part) => part.problems)
   return problems.length > 0 ? { value: undefined, problems } : converted(build(parts.map((part) => part.value)))
@@ -80,13 +80,13 @@ function convertVariants(path: string, from: VariantField, to: VariantField, map
   const names = Object.keys(map)
   const parts = Object.entries(map).map(([name, item]) => {
     const part = convertValue(`${path}.${name}`, from.of, to.of, item)
-    // An empty list leaves nothing, and to drop the variant would lose its name.
+    // An empty list converts to nothing, and dropping the variant would lose its name.
     return part.value === undefined && part.problems.length === 0 ? refused(`${path}.${name}`, to.of, item) : part
   })
   return combine(parts, (values) => Object.fromEntries(names.map((name, position) => [name, values[position]])))
 }
 
-/** One value for all variants, which they must agree on. */
+/** One value for all variants, which must all have it. */
 function mergeVariants(path: string, from: VariantField, to: Field, map: Record<string, unknown>): Conversion {
   const parts = Object.entries(map).map(([name, item]) => convertValue(`${path}.${name}`, from.of, to, item))
   const merged = combine(parts, ([first]) => first)
@@ -94,7 +94,7 @@ function mergeVariants(path: string, from: VariantField, to: Field, map: Record<
   return differ && merged.problems.length === 0 ? refused(path, to, map) : merged
 }
 
-/** The value of the new type that a scalar exactly is, if it is one: found by what it prints. */
+/** The value of the new type that prints the same, if there is one. */
 function convertScalar(from: ScalarType, to: ScalarField, value: unknown): unknown {
   const text = printScalar(value)
   if (text === undefined) return undefined
@@ -109,7 +109,7 @@ function printScalar(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'boolean' ? String(value) : undefined
 }
 
-/** What a text may stand for in a type; the caller looks whether it fits there. */
+/** The value that a text would be in a type; the caller validates it. */
 function readScalar(from: ScalarType, to: ScalarType, text: string): unknown {
   switch (to) {
     case 'integer':
@@ -125,13 +125,13 @@ function readScalar(from: ScalarType, to: ScalarType, text: string): unknown {
   }
 }
 
-/** Only what prints the same again: "007" is a code rather than a 7, and more digits than a number holds stay text. */
+/** Only what prints the same again: "007" is a code rather than a 7, and digits beyond a number's precision stay text. */
 function readInteger(text: string): number | undefined {
   const number = Number(text)
   return String(number) === text ? number : undefined
 }
 
-/** The day that begins at a moment. Fractions are looked at in the text, which may be finer than milliseconds. */
+/** The day that begins at this moment. Fractions are checked in the text, which may be finer than milliseconds. */
 function readMidnight(text: string): string | undefined {
   const ms = parseDateTime(text)
   const isMidnight = ms !== undefined && ms % dayMs === 0 && !/\.\d*[1-9]/.test(text)

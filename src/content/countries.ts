@@ -1,4 +1,4 @@
-/** Where goods can be sent, as two-letter ISO codes: every place that a payment provider takes an address in. */
+/** Countries to which goods can be shipped, as two-letter ISO codes: all for which a payment provider accepts an address. */
 const known = `
   AC AD AE AF AG AI AL AM AO AQ AR AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
   CA CD CF CG CH CI CK CL CM CN CO CR CV CW CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FO FR GA GB GD
@@ -15,14 +15,14 @@ export const countries: readonly string[] = codesIn(known)
 
 export const isCountry = (code: string): boolean => countries.includes(code)
 
-/** The code of a country that somebody has written as its code or by its English name. */
+/** The code of a country given as a code or by its English name. */
 export function countryOf(text: string): string | undefined {
   const written = text.trim().toLowerCase()
   const names = new Intl.DisplayNames('en', { type: 'region' })
   return countries.find((code) => code.toLowerCase() === written || names.of(code)?.toLowerCase() === written)
 }
 
-/** Where a site sends to that does not say: North America, Europe's single market and its neighbours, the Pacific. */
+/** For sites that set no countries: North America, Europe's single market and its neighbours, the Pacific. */
 export const defaultShippingCountries: readonly string[] = codesIn(`
   US CA GB IE AT BE BG HR CY CZ DK EE FI FR DE GR HU IT LV LT LU MT NL PL PT RO SK SI ES SE NO CH IS LI AU NZ JP
   SG

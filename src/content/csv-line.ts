@@ -1,8 +1,8 @@
-/** Also behind blanks, and in the wide forms that some spreadsheets read alike. */
+/** Also after white space, and as the full-width characters that some spreadsheets treat alike. */
 const formulaStart = /^\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
 const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
-/** A spreadsheet runs what looks like a formula, whoever wrote it; after an apostrophe it is text. */
+/** A leading apostrophe keeps a spreadsheet from running untrusted text as a formula. */
 function guardCell(cell: string): string {
   return formulaStart.test(cell) && !plainNumber.test(cell) ? `'${cell}` : cell
 }
@@ -11,7 +11,7 @@ function quoteCell(cell: string): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** One line of a CSV file as RFC 4180 has it, with its end, safe to open in a spreadsheet. */
+/** One line of CSV (RFC 4180) with its line ending, safe to open in a spreadsheet. */
 export function toCsvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => quoteCell(guardCell(cell))).join(',')}\r\n`
 }

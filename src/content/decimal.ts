@@ -1,9 +1,9 @@
-/** Exact decimal arithmetic on text: as much as indexing needs, without losing a digit to floating point. */
+/** An exact decimal number, parsed from text without losing a digit to floating point. */
 export interface Decimal {
   negative: boolean
   /** Significant digits without leading or trailing zeros; empty for zero. */
   digits: string
-  /** The power of ten of the first digit, counted so that 0.digits × 10^exponent is the value. */
+  /** The value is 0.digits × 10^exponent. */
   exponent: number
 }
 
@@ -14,7 +14,7 @@ export function isDecimalText(text: string): boolean {
   return decimalPattern.test(text)
 }
 
-/** Takes what `isDecimalText` accepts, and whatever a finite JavaScript number prints as. */
+/** Accepts what `isDecimalText` accepts, and the printed form of any finite number. */
 export function parseDecimal(text: string): Decimal {
   const negative = text.startsWith('-')
   const [mantissa = '', power = '0'] = (negative ? text.slice(1) : text).split('e')
@@ -26,7 +26,7 @@ export function parseDecimal(text: string): Decimal {
   return digits === '' ? { negative: false, digits, exponent: 0 } : { negative, digits, exponent }
 }
 
-/** The one way to write a value: no leading or trailing zeros, no exponent. */
+/** The canonical form: no leading or trailing zeros, no exponent. */
 export function canonicalDecimal({ negative, digits, exponent }: Decimal): string {
   if (digits === '') return '0'
   const whole = exponent > 0 ? digits.slice(0, exponent).padEnd(exponent, '0') : '0'
@@ -36,7 +36,7 @@ export function canonicalDecimal({ negative, digits, exponent }: Decimal): strin
 
 const complement = (digits: string): string => digits.replace(/\d/g, (digit) => String(9 - Number(digit)))
 
-/** Text whose byte order is the order of the numbers, so that any database can sort it. */
+/** Text whose byte order is the numeric order, so that any database can sort it. */
 export function sortableDecimal({ negative, digits, exponent }: Decimal): string {
   if (digits === '') return '1'
   const magnitude = String(exponent + exponentOffset).padStart(4, '0') + digits

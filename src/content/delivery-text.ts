@@ -9,23 +9,23 @@ import { toIso } from './moments.ts'
 import { type Field, isMedia, leafOf, type Schema } from './schema.ts'
 
 /**
- * A page as JSON, without parsing what is delivered as it is stored: the stored text of such a value is copied into the
- * answer. The bytes are those that `deliverCollectionObject` and `deliverIntegrationObject` give.
+ * Builds a page's JSON without parsing values that are delivered unchanged: their stored text is copied into the answer.
+ * The bytes equal those of `deliverCollectionObject` and `deliverIntegrationObject`.
  */
 
-/** An object that everybody may see, as it is read: with the JSON of its value. */
+/** A published object as it is read from the store, with its value still as JSON text. */
 export interface VisibleObject
   extends Pick<StoredObject, 'id' | 'publishMs' | 'createdMs' | 'updatedMs' | 'externalId' | 'accountHandle'> {
   valueText: string
 }
 
-/** What stands before and behind the fields of an object whose value is delivered as it is stored. */
+/** The JSON around the fields of an object whose value is delivered unchanged. */
 export interface Frame {
   before: string
   behind: string
 }
 
-/** An object to be delivered: framed, or with its value where that had to be parsed. */
+/** An object to be delivered: framed, or with its value if that had to be parsed. */
 export type OutgoingObject = { object: VisibleObject } & (
   | { frame: Frame; value?: undefined }
   | { value: Record<string, unknown> }
@@ -39,7 +39,7 @@ const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
 
-/** The position after a string that begins at `start`; -1 where it does not end. */
+/** The index after the string that begins at `start`; -1 if it does not end. */
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     let before = end - 1
@@ -49,7 +49,7 @@ function endOfString(json: string, start: number): number {
   return -1
 }
 
-/** The position after a value that begins at `start`; -1 where it does not end. */
+/** The index after the value that begins at `start`; -1 if it does not end. */
 function endOfValue(json: string, start: number): number {
   if (json.charCodeAt(start) === quote) return endOfString(json, start)
   let depth = 0
@@ -64,20 +64,19 @@ function endOfValue(json: string, start: number): number {
   return -1
 }
 
-/** The fields of a schema that are delivered as they are stored. */
+/** Fields whose values are delivered unchanged, unless a text refers to a file or the value is a variant map. */
 interface PlainFields {
   names: ReadonlySet<string>
-  /** How the fields of the last object were written, in their order: `"title":`. The next one mostly has the same. */
+  /** The fields of the last object in their order, as written: `"title":`. The next object mostly has the same. */
   expected: string[]
 }
 
-/** Their values are delivered as they are, unless a text refers to a file or the value is a variant map. */
 function plainFieldsOf(schema: Schema): PlainFields {
   const isPlain = (field: Field): boolean => !field.private && !isMedia(leafOf(field))
   return { names: new Set([...schema].filter(([, field]) => isPlain(field)).map(([name]) => name)), expected: [] }
 }
 
-/** Where the value of a plain field begins whose name begins at `start`; -1 where another one is named. */
+/** The index of the value of the plain field whose name begins at `start`; -1 if that is not a plain field. */
 function startOfValue(json: string, start: number, { names, expected }: PlainFields, position: number): number {
   const guess = expected[position]
   if (guess !== undefined && json.startsWith(guess, start)) return start + guess.length
@@ -89,7 +88,7 @@ function startOfValue(json: string, start: number, { names, expected }: PlainFie
   return end + 2
 }
 
-/** Whether an object's JSON has plain fields and nothing else, and no field has an object. The text is scanned, not parsed. */
+/** Whether an object has only plain fields, and none holds an object. The JSON is scanned, not parsed. */
 function hasPlainFields(json: string, fields: PlainFields): boolean {
   if (json === '{}') return true
   let at = 0 // at the brace or the comma before a name
@@ -104,9 +103,9 @@ function hasPlainFields(json: string, fields: PlainFields): boolean {
 }
 
 /**
- * Whether a text may refer to a file of the group, see `replaceMediaInHtml`. Its key begins with the group's id, which
- * stands there as it is or has a character that is written by its number: as an entity or behind a per cent sign, which
- * itself can be an entity. There are no other ways to write a digit or one of the letters a to f.
+ * Whether a text may refer to a file of the group, see `replaceMediaInHtml`. Its key begins with the group's id, written
+ * plainly or with a numeric entity or percent-encoding (whose per cent sign may itself be an entity). A digit or a letter
+ * from a to f cannot be written otherwise.
  */
 function mayReferToFile(json: string, groupId: string): boolean {
   return (
@@ -121,7 +120,7 @@ function stateJson({ publishMs, createdMs, updatedMs }: VisibleObject): string {
   return `"publishDate":${publishDate},"archived":false,"createdAt":"${toIso(createdMs)}","updatedAt":"${toIso(updatedMs)}"`
 }
 
-/** Joined, and not concatenated: V8 would copy a concatenated string together each time that it is used. */
+/** Uses `join`: V8 would flatten a concatenated string again at each use. */
 function frameOf({ kind, name, id: refID }: Container, object: VisibleObject): Frame {
   const { id, externalId, accountHandle } = object
   const begin = ['{"_id":"', id, '",']
@@ -139,13 +138,13 @@ function frameOf({ kind, name, id: refID }: Container, object: VisibleObject): F
   return { before: [...begin, ...origin, ...value].join(''), behind: [...end, ...state].join('') }
 }
 
-/** The frames of a container's objects, by their ids. */
+/** The frames of a container's objects by object id. */
 export interface FrameCache {
   get(objectId: string): Frame | undefined
   set(objectId: string, frame: Frame): void
 }
 
-/** Decides for each object whether its stored text can be delivered as it is, and parses those of which it cannot. */
+/** Frames the objects whose stored text can be delivered unchanged, and parses the others. */
 export function prepareItems(
   container: Container,
   groupId: string,
@@ -165,11 +164,10 @@ export function prepareItems(
   })
 }
 
-/** The items that can show files. */
+/** The items that can contain files. */
 export const parsedItems = (outgoing: readonly OutgoingObject[]): { value: Record<string, unknown> }[] =>
   outgoing.flatMap(({ value }) => (value ? [{ value }] : []))
 
-/** The object as `deliverCollectionObject` and `deliverIntegrationObject` take it. */
 export function toDeliverable({ object: { valueText, ...object }, value }: OutgoingObject): DeliverableObject {
   return { ...object, value: value ?? JSON.parse(valueText), archived: false }
 }

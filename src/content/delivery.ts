@@ -9,15 +9,15 @@ import { ownKeys } from './site-settings.ts'
 export type CurrentFile = MediaValue['currentFile']
 
 /**
- * Gives the addresses of one file; undefined of one that is not the group's own. Throws when it cannot. A text shows one
- * address, a media value all of them.
+ * Returns the URLs of one file; undefined if it is not the group's. Throws if it cannot sign. A text needs one URL, a
+ * media value all of them.
  */
 export type SignMedia = (key: string, isForText?: boolean) => CurrentFile | undefined
 
-/** An unsigned address is never delivered, nor none at all. */
+/** A media value is never delivered without a signed URL. */
 function signed({ key }: MediaReference, sign: SignMedia): CurrentFile {
   const file = sign(key)
-  if (!file) throw new Error(`The media key ${JSON.stringify(key)} is not one of the group.`)
+  if (!file) throw new Error(`The media key ${JSON.stringify(key)} does not belong to the group.`)
   return file
 }
 
@@ -26,20 +26,15 @@ function signAll(value: unknown, sign: SignMedia): unknown {
   return mapMedia(value, (media) => ({ ...media, currentFile: signed(media, sign) }))
 }
 
-/** Texts in a list or a variant map too. */
-function signTexts(value: unknown, sign: SignMedia): unknown {
+function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
+  if (isMedia(leafOf(field))) return signAll(value, sign)
+  if (!mayHoldHtml(field)) return value
   return mapTexts(value, (html) => replaceMediaInHtml(html, (key) => sign(key, true)?.source))
 }
 
-function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
-  if (isMedia(leafOf(field))) return signAll(value, sign)
-  return mayHoldHtml(field) ? signTexts(value, sign) : value
-}
-
-/** An object as far as delivery looks at it. */
 export type DeliverableObject = Omit<StoredObject, 'version' | 'review'>
 
-/** Only what the schema names and does not keep private leaves the service, in the order in which it is stored. */
+/** Only public fields of the schema are delivered, in the order in which they are stored. */
 function deliverValue(schema: Schema, object: DeliverableObject, sign: SignMedia): Record<string, unknown> & ValueBase {
   const delivered: Record<string, unknown> = { _id: object.id }
   const mediaFields: Record<string, string> = {}
@@ -74,7 +69,7 @@ export function deliverCollectionObject(
   }
 }
 
-/** The map that tells a variant product from a simple one: the first of its variant fields that holds one. */
+/** The first variant map among the fields, which distinguishes a product with variants from a simple one. */
 function variantMapOf(schema: Schema, object: DeliverableObject): Record<string, unknown> | undefined {
   for (const [name, field] of schema) {
     const value = object.value[name]
@@ -104,14 +99,14 @@ export function deliverIntegrationObject(
   }
 }
 
-/** Each part under both of its names. */
+/** Each member under both of its names. */
 function deliverLink(one: unknown): unknown {
   if (!isRecord(one)) return one
   const { type = one.platform, link = one.url, platform = type, url = link } = one
   return { ...one, type, link, platform, url }
 }
 
-/** Settings of known names that stand beside `siteDetails` only. */
+/** Settings that appear beside `siteDetails` only, not in it. */
 const flatOnly: readonly string[] = [...ownKeys, 'businessInfo', 'socialLinks']
 
 export function deliverSite(site: StoredSite, tier: string, sign: SignMedia): SiteDetails {
@@ -126,7 +121,7 @@ export function deliverSite(site: StoredSite, tier: string, sign: SignMedia): Si
     ...own,
     ...colors,
     ...settings,
-    ...own, // whatever a setting is called, it cannot pose as one of these
+    ...own, // last: a setting cannot override one of these
     siteDetails: {
       schema: {},
       values: { ...Object.fromEntries(open), ...colors, ...Object.fromEntries(pictures), mediaFields },

@@ -3,20 +3,19 @@ import { isHostName } from './addresses.ts'
 
 export const maxAddressLength = 254
 /**
- * What may stand before the @ without quotes: nothing here can end a header, begin a second address or hold a name.
- * Nor what some servers act on: `%` and `!` once led to another server, `|` to a program, and with `=?` begin words in
- * other alphabets, in which some find another address. ASCII only, since not every server takes more; after the @ any
- * letter can be written in ASCII.
+ * The local part, unquoted: nothing here can end a header, begin a second address or add a display name. Excluded is also
+ * what some servers interpret: `%` and `!` were routing, `|` ran a program, and `=?` begins an encoded word, in which some
+ * find another address. ASCII only, since not every server accepts more; a domain always has an ASCII form.
  */
 const localPartPattern = /^(?!.*=\?)[a-z0-9#$&'*+/=?^_{}~-]+(?:\.[a-z0-9#$&'*+/=?^_{}~-]+)*$/i
 const maxLocalPartLength = 64
-/** In ASCII. The last name is a word: numbers alone would be the address of a machine, which is written otherwise. */
+/** The last label begins with a letter: only digits would be an IP address, which has another syntax. */
 const asciiHostPattern = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Whether a label says that it is another script in ASCII, and is not: no such name exists, and mail servers choke on it. */
+/** A label with the prefix of Punycode that does not decode: no such name exists, and mail servers fail on it. */
 const hasBrokenLabel = (ascii: string): boolean => /(?:^|\.)xn--/.test(domainToUnicode(ascii))
 
-/** Host names are the same in any case, and in ASCII whatever script they are written in. */
+/** Host names are case-insensitive, and each has an ASCII form. */
 function asciiHost(host: string): string | undefined {
   if (!isHostName(host)) return undefined
   const ascii = URL.parse(`http://${host}`)?.hostname
@@ -24,7 +23,7 @@ function asciiHost(host: string): string | undefined {
   return isWhole && !hasBrokenLabel(ascii) ? ascii : undefined
 }
 
-/** One plain e-mail address in the form in which a mail server takes it; undefined where the text is anything else. */
+/** One plain e-mail address in the form that mail servers accept; undefined for any other text. */
 export function deliverableAddress(text: string): string | undefined {
   if (text.length > maxAddressLength) return undefined
   const [localPart = '', host = '', ...more] = text.split('@')
@@ -34,8 +33,8 @@ export function deliverableAddress(text: string): string | undefined {
   return ascii === undefined || address.length > maxAddressLength ? undefined : address
 }
 
-/** One plain e-mail address, such as hello@demo.example. It may exist or not: only its form is looked at. */
+/** One plain e-mail address, such as hello@demo.example. Only the syntax is checked. */
 export const isEmailAddress = (text: string): boolean => deliverableAddress(text) !== undefined
 
-/** How addresses are compared. No server that people use tells upper from lower case. */
+/** How addresses are compared. No server in use distinguishes case. */
 export const addressKey = (text: string): string => (deliverableAddress(text) ?? text).toLowerCase()

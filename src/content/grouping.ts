@@ -5,10 +5,10 @@ import { type Filter, parseFilter, withoutPrefix } from './list-query.ts'
 import type { Schema } from './schema.ts'
 
 export const maxGroups = 1000
-/** An item stands in the group of each of its values, whole: a page must not grow without bound by that. */
-const maxPlaces = 1000
+/** An item appears in full in the group of each of its values, which would let a page grow without bound. */
+const maxEntries = 1000
 
-/** `groupBy[key]` with `groupBy[value]` is one more filter; `groupBy[key]` alone asks for groups. */
+/** `groupBy[key]` with `groupBy[value]` is one more filter; `groupBy[key]` alone requests groups. */
 export interface GroupBy {
   filter: Filter | undefined
   field: string | undefined
@@ -27,7 +27,7 @@ export function parseGroupBy(schema: Schema, { key, value }: GroupByParameters =
   return { filter: parseFilter(schema, 'groupBy[value]', field, [value]), field: undefined }
 }
 
-/** Puts a page's items into their groups. An item with several values stands in several; one without, in the last. */
+/** Groups a page's items. An item with several values is in several groups; one without a value is in the last. */
 export function groupItems<Item>(
   schema: Schema,
   fieldName: string,
@@ -43,11 +43,8 @@ export function groupItems<Item>(
     item,
     keys: rowsOfField(fieldName, field, objectValue[fieldName]).map((row) => row.filterKey),
   }))
-  if (keyed.flatMap(({ keys }) => keys).length > maxPlaces) {
-    throw invalid(
-      `groupBy[key] would show the items of this page in more than ${maxPlaces} places. Ask for fewer at once.`,
-    )
-  }
+  if (keyed.flatMap(({ keys }) => keys).length > maxEntries)
+    throw invalid(`groupBy[key] gives more than ${maxEntries} entries for this page. Request fewer items with limit.`)
   const groups = [...counts].map(([key, count]) => {
     const value = textOfFilterKey(key)
     if (value === undefined) throw invalid('groupBy[key] names a field whose values are too long to group by.')

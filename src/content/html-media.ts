@@ -3,11 +3,10 @@ import { escapeHtml } from './escape-html.ts'
 import { encodeMediaKey, isMediaKey } from './media-keys.ts'
 
 /**
- * HTML names the service's files by references, `media:<key>`, and not by addresses: those expire and move, the text
- * stays. A reference counts in the attributes listed here only; the same letters in a sentence, a comment or a script
- * are just text.
+ * Stored HTML refers to files as `media:<key>`, because URLs expire and move. References count only in the attributes
+ * listed here; the same characters in a sentence, a comment or a script are just text.
  */
-const addressAttributes = new Map([
+const urlAttributes = new Map([
   ['a', ['href']],
   ['audio', ['src']],
   ['embed', ['src']],
@@ -18,8 +17,8 @@ const addressAttributes = new Map([
   ['video', ['src', 'poster']],
 ])
 
-/** An attribute that holds addresses. `start` and `end` stand around its value, quotes included. */
-interface AddressAttribute {
+/** An attribute whose value is one or more URLs. `start` and `end` enclose the value, quotes included. */
+interface UrlAttribute {
   start: number
   end: number
   /** With entities decoded. */
@@ -32,58 +31,49 @@ interface Span {
   end: number
 }
 
-/** More than any page of links has: to read so many takes some 20 ms. */
-export const maxAddresses = 10_000
+/** More than any page of links has; reading this many takes some 20 ms. */
+export const maxUrls = 10_000
 
 /** The keys of all files that the HTML refers to, each once. */
 export function mediaKeysInHtml(html: string): string[] {
   if (!mayHoldReference(html)) return []
-  const addresses = new Set<string>()
-  for (const { value, isSrcset } of addressAttributesOf(html))
-    for (const { start, end } of addressesIn(value, isSrcset)) addresses.add(value.slice(start, end))
-  const keys = new Set<string>()
-  for (const address of addresses) {
-    const key = readReference(address)?.key
-    if (key !== undefined) keys.add(key)
-  }
-  return [...keys]
+  const urls = new Set<string>()
+  for (const { value, isSrcset } of urlAttributesOf(html))
+    for (const { start, end } of urlsIn(value, isSrcset)) urls.add(value.slice(start, end))
+  return [...new Set([...urls].flatMap((url) => parseReference(url)?.key ?? []))]
 }
 
-/** Whether there are more addresses in it than are looked through for files. */
-export function hasTooManyAddresses(html: string): boolean {
+export function hasTooManyUrls(html: string): boolean {
   if (!mayHoldReference(html)) return false
   let count = 0
-  for (const { value, isSrcset } of addressAttributesOf(html, maxAddresses + 1))
-    count += isSrcset ? addressesIn(value, true).length : 1
-  return count > maxAddresses
+  for (const { value, isSrcset } of urlAttributesOf(html, maxUrls + 1))
+    count += isSrcset ? urlsIn(value, true).length : 1
+  return count > maxUrls
 }
 
-/**
- * Puts addresses in place of references; one for which `urlOf` knows none stays. All outside of the attributes that
- * change stays as it is, to the last character.
- */
+/** Replaces references by URLs, except those unknown to `urlOf`. Everything else stays as it is, to the character. */
 export function replaceMediaInHtml(html: string, urlOf: (key: string) => string | undefined): string {
   if (!mayHoldReference(html)) return html
-  return rewriteAddresses(html, (address) => {
-    const reference = readReference(address)
+  return rewriteUrls(html, (written) => {
+    const reference = parseReference(written)
     if (!reference) return undefined
     const url = urlOf(reference.key)
     return url === undefined ? undefined : url + reference.fragment
   })
 }
 
-/** The way back, for what an editor sends: addresses for which `keyOf` knows the file become references. */
-export function toMediaReferences(html: string, keyOf: (address: URL) => string | undefined): string {
-  if (!mayHoldAddress(html)) return html
-  return rewriteAddresses(html, (address) => {
-    const url = /^https?:\/\//i.test(address) ? URL.parse(address) : null
+/** The inverse, for what an editor sends: URLs for which `keyOf` finds a file become references. */
+export function toMediaReferences(html: string, keyOf: (url: URL) => string | undefined): string {
+  if (!mayHoldUrl(html)) return html
+  return rewriteUrls(html, (written) => {
+    const url = /^https?:\/\//i.test(written) ? URL.parse(written) : null
     const key = url && keyOrNone(url, keyOf)
     return url && key && isMediaKey(key) ? `media:${encodeMediaKey(key)}${url.hash}` : undefined
   })
 }
 
-/** Text comes from anywhere: an address that `keyOf` stumbles over is one that it does not know. */
-function keyOrNone(url: URL, keyOf: (address: URL) => string | undefined): string | undefined {
+/** The HTML is untrusted: a URL on which `keyOf` throws counts as unknown. */
+function keyOrNone(url: URL, keyOf: (url: URL) => string | undefined): string | undefined {
   try {
     return keyOf(url)
   } catch {
@@ -91,17 +81,13 @@ function keyOrNone(url: URL, keyOf: (address: URL) => string | undefined): strin
   }
 }
 
-/** As below: most texts have no link at all. */
-const mayHoldAddress = (html: string): boolean => /https?:|&#|&colon;/i.test(html)
+/** Cheap checks that spare most texts the tokenizer. A letter or the colon may be written as an entity. */
+const mayHoldUrl = (html: string): boolean => /https?:|&#|&colon;/i.test(html)
+const mayHoldReference = (html: string): boolean => /media:|&#|&colon;/i.test(html)
 
-/** Most texts hold none, and are not read further. A letter or the colon may be written as an entity. */
-function mayHoldReference(html: string): boolean {
-  return /media:|&#|&colon;/i.test(html)
-}
-
-/** `media:` and a key as in a URL. A fragment, such as the page of a document, goes with the address. */
-function readReference(address: string): { key: string; fragment: string } | undefined {
-  const [, encodedKey = '', fragment = ''] = /^media:([^#]*)(#.*)?$/is.exec(address) ?? []
+/** `media:` and a URL-encoded key. A fragment, such as the page of a document, is kept. */
+function parseReference(reference: string): { key: string; fragment: string } | undefined {
+  const [, encodedKey = '', fragment = ''] = /^media:([^#]*)(#.*)?$/is.exec(reference) ?? []
   try {
     const key = decodeURIComponent(encodedKey)
     return isMediaKey(key) ? { key, fragment } : undefined
@@ -110,11 +96,11 @@ function readReference(address: string): { key: string; fragment: string } | und
   }
 }
 
-function rewriteAddresses(html: string, rewrite: (address: string) => string | undefined): string {
+function rewriteUrls(html: string, rewrite: (url: string) => string | undefined): string {
   const parts: string[] = []
   let copied = 0
-  for (const { start, end, value, isSrcset } of addressAttributesOf(html)) {
-    const rewritten = rewriteValue(value, addressesIn(value, isSrcset), rewrite)
+  for (const { start, end, value, isSrcset } of urlAttributesOf(html)) {
+    const rewritten = rewriteValue(value, urlsIn(value, isSrcset), rewrite)
     if (rewritten === undefined) continue
     const quote = html[start] === "'" ? "'" : '"'
     parts.push(html.slice(copied, start), quote, escapeHtml(rewritten), quote)
@@ -123,15 +109,11 @@ function rewriteAddresses(html: string, rewrite: (address: string) => string | u
   return parts.join('') + html.slice(copied)
 }
 
-/** Undefined when no address changes: the attribute then stays as it was written. */
-function rewriteValue(
-  value: string,
-  addresses: Span[],
-  rewrite: (address: string) => string | undefined,
-): string | undefined {
+/** Undefined if no URL changes: the attribute then stays as it was written. */
+function rewriteValue(value: string, urls: Span[], rewrite: (url: string) => string | undefined): string | undefined {
   const parts: string[] = []
   let copied = 0
-  for (const { start, end } of addresses) {
+  for (const { start, end } of urls) {
     const rewritten = rewrite(value.slice(start, end))
     if (rewritten === undefined) continue
     parts.push(value.slice(copied, start), rewritten)
@@ -140,15 +122,15 @@ function rewriteValue(
   return parts.length === 0 ? undefined : parts.join('') + value.slice(copied)
 }
 
-/** Where the addresses stand in an attribute's value: one between white space, or those of a srcset's candidates. */
-function addressesIn(value: string, isSrcset: boolean): Span[] {
-  if (isSrcset) return addressesInSrcset(value)
+/** The URLs in an attribute's value: one between white space, or one for each candidate of a srcset. */
+function urlsIn(value: string, isSrcset: boolean): Span[] {
+  if (isSrcset) return urlsInSrcset(value)
   const start = value.length - value.trimStart().length
   return [{ start, end: start + value.trim().length }]
 }
 
-/** `address descriptor, address descriptor`: an address may hold commas, and ends a candidate when it ends in one. */
-function addressesInSrcset(srcset: string): Span[] {
+/** `url descriptor, url descriptor`: a URL may contain commas; one at its end separates candidates. */
+function urlsInSrcset(srcset: string): Span[] {
   const spans: Span[] = []
   const wordPattern = /[^ \t\n\f\r,][^ \t\n\f\r]*/g
   for (let word = wordPattern.exec(srcset); word; word = wordPattern.exec(srcset)) {
@@ -162,8 +144,8 @@ function addressesInSrcset(srcset: string): Span[] {
   return spans
 }
 
-function addressAttributesOf(html: string, most = Number.POSITIVE_INFINITY): AddressAttribute[] {
-  const found: AddressAttribute[] = []
+function urlAttributesOf(html: string, max = Number.POSITIVE_INFINITY): UrlAttribute[] {
+  const found: UrlAttribute[] = []
   let namesOfTag: readonly string[] = []
   let name: string | undefined
   let nameEnd = 0
@@ -173,7 +155,7 @@ function addressAttributesOf(html: string, most = Number.POSITIVE_INFINITY): Add
     {},
     {
       onopentagname(start, end) {
-        namesOfTag = addressAttributes.get(html.slice(start, end).toLowerCase()) ?? []
+        namesOfTag = urlAttributes.get(html.slice(start, end).toLowerCase()) ?? []
       },
       onattribname(start, end) {
         const written = html.slice(start, end).toLowerCase()
@@ -190,7 +172,7 @@ function addressAttributesOf(html: string, most = Number.POSITIVE_INFINITY): Add
       onattribend(_quote, end) {
         if (!name || value === '') return
         found.push({ start: valueStart(html, nameEnd), end, value, isSrcset: name === 'srcset' })
-        if (found.length >= most) tokenizer.pause()
+        if (found.length >= max) tokenizer.pause()
       },
       oncdata: ignore,
       onclosetag: ignore,
@@ -209,7 +191,7 @@ function addressAttributesOf(html: string, most = Number.POSITIVE_INFINITY): Add
   return found
 }
 
-/** The tokenizer tells where a name ends, and not where the value behind it starts. */
+/** The tokenizer reports where a name ends, but not where its value starts. */
 function valueStart(html: string, nameEnd: number): number {
   const equals = /[ \t\n\f\r]*=[ \t\n\f\r]*/y
   equals.lastIndex = nameEnd

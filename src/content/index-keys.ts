@@ -14,13 +14,13 @@ import {
 import { normalise } from './texts.ts'
 
 /**
- * Clients filter and sort by an index of keys, not by the stored JSON. A filter key is equal when values are
- * equal; a sort key is text whose byte order is the order of the values, the same in every database.
+ * Clients filter and sort by an index of keys, not by the stored JSON. Equal values have equal filter keys; a sort key is
+ * text whose byte order is the order of the values, the same in every database.
  */
 export interface IndexRow {
   field: string
   filterKey: string
-  /** `null` on the further values of a list or variant map: an object sorts by its first value only. */
+  /** `null` for all but the first value of a list or variant map: an object sorts by its first value. */
   sortKey: string | null
 }
 
@@ -35,12 +35,11 @@ export function normaliseText(text: string): string {
   return normalise(text, 'NFC').toLowerCase()
 }
 
-/** The key of a text as it is. */
 export function filterKeyOfText(text: string): string {
   return Buffer.byteLength(text) <= maxKeyBytes ? `=${text}` : `#${hash('sha256', text)}`
 }
 
-/** How a filter's text, or a stored value printed as text, is written when equal values must be equal. */
+/** The canonical form of a filter's text, or of a stored value printed as text; equal values have the same. */
 function canonicalText(field: ScalarField, text: string): string | undefined {
   switch (field.type) {
     case 'integer':
@@ -63,20 +62,20 @@ function canonicalText(field: ScalarField, text: string): string | undefined {
   }
 }
 
-/** The key that a filter value looks for, or undefined when the field cannot hold such a value. */
+/** The key of a filter value; undefined if the field cannot have such a value. */
 export function filterKeyOf(field: Field, text: string): string | undefined {
   const leaf = leafOf(field) as ScalarField
   const canonical = canonicalText(leaf, text)
   return canonical === undefined ? undefined : filterKeyOfText(canonical)
 }
 
-/** The text behind a filter key: null where there is no value, undefined where it was too long to keep. */
+/** The text behind a filter key: null for no value, undefined for one that was hashed. */
 export function textOfFilterKey(key: string): string | null | undefined {
   if (key === missingKey) return null
   return key.startsWith('=') ? key.slice(1) : undefined
 }
 
-/** Decimal numbers, also those written as text, sort as numbers and before all other text. */
+/** Decimal numbers, including those stored as text, sort numerically and before all other text. */
 export function sortKeyOfText(text: string): string {
   if (isDecimalText(text)) return `n${sortableDecimal(parseDecimal(text))}`
   return `t${[...normaliseText(text)].slice(0, maxSortCharacters).join('')}`
@@ -97,7 +96,7 @@ function scalarRow(name: string, field: ScalarField, value: unknown): IndexRow {
   return { field: name, filterKey: filterKeyOfText(text), sortKey: sortKeyOfText(text) }
 }
 
-/** The scalars a stored value holds, in order: one, those of a list, or those of every variant. */
+/** The scalars in a stored value, in order: one, those of a list, or those of every variant. */
 export function scalarsIn(field: Field, value: unknown): unknown[] {
   if (value === null || value === undefined) return []
   if (field.type === 'list') return Array.isArray(value) ? value.flatMap((item) => scalarsIn(field.of, item)) : []
@@ -107,7 +106,7 @@ export function scalarsIn(field: Field, value: unknown): unknown[] {
   return [value]
 }
 
-/** The rows of one field: one for each different value, the first of which gives the sort key. */
+/** One row for each distinct value of a field; the first has the sort key. */
 export function rowsOfField(name: string, field: Field, value: unknown): IndexRow[] {
   const leaf = leafOf(field) as ScalarField
   const rows = scalarsIn(field, value).map((scalar) => scalarRow(name, leaf, scalar))
@@ -116,7 +115,7 @@ export function rowsOfField(name: string, field: Field, value: unknown): IndexRo
   return [...distinct.values()].map((row, position) => (position === 0 ? row : { ...row, sortKey: null }))
 }
 
-/** One row at least for every field that can be filtered or sorted by, also when the object has no value there. */
+/** At least one row for every filterable or sortable field, even without a value. */
 export function indexRowsOf(schema: Schema, objectValue: Record<string, unknown>): IndexRow[] {
   return [...schema]
     .filter(([, field]) => isFilterable(field) || isSortable(field))
@@ -125,14 +124,14 @@ export function indexRowsOf(schema: Schema, objectValue: Record<string, unknown>
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' }
 
-/** The readable part of HTML. `<[^<>]*>` and not `<[^>]*>`: the latter takes quadratic time on a row of `<`. */
+/** The readable part of HTML. `<[^<>]*>` because `<[^>]*>` takes quadratic time on a run of `<`. */
 function withoutMarkup(html: string): string {
   return html
     .replace(/<[^<>]*>/g, ' ')
     .replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name] ?? ' ')
 }
 
-/** All that a search looks through, prepared once when the object is written. */
+/** The text that searches match, prepared when the object is written. */
 export function searchTextOf(schema: Schema, objectValue: Record<string, unknown>): string {
   const texts = [...schema]
     .filter(([, field]) => isSearchable(field))
@@ -144,7 +143,7 @@ export function searchTextOf(schema: Schema, objectValue: Record<string, unknown
   return normaliseText(texts.join('\n'))
 }
 
-/** The words of a search, longest first: an item matches when each occurs, and the longest is the likeliest to be missing. */
+/** The words of a search, longest first: all must occur in an item, and the longest is the most selective. */
 export function searchWordsOf(search: string): string[] {
   const words = normaliseText(search).split(/\s+/u)
   return [...new Set(words)].filter((word) => word !== '').sort((a, b) => b.length - a.length)

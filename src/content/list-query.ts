@@ -7,7 +7,7 @@ const maxFilterValues = 50
 const maxSortFields = 5
 export const maxLimit = 100
 
-/** The item's own fields, which every listing can sort by. */
+/** The item's own fields, by which every listing can be sorted. */
 const itemSortFields = ['publishDate', 'createdAt', 'updatedAt', '_id'] as const
 
 export interface SortTerm {
@@ -16,13 +16,13 @@ export interface SortTerm {
   readonly descending: boolean
 }
 
-/** One field and the keys of which any may match. */
+/** One field and its keys, any of which may match. */
 export interface Filter {
   readonly field: string
   readonly keys: readonly string[]
 }
 
-/** What a listing is asked for, checked against the schema: nothing after this point meets a caller's field name. */
+/** A listing's parameters, checked against the schema: no caller's field name passes beyond this point. */
 export interface ListQuery {
   readonly ids: readonly string[] | undefined
   readonly filters: readonly Filter[]
@@ -32,7 +32,7 @@ export interface ListQuery {
   readonly skip: number
 }
 
-/** The parameters that all listings share, checked for their form already. */
+/** The parameters shared by all listings, already checked for their types. */
 export interface ListParameters {
   filters?: Readonly<Record<string, readonly string[]>> | undefined
   search?: string | undefined
@@ -43,7 +43,7 @@ export interface ListParameters {
 
 const valuePrefix = 'objectValue.'
 
-/** Fields can be named with or without the place where they stand. */
+/** Field names may be given with or without the prefix `objectValue.`. */
 export const withoutPrefix = (name: string): string =>
   name.startsWith(valuePrefix) ? name.slice(valuePrefix.length) : name
 
@@ -56,7 +56,7 @@ function unusable(parameter: string, name: string, usable: readonly string[]): E
   return invalid(`${parameter} names "${shown}", which cannot be used here. Usable fields: ${usable.join(', ')}.`)
 }
 
-/** How a value of a type that not every text can be is written. */
+/** For error messages: the form of types that not every text can be parsed as. */
 const valueForms: Partial<Record<string, string>> = {
   integer: 'a number',
   decimal: 'a number',
@@ -66,7 +66,7 @@ const valueForms: Partial<Record<string, string>> = {
   time: 'a time such as 09:30',
 }
 
-/** One field's filter. Also what `groupBy[key]` and `groupBy[value]` come down to. */
+/** One field's filter; also used for `groupBy[key]` and `groupBy[value]`. */
 export function parseFilter(
   schema: Schema,
   parameter: string,
@@ -85,7 +85,7 @@ export function parseFilter(
   return { field: name, keys: [...new Set(keys)] }
 }
 
-/** Field → values, the two spellings of a field taken together. */
+/** Field → values, with the two spellings of a field merged. */
 function collectFilters(filters: ListParameters['filters'] = {}): Map<string, string[]> {
   const collected = new Map<string, string[]>()
   for (const [name, values] of Object.entries(filters)) {

@@ -1,21 +1,21 @@
 import type { ContactEmailRequest, OrderPlacedEmailRequest } from '../../client/src/wire.ts'
 import { AppError } from '../core/errors.ts'
 import { isOrigin } from './addresses.ts'
+import { isAllowedRecipient } from './allowed-destinations.ts'
 import { chooseSite } from './checkout.ts'
 import { addressKey, deliverableAddress } from './email.ts'
 import type { StoredSite } from './model.ts'
-import { mayBeWrittenTo } from './reach.ts'
 import { isRecord } from './schema.ts'
 import { asHeaderText, filled, normalise, shorten } from './texts.ts'
 
 type MailTexts = NonNullable<ContactEmailRequest['htmlInfo']>
 
-/** What was understood of a request to send an e-mail. Nothing else of what was sent is looked at. */
-export interface MailWish {
+/** The validated parts of a request to send an e-mail; everything else in it is ignored. */
+export interface MailInput {
   kind: 'contact' | 'order'
-  /** The one address that was checked, with its domain in ASCII. */
+  /** A checked address, with its domain in ASCII. */
   to: string
-  /** Whom an answer should reach; checked like `to`. */
+  /** The address for replies, checked like `to`. */
   customerEmail: string | undefined
   siteId: string | undefined
   siteName: string | undefined
@@ -26,11 +26,11 @@ export interface MailWish {
 
 type Site = Pick<StoredSite, 'id' | 'name' | 'domainName' | 'settings' | 'privateSettings'>
 
-/** Clients of the older form name the recipient `contactEmail`. */
+/** Older clients name the recipient `contactEmail`. */
 type WithRecipient<Request> = Omit<Request, 'to' | 'siteId'> & {
   to?: string
   contactEmail?: string
-  /** Anything: what names no site is not looked at. */
+  /** Anything: a value that matches no site is ignored. */
   siteId?: unknown
 }
 
@@ -41,7 +41,7 @@ const maxSubjectLength = 200
 
 function readAddress(text: string): string {
   const address = deliverableAddress(text)
-  if (address === undefined) throw new Error('An address that was checked at the door is none.')
+  if (address === undefined) throw new Error('The request schema let an invalid address pass.')
   return address
 }
 
@@ -61,23 +61,23 @@ const readTexts = ({ title, subtitle, whiteBoxText, signature }: MailTexts = {})
   signature: filled(signature),
 })
 
-export function readContactWish(body: ContactBody): MailWish {
+export function parseContactMail(body: ContactBody): MailInput {
   const { name, message, siteName, customHtml, htmlInfo } = body
   const texts = readTexts(htmlInfo)
   return { kind: 'contact', ...readRecipient(body), siteName, visitor: { name, message }, texts, customHtml }
 }
 
-export function readOrderWish(body: OrderBody): MailWish {
+export function parseOrderMail(body: OrderBody): MailInput {
   const { siteName, htmlInfo } = body
   const texts = readTexts(htmlInfo)
   return { kind: 'order', ...readRecipient(body), siteName, visitor: undefined, texts, customHtml: undefined }
 }
 
 /**
- * Where sites list who may be written to, a visitor's words go to nobody else; where none does, to the addresses that
- * they name and to those in their domains. An order's customer may be anybody.
+ * A contact e-mail goes only to recipients that the sites list; if none lists any, to addresses that the sites name and
+ * those in their domains. An order's customer may be anybody.
  */
-export function checkRecipient({ kind, to }: MailWish, sites: readonly Site[]): void {
+export function checkRecipient({ kind, to }: MailInput, sites: readonly Site[]): void {
   if (kind !== 'contact') return
   const allowed = sites.flatMap(({ privateSettings }) => privateSettings.allowedRecipients ?? [])
   if (allowed.length > 0) {
@@ -85,12 +85,12 @@ export function checkRecipient({ kind, to }: MailWish, sites: readonly Site[]): 
       throw new AppError('RecipientNotAllowed', `No site of this group lists ${to} as a recipient.`)
     return
   }
-  if (mayBeWrittenTo(to, sites)) return
+  if (isAllowedRecipient(to, sites)) return
   const advice = 'Name it in a site’s businessInfo, or in its allowedRecipients.'
   throw new AppError('RecipientNotAllowed', `No site of this group names ${to}, nor lives in its domain. ${advice}`)
 }
 
-/** What a site says of who runs it. */
+/** The business name and e-mail address in a site's settings. */
 export function businessOf({ settings }: Pick<StoredSite, 'settings'>): {
   name: string | undefined
   email: string | undefined
@@ -105,9 +105,9 @@ export function businessOf({ settings }: Pick<StoredSite, 'settings'>): {
 
 const nameKey = (name: string): string => normalise(name, 'NFC').trim().toLowerCase()
 
-/** In whose name it is sent: the site that the caller names, else the one that they come from, else the first. */
+/** The sending site: the one that the caller names, else the one of the request's origin, else the first. */
 function chooseSender<Known extends Site>(
-  { siteId, siteName }: MailWish,
+  { siteId, siteName }: MailInput,
   sites: readonly Known[],
   origin: string | undefined,
 ): Known | undefined {
@@ -120,19 +120,19 @@ function chooseSender<Known extends Site>(
 
 const withoutTags = (text: string): string => text.replace(/<\/?[a-z][^<>]*>/gi, '')
 
-function subjectOf({ visitor, texts: { title = '' } }: MailWish, siteName: string): string {
+function subjectOf({ visitor, texts: { title = '' } }: MailInput, siteName: string): string {
   const about = visitor ? `New message from ${visitor.name}` : withoutTags(title)
   return shorten([about, siteName].map(asHeaderText).filter(Boolean).join(' – '), maxSubjectLength)
 }
 
-/** An answer goes to the visitor; one to an order's confirmation goes to the shop, unless another address is given. */
-function replyToOf({ kind, to, customerEmail }: MailWish, site: Site | undefined): string | null {
+/** Replies go to the visitor; those to an order confirmation go to the shop, unless another address is given. */
+function replyToOf({ kind, to, customerEmail }: MailInput, site: Site | undefined): string | null {
   if (kind === 'contact') return customerEmail ?? null
   const isOther = customerEmail !== undefined && addressKey(customerEmail) !== addressKey(to)
   return (isOther ? customerEmail : site && businessOf(site).email) ?? null
 }
 
-/** What an e-mail says of itself, and of the site in whose name it is sent. */
+/** An e-mail's headers and its sending site. */
 interface Heading {
   siteId: string | undefined
   siteName: string
@@ -140,8 +140,8 @@ interface Heading {
   replyTo: string | null
 }
 
-export function headMail(wish: MailWish, sites: readonly Site[], origin: string | undefined): Heading {
-  const site = chooseSender(wish, sites, origin)
-  const siteName = asHeaderText(wish.siteName ?? (site && businessOf(site).name) ?? site?.name ?? '')
-  return { siteId: site?.id, siteName, subject: subjectOf(wish, siteName), replyTo: replyToOf(wish, site) }
+export function headMail(input: MailInput, sites: readonly Site[], origin: string | undefined): Heading {
+  const site = chooseSender(input, sites, origin)
+  const siteName = asHeaderText(input.siteName ?? (site && businessOf(site).name) ?? site?.name ?? '')
+  return { siteId: site?.id, siteName, subject: subjectOf(input, siteName), replyTo: replyToOf(input, site) }
 }

@@ -5,7 +5,7 @@ import { type Field, isMedia, isRecord, leafOf, mayHoldHtml, mediaTypes, type Sc
 /** A reference to a file in content. */
 export interface MediaUse {
   key: string
-  /** The type that a media field states; a reference in a text has none. */
+  /** The type stated by a media value; a reference in a text has none. */
   type?: string
 }
 
@@ -17,31 +17,29 @@ function usesOfField(field: Field, value: unknown): MediaUse[] {
   )
 }
 
-/** Every file that an object shows, in its media fields and in its texts. */
+/** Every reference to a file in an object's media fields and texts. */
 export function mediaUsesIn(schema: Schema, objectValue: Record<string, unknown>): MediaUse[] {
   return [...schema].flatMap(([name, field]) => usesOfField(field, objectValue[name]))
 }
 
-/** The keys of these files, each once. */
 export function mediaKeysIn(schema: Schema, objectValue: Record<string, unknown>): string[] {
   return [...new Set(mediaUsesIn(schema, objectValue).map(({ key }) => key))]
 }
 
-/** Those of all objects of a page. */
 export function mediaKeysOfAll(schema: Schema, objects: readonly { value: Record<string, unknown> }[]): string[] {
   return [...new Set(objects.flatMap(({ value }) => mediaKeysIn(schema, value)))]
 }
 
-/** Every file in a structure of any shape, such as a site's settings. */
+/** Every media value in a structure of any shape, such as a site's settings. */
 export function mediaUsesAnywhere(value: unknown): MediaUse[] {
   const uses: MediaUse[] = []
   mapMedia(value, (media) => uses.push(media))
   return uses
 }
 
-/** A media field for files takes any; one for pictures or videos takes these only. */
+/** A `file` field accepts any file; an image or video field accepts only its type. */
 export function problemOfUse({ key, type }: MediaUse, stored: { type: string } | undefined): string | undefined {
-  if (!stored) return `there is no file with the key "${key}": upload it first, and use the key that you are told`
+  if (!stored) return `there is no file with the key "${key}": upload it first, and use the key from the answer`
   if (type === undefined || type === 'file' || type === stored.type) return undefined
   return `the file with the key "${key}" is of the type ${stored.type}, not ${type}`
 }
@@ -62,7 +60,7 @@ export function isMediaValue(value: unknown): value is MediaReference {
   )
 }
 
-/** A copy of a structure of any shape in which every text is changed. */
+/** A deep copy with every string replaced. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
@@ -70,7 +68,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
 }
 
-/** A copy of a structure of any shape in which every media value is replaced. */
+/** A deep copy with every media value replaced. */
 export function mapMedia(value: unknown, replace: (media: MediaReference) => unknown): unknown {
   if (isMediaValue(value)) return replace(value)
   if (Array.isArray(value)) return value.map((item) => mapMedia(item, replace))

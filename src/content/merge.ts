@@ -1,4 +1,4 @@
-/** Each part that is given takes the place of what was there; null takes it away. What is left out stays. */
+/** JSON merge patch (RFC 7396), one level deep: a given part replaces the old one, null removes it, the rest stays. */
 export function mergeParts<Parts extends Record<string, unknown>>(
   before: Parts,
   changes: Record<string, unknown>,

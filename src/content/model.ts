@@ -1,8 +1,6 @@
 import type { Schema } from './schema.ts'
 
-/** What content is made of, as it is stored. */
-
-/** A collection, or all products of one payment integration: a schema and the objects that follow it. */
+/** A collection, or all products of one payment integration: a schema and its objects. */
 export interface Container {
   id: string
   kind: 'collection' | 'integration'
@@ -13,12 +11,12 @@ export interface Container {
   version: number
 }
 
-/** What a collection takes from visitors. Never delivered. */
+/** What a collection accepts from visitors. Never delivered. */
 export interface ContainerSettings {
   accepts?: SubmissionType[]
-  /** Submissions wait, archived, until somebody approves them. */
+  /** Submissions stay archived until approved. */
   moderation?: boolean
-  /** How many submissions it takes in an hour; without it, as many as its group may have. */
+  /** Submissions accepted per hour; by default, the group's limit. */
   hourlyLimit?: number
 }
 
@@ -36,7 +34,7 @@ export interface StoredObject {
   archived: boolean
   createdMs: number
   updatedMs: number
-  /** Products only: the provider's id of it. */
+  /** Products only: the provider's id. */
   externalId: string | null
   /** Products only: the account it belongs to. Empty on all others. */
   accountHandle: string
@@ -45,10 +43,10 @@ export interface StoredObject {
   review: ReviewState | null
 }
 
-/** When an object has no publish date it has always been due: a moment before every date that can be written. */
+/** An object without a publish date has always been due: a moment before every valid date. */
 export const unsetPublishMs = -8_640_000_000_000_000
 
-/** A draft has a date that does not come: the last moment that can be written. The rule of spec §3 hides it. */
+/** A draft's date never comes: the last valid moment. The rule of spec §3 hides it. */
 export const draftPublishMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 export const objectStatuses = ['published', 'scheduled', 'draft', 'archived'] as const
@@ -56,7 +54,7 @@ export type ObjectStatus = (typeof objectStatuses)[number]
 
 type ObjectState = Pick<StoredObject, 'publishMs' | 'archived'>
 
-/** spec §3, in words that people use. */
+/** spec §3 */
 export function statusOf({ publishMs, archived }: ObjectState, nowMs: number): ObjectStatus {
   if (archived) return 'archived'
   if (publishMs === draftPublishMs) return 'draft'
@@ -65,7 +63,6 @@ export function statusOf({ publishMs, archived }: ObjectState, nowMs: number): O
 
 export const isVisible = (state: ObjectState, nowMs: number): boolean => statusOf(state, nowMs) === 'published'
 
-/** A site: what is known of every site, and open settings. */
 export interface StoredSite {
   id: string
   name: string
@@ -77,13 +74,13 @@ export interface StoredSite {
   updatedMs: number
 }
 
-/** Never delivered. Where a list is there, only what it names is allowed. */
+/** Never delivered. A list, if set, allows only what it names. */
 export interface PrivateSiteSettings {
   allowedOrigins?: string[]
   allowedRecipients?: string[]
-  /** Where a checkout may send goods to; without it, to the usual ones. */
+  /** Countries to which a checkout ships; by default, `defaultShippingCountries`. */
   shippingCountries?: string[]
-  /** Who is told of what visitors send in, and how often. */
+  /** Who is notified of submissions, and how often. */
   submissionNotices?: SubmissionNotices
 }
 

@@ -1,4 +1,3 @@
-/** Dates and times as they are written in content. */
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 const timePattern = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?$/
 const dateTimePattern =
@@ -19,13 +18,13 @@ export function isTime(text: string): boolean {
   return timePattern.test(text)
 }
 
-/** With seconds and milliseconds always written out, so that equal times are equal texts. */
+/** Always with seconds and milliseconds, so that equal times are equal texts. */
 export function canonicalTime(text: string): string {
   const withSeconds = text.length === 5 ? `${text}:00` : text
   return withSeconds.length === 8 ? `${withSeconds}.000` : withSeconds.padEnd(12, '0')
 }
 
-/** Milliseconds of an ISO 8601 moment with its offset, in the years 1 to 9999; undefined for anything else. */
+/** The milliseconds of an ISO 8601 date and time with offset, in the years 1 to 9999; undefined for anything else. */
 export function parseDateTime(text: string): number | undefined {
   if (!dateTimePattern.test(text) || !isCalendarDate(text.slice(0, 10))) return undefined
   const ms = Date.parse(text)

@@ -4,27 +4,25 @@ import type { Container, ContainerSettings, StoredObject, StoredSite, Submission
 import { collectionIdsIn } from './pages.ts'
 import { asHeaderText, shorten } from './texts.ts'
 
-/** What the owner of a site is told of what visitors send in. */
-
-/** So many are described; of the rest it is said how many they are. */
-export const mostListed = 20
-const mostFields = 12
-const mostCharacters = 300
-/** Whoever is told once a day is told at this hour of UTC. */
+/** Submissions listed in one notice; the others are only counted. */
+export const maxListed = 20
+const maxFields = 12
+const maxCharacters = 300
+/** In UTC. */
 const dailyHour = 7
 
 /**
- * Those whose pages show the collection. Where nobody's do, it concerns everybody who wants to be told. Nobody is told
- * twice, in the name of two sites.
+ * The sites whose pages show the collection; if none does, all sites that want notices. An address is notified only once,
+ * by the first of its sites.
  */
-export function sitesToTell(sites: readonly StoredSite[], collectionId: string): StoredSite[] {
+export function sitesToNotify(sites: readonly StoredSite[], collectionId: string): StoredSite[] {
   const showing = sites.filter(({ settings }) => collectionIdsIn(settings).includes(collectionId))
-  const told = new Map<string, StoredSite>()
+  const byAddress = new Map<string, StoredSite>()
   for (const site of showing.length > 0 ? showing : sites) {
     const { to } = site.privateSettings.submissionNotices ?? {}
-    if (to !== undefined && !told.has(addressKey(to))) told.set(addressKey(to), site)
+    if (to !== undefined && !byAddress.has(addressKey(to))) byAddress.set(addressKey(to), site)
   }
-  return [...told.values()]
+  return [...byAddress.values()]
 }
 
 export function nextNoticeMs(rhythm: SubmissionNotices['rhythm'], nowMs: number): number {
@@ -38,16 +36,15 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
-/** A few lines about a submission, with what is private: they are for the owner. */
+/** A few lines about a submission, private fields included: they are for the owner. */
 export function summaryOf(collection: Container, { value, createdMs, review }: StoredObject): SubmissionSummary {
   const fields = [...collection.schema.keys()]
     .filter((name) => ![undefined, null, ''].includes(value[name] as undefined))
-    .slice(0, mostFields)
-    .map((name) => ({ name, text: shorten(textOf(value[name]), mostCharacters) }))
+    .slice(0, maxFields)
+    .map((name) => ({ name, text: shorten(textOf(value[name]), maxCharacters) }))
   return { collection: collection.name, createdMs, waits: review === 'pending', fields }
 }
 
-/** By what it is, where its collection takes nothing else. */
 function nounOf(accepts: ContainerSettings['accepts'] = []): string {
   if (accepts.length !== 1) return 'submission'
   return accepts[0] === 'createReview' ? 'review' : 'subscriber'

@@ -4,27 +4,26 @@ import { isRecord } from './schema.ts'
 import { memberPath } from './shapes.ts'
 import { isStorableText } from './texts.ts'
 
-/** What holds for every part of a site's settings, also for those that we know nothing of. All is parsed JSON. */
+/** Rules for all of a site's settings, including those unknown to us. All values are parsed JSON. */
 
 const maxDepth = 20
 const maxCharacters = 200_000
-/** For who writes settings. */
 export const limitsInWords = `At most ${maxCharacters} characters of JSON, nested at most ${maxDepth} deep.`
-/** Names that lead to an object's ancestors in the programs that read the settings. */
+/** Names that reach prototypes in programs that read the settings. */
 const dangerousKeys = ['__proto__', 'constructor', 'prototype']
 
 function membersOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : []
 }
 
-/** Level by level, not by recursion: a hostile depth is to be a problem and not the end of the stack. */
+/** Level by level, not by recursion: hostile nesting must not overflow the stack. */
 function isDeeperThan(limit: number, value: unknown): boolean {
   let level = [value]
   for (let depth = 0; depth <= limit; depth++) level = level.flatMap(membersOf)
   return level.length > 0
 }
 
-/** Why settings are not even to be looked into. */
+/** Checked before anything walks the settings. */
 export function limitProblem(settings: Record<string, unknown>): string | undefined {
   if (isDeeperThan(maxDepth, settings)) return `settings must be nested at most ${maxDepth} deep`
   const { length } = JSON.stringify(settings)
@@ -34,8 +33,8 @@ export function limitProblem(settings: Record<string, unknown>): string | undefi
 function mediaProblems(groupId: string, path: string, value: Record<string, unknown>): string[] {
   if (!isMediaValue(value)) return []
   const problems: string[] = []
-  if (!isKeyOfGroup(groupId, value.key)) problems.push(`${path}.key is not one of this group`)
-  if (Object.hasOwn(value, 'currentFile')) problems.push(`${path}.currentFile is added on delivery; leave it out`)
+  if (!isKeyOfGroup(groupId, value.key)) problems.push(`${path}.key does not belong to this group`)
+  if (Object.hasOwn(value, 'currentFile')) problems.push(`${path}.currentFile is added on delivery: omit it`)
   return problems
 }
 
@@ -45,10 +44,11 @@ function memberProblems(groupId: string, path: string, key: string, member: unkn
   return problemsAnywhere(groupId, memberPath(path, key), member)
 }
 
-/** What is wrong with a value or with anything in it, however deep. Only for what is within the limits. */
+/** Problems of a value and everything in it. `limitProblem` must have been checked. */
 export function problemsAnywhere(groupId: string, path: string, value: unknown): string[] {
-  if (typeof value === 'string') return isStorableText(value) ? [] : [`${path} holds a character that cannot be stored`]
-  // JSON reads 1e999 as infinity and writes that as null: it would be changed without a word.
+  if (typeof value === 'string')
+    return isStorableText(value) ? [] : [`${path} contains a character that cannot be stored`]
+  // JSON.parse reads 1e999 as Infinity, which JSON.stringify writes as null: a silent change.
   if (typeof value === 'number') return Number.isFinite(value) ? [] : [`${path} is a number that cannot be stored`]
   if (Array.isArray(value)) {
     return value.flatMap((item, position) => problemsAnywhere(groupId, `${path}[${position}]`, item))

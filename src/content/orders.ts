@@ -1,14 +1,13 @@
-/** A session that was completed is an order; whether the money has come is another question. */
+/** A completed session is an order, whether or not it has been paid. */
 export const orderStatuses = ['pending', 'paid', 'failed'] as const
 export type OrderStatus = (typeof orderStatuses)[number]
 
-/** Events come in any order, so the status only goes forward: money that failed may come after all, money that came stays. */
-export function nextStatus(before: OrderStatus, told: OrderStatus): OrderStatus {
-  if (before === 'paid' || told === 'pending') return before
-  return told
+/** Events arrive in any order, so the status only advances: a failed payment may still succeed, but paid is final. */
+export function nextStatus(before: OrderStatus, reported: OrderStatus): OrderStatus {
+  return before === 'paid' || reported === 'pending' ? before : reported
 }
 
-/** What was bought, for whom and where to. Amounts are decimal texts in the currency's main unit. */
+/** What was bought, by whom, and where it ships. Amounts are decimal strings in the currency's main unit. */
 export interface Purchase {
   mode: 'payment' | 'subscription'
   currency: string

@@ -3,8 +3,6 @@ import { isRecord } from './schema.ts'
 import { type Check, count, flag, listOf, mapOf, must, objectOf, text, textThatMust } from './shapes.ts'
 import { mediaProblem } from './validate.ts'
 
-/** The pages of a site: what each shows, and where. */
-
 const maxPages = 200
 const collectionIdPattern = /^[0-9a-f]{24}$/
 /** The empty slug is the home page's. */
@@ -22,7 +20,7 @@ const boundCollection = objectOf(
 )
 const boundIntegration = objectOf({ type: text, name: text, role: text, displayAs: text }, ['type'])
 
-/** A page's texts, and its pictures such as a hero image. Whose file it is, is looked at for all settings alike. */
+/** A text, or a picture such as a hero image. That the file is the group's is checked for all settings together. */
 const label = must(
   'be a text, or a media value with name, key and type',
   (value) => typeof value === 'string' || (isMediaValue(value) && mediaProblem(value.type, value) === undefined),
@@ -42,10 +40,9 @@ const page = objectOf(
   ['name', 'slug'],
 )
 
-/** What is checked of pages, in words. */
 export const pageRules = `a list of at most ${maxPages}, each with a name and a slug of its own without a leading slash; and, where given: format; collections, a list of {collectionId, name, role, displayAs, order, enabled}; integrations, a list of {type, name, role, displayAs}; labels, of which each is a text or a media value; displayOnHeader and displayOnFooter, true or false`
 
-/** The slug that pages are told apart by: the empty one and "home" both mean the home page. */
+/** The slug that identifies a page: the empty one and "home" both mean the home page. */
 function slugOf(one: unknown): string | undefined {
   return isRecord(one) && typeof one.slug === 'string' ? one.slug || 'home' : undefined
 }
@@ -70,22 +67,22 @@ function recordsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
-/** The pages with this one in the place of the page that has the slug, or behind all others. */
+/** The pages with this one replacing the page of the same slug, or appended. */
 export function withPage(list: unknown, slug: string, page: Record<string, unknown>): unknown[] {
   const all = recordsIn(list)
   const wanted = { slug, ...page }
-  const place = all.findIndex((one) => slugOf(one) === slugOf({ slug }))
-  return place < 0 ? [...all, wanted] : all.with(place, wanted)
+  const index = all.findIndex((one) => slugOf(one) === slugOf({ slug }))
+  return index < 0 ? [...all, wanted] : all.with(index, wanted)
 }
 
-/** The pages without the one that has the slug; undefined where none has it. */
+/** The pages without the one of this slug; undefined if there is none. */
 export function withoutPage(list: unknown, slug: string): unknown[] | undefined {
   const all = recordsIn(list)
   const others = all.filter((one) => slugOf(one) !== slugOf({ slug }))
   return others.length < all.length ? others : undefined
 }
 
-/** The ids of all collections that pages are bound to, each once. */
+/** The ids of all collections bound to pages, each once. */
 export function collectionIdsIn(settings: Record<string, unknown>): string[] {
   const bound = recordsIn(settings.pages).flatMap((one) => recordsIn(one.collections))
   const ids = bound.map((binding) => binding.collectionId)

@@ -1,11 +1,11 @@
-/** What the provider says of a product, and what editors may say otherwise. What is not there is null. */
+/** What the provider sets on a product and editors may override. A missing value is null. */
 export interface Editable {
   archived: boolean
   productType: unknown
   productImage: unknown
 }
 
-/** What the provider said last, and what editors have said otherwise since. */
+/** The provider's latest values, and the editors' overrides since. */
 export interface Origin {
   provider: Editable
   edited: Partial<Editable>
@@ -20,8 +20,8 @@ const editableFields = ['productType', 'productImage'] as const
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /**
- * What a product is now. Where it is not as we left it, an editor was there: that stays, whatever the provider says, until
- * the editor takes it back. `current` is the product as it is stored, `provider` what the provider says today.
+ * Merges the provider's values with the editors'. A stored value that differs from what we wrote is an editor's, and wins
+ * until the editor reverts it. `current` is the product as stored, `provider` what the provider has today.
  */
 export function mergeEdits(origin: Origin | undefined, current: Editable, provider: Editable): Merged {
   const edited: Partial<Editable> = {}
@@ -36,7 +36,7 @@ export function mergeEdits(origin: Origin | undefined, current: Editable, provid
   }
 }
 
-/** An editor can withdraw what the provider sells, and not sell what the provider does not. */
+/** An editor can withdraw what the provider sells, but not sell what the provider does not. */
 function isArchivedByEditor(origin: Origin | undefined, { archived }: Editable): boolean {
   if (!origin || !archived) return archived
   return origin.edited.archived === true || !origin.provider.archived
@@ -48,7 +48,7 @@ function isEdited(
   current: Editable,
   provider: Editable,
 ): boolean {
-  // It came by an import: what it lacks nobody has taken away.
+  // The product was imported: what it lacks was not removed by an editor.
   if (!origin) return current[field] !== null && !isSame(current[field], provider[field])
   if (Object.hasOwn(origin.edited, field) && isSame(current[field], origin.edited[field])) return true
   return !isSame(current[field], origin.provider[field])

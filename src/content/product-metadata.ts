@@ -2,7 +2,7 @@ import { maxMetadataFields, metadataField, productSchema, readMetadata } from '.
 import { type Field, isMedia, isRecord, leafOf, type Schema } from './schema.ts'
 import { problemsOf, refuse } from './validate.ts'
 
-/** The way back, as near as it can be: the provider's own words come with the next comparison. */
+/** The inverse of `readMetadata`, as closely as possible: the next sync brings the provider's own text. */
 function writeMetadata(item: unknown): unknown {
   if (Array.isArray(item)) return item.map(String).join(',')
   if (isRecord(item))
@@ -14,15 +14,15 @@ function problemOfDeclared(name: string, field: Field, current: Field | undefine
   if (productSchema.has(name))
     return JSON.stringify(field) === JSON.stringify(current)
       ? undefined
-      : `schema.${name} is the provider's own field and cannot be declared otherwise`
+      : `schema.${name} is the provider's own field and cannot be redefined`
   if (isMedia(leafOf(field)))
-    return `schema.${name} must be of a type that a text can be read as, not ${leafOf(field).type}`
-  if (field.required) return `schema.${name} cannot be required: which metadata a product has is up to the provider`
-  if (field.searchable) return `schema.${name} cannot be searchable: searches look at names and descriptions only`
+    return `schema.${name} must have a type that text can be converted to, not ${leafOf(field).type}`
+  if (field.required) return `schema.${name} cannot be required: the provider decides which metadata a product has`
+  if (field.searchable) return `schema.${name} cannot be searchable: searches only cover names and descriptions`
   return undefined
 }
 
-/** The schema of a provider's products in which these fields of metadata have a type. All other metadata is text. */
+/** The products' schema with types for these metadata fields. All other metadata is text. */
 export function declareMetadata(current: Schema, declared: Schema): Schema {
   refuse([...declared].flatMap(([name, field]) => problemOfDeclared(name, field, current.get(name)) ?? []))
   const known = [...current]
@@ -37,7 +37,7 @@ export function declareMetadata(current: Schema, declared: Schema): Schema {
   return new Map<string, Field>([...own, ...metadata])
 }
 
-/** A product's value under another schema, and the names of what does not fit there. */
+/** A product's value under another schema, and the names of the fields that do not fit it. */
 export function retypeMetadata(
   before: Schema,
   after: Schema,

@@ -1,7 +1,7 @@
 import { type CataloguePrice, type CatalogueProduct, objectKeyOf, quoted, variantOf } from './catalogue.ts'
 import { isVariantName } from './validate.ts'
 
-/** A product of the provider's with its prices: part of a product of ours, or all of it. */
+/** One of the provider's products with its prices: all of one of our products, or a variant of it. */
 export interface Member {
   product: CatalogueProduct
   prices: CataloguePrice[]
@@ -11,7 +11,7 @@ interface UsablePrice extends CataloguePrice {
   unitAmount: string
 }
 
-/** What can be bought: a product at a price. Its variant is undefined where there is nothing to choose. */
+/** A product at a price. `variant` is undefined if there is nothing to choose. */
 export interface Offer {
   variant: string | undefined
   product: CatalogueProduct
@@ -19,9 +19,9 @@ export interface Offer {
 }
 
 export interface Offers {
-  /** Variants in their order, or one offer without a variant, or none where nothing can be bought. */
+  /** The variants in order, or one offer without a variant, or nothing if nothing is on sale. */
   offers: Offer[]
-  /** What was left out, in words. */
+  /** Messages about what was left out. */
   problems: string[]
 }
 
@@ -35,24 +35,24 @@ const oldestFirst = (one: Dated, other: Dated): number =>
 
 const isUsable = (price: CataloguePrice): price is UsablePrice => price.active && price.unitAmount !== null
 
-/** Whether a product says of itself that it is a variant of something. */
+/** Whether a product declares itself a variant of another. */
 const isPart = ({ product }: Member): boolean => variantOf(product) !== undefined
 
-/** The product that others are variants of. It gives them what they share, and need not be one itself. */
+/** The product of which the others are variants. It supplies what they share, and need not be a variant itself. */
 export function parentOf(members: readonly Member[]): CatalogueProduct | undefined {
   return members.some(isPart) ? members.find((member) => !isPart(member))?.product : undefined
 }
 
-/** How much is looked at to make one product of ours. Nobody chooses among more, and each change looks at all of it. */
+/** Bounds on what is read to build one product, since every change reads all of it. */
 export const maxMembers = 1000
 const maxPrices = 1000
 /** A variant is sold at one of them. */
 const maxPricesOfVariant = 100
 
-/** How many prices are looked at of each product, where so many products are one of ours. */
+/** How many prices of each member are read. */
 export const priceLimitOf = (memberCount: number): number => (memberCount > 1 ? maxPricesOfVariant : maxPrices)
 
-/** As much as is looked at, the first by their ids; a default price comes before all others. */
+/** The members and prices within the bounds, in the order of their ids; a default price comes first. */
 export function firstMembers(all: readonly Member[]): { members: Member[]; problems: string[] } {
   const limit = priceLimitOf(all.length)
   const members = all.toSorted((one, other) => byId(one.product, other.product)).slice(0, maxMembers)
@@ -62,10 +62,10 @@ export function firstMembers(all: readonly Member[]): { members: Member[]; probl
     problems: [
       ...(all[0] && all.length > maxMembers
         ? [
-            `More than ${maxMembers} products are variants of ${quoted(objectKeyOf(all[0].product))}: those beyond are left out.`,
+            `More than ${maxMembers} products are variants of ${quoted(objectKeyOf(all[0].product))}: the rest are left out.`,
           ]
         : []),
-      ...crowded.map(({ id }) => `The product ${id} has more than ${limit} prices: those beyond are left out.`),
+      ...crowded.map(({ id }) => `The product ${id} has more than ${limit} prices: the rest are left out.`),
     ],
   }
 }
@@ -78,7 +78,7 @@ function firstPrices({ defaultPriceId }: CatalogueProduct, prices: CataloguePric
   return prices.toSorted((one, other) => isDefault(one) - isDefault(other) || byId(one, other)).slice(0, limit)
 }
 
-/** All products of the provider's that are one of ours, and what of them can be bought. */
+/** What is on sale of the provider's products that make up one of ours. */
 export function offersOf(members: readonly Member[]): Offers {
   const active = members
     .filter(({ product }) => product.active)
@@ -99,7 +99,7 @@ const problemsOfPrices = ({ prices }: Member): string[] =>
 
 const usablePrices = ({ prices }: Member): UsablePrice[] => prices.filter(isUsable).toSorted(oldestFirst)
 
-/** The price at which a product is sold where there is nothing to choose. */
+/** The price of a product that has no variants. */
 function mainPrice({ defaultPriceId }: CatalogueProduct, usable: readonly UsablePrice[]): UsablePrice | undefined {
   return (
     usable.find(({ id }) => id === defaultPriceId) ?? usable.find(({ interval }) => interval === null) ?? usable.at(0)
@@ -124,7 +124,7 @@ const otherPrices = ({ id: productId }: CatalogueProduct, usable: readonly Usabl
 const variantOfPrice = ({ metadata, nickname, lookupKey }: CataloguePrice): string =>
   metadata.variant || nickname || lookupKey || ''
 
-/** Several prices of one product, all paid once and in one currency, are variants of it. */
+/** Several one-time prices of a product in one currency are its variants. */
 function variantsOfPrices(product: CatalogueProduct, usable: readonly UsablePrice[]): Offers {
   const currency = (usable.find(({ id }) => id === product.defaultPriceId) ?? usable.at(0))?.currency
   const offers = new Map<string, Offer>()
@@ -147,7 +147,7 @@ function nameProblem(variant: string, taken: ReadonlyMap<string, Offer>): string
   return taken.has(variant) ? `there is another variant "${variant}"` : undefined
 }
 
-/** Products that say that they are variants of the same are one product, each a variant with one price. */
+/** Products with the same `variant_of` are one product; each is a variant with one price. */
 function variantsOfProducts(active: readonly Member[]): Offers {
   const offers = new Map<string, Offer>()
   const problems: string[] = []

@@ -7,7 +7,7 @@ import { checkObjectValue, problemsOf } from './validate.ts'
 export const maxNameCharacters = 250
 export const maxMetadataFields = 100
 
-/** A customer searches for what a product is called and said to be, not for the ids and codes that come with it. */
+/** Customers search names and descriptions, not ids and codes. */
 export const productSchema: Schema = new Map<string, Field>([
   ['name', { type: 'variant', of: { type: 'text', maxLength: maxNameCharacters }, required: true }],
   ['price', { type: 'variant', of: { type: 'decimal', min: 0 }, required: true, searchable: false }],
@@ -27,25 +27,22 @@ type Value = Record<string, unknown>
 const fits = (name: string, field: Field, value: Value): boolean =>
   problemsOf(new Map([[name, field]]), { [name]: value[name] }).length === 0
 
-/** The schema with a place for all that is in these values. What it takes already, it still takes. */
+/** The schema extended so that it accepts these values; what it accepted before, it still accepts. */
 export function widenSchema(current: Schema, values: readonly Value[]): Schema {
   const wide = new Map(current)
   for (const [name, field] of productSchema) {
     const existing = wide.get(name)
-    // Products that are there may lack it.
+    // Existing products may lack it.
     if (!existing || isTooNarrow(name, existing, values))
       wide.set(name, { ...field, required: existing?.required ?? false })
   }
-  let room = maxMetadataFields - [...wide.keys()].filter((name) => !productSchema.has(name)).length
-  for (const name of values.flatMap((value) => Object.keys(value))) {
-    if (wide.has(name) || room <= 0) continue
-    wide.set(name, metadataField)
-    room -= 1
-  }
+  const maxSize = wide.size + maxMetadataFields - [...wide.keys()].filter((name) => !productSchema.has(name)).length
+  for (const name of values.flatMap((value) => Object.keys(value)))
+    if (wide.size < maxSize && !wide.has(name)) wide.set(name, metadataField)
   return wide
 }
 
-/** Whether a field does not take a value that ours would take, or hides what is to be shown. */
+/** Whether a field rejects a value that ours would accept, or hides what must be delivered. */
 function isTooNarrow(name: string, existing: Field, values: readonly Value[]): boolean {
   const ours = productSchema.get(name)
   if (!ours) return false
@@ -53,12 +50,12 @@ function isTooNarrow(name: string, existing: Field, values: readonly Value[]): b
   return values.some((value) => Object.hasOwn(value, name) && !fits(name, existing, value) && fits(name, ours, value))
 }
 
-/** What of a value can be stored under a schema. Undefined where too little of it is left to be a product. */
+/** The part of a value that can be stored under a schema; undefined if a required field is missing. */
 export function fitValue(
   schema: Schema,
   groupId: string,
   written: Value,
-  /** Whose value it is, for who reads the problems. */
+  /** The product that the problems name. */
   key = '',
 ): { value: Value | undefined; problems: string[] } {
   const problems: string[] = []
@@ -103,9 +100,7 @@ function problemWith(schema: Schema, groupId: string, value: Value): string | un
   }
 }
 
-/** Metadata of a provider's products is text. A field that the schema declares says how to read it. */
-
-/** More digits than a number holds stay text, which then does not fit. */
+/** Digits beyond a number's precision stay text, which then does not fit. */
 const maxDigits = 15
 
 function readScalar({ type }: ScalarField, text: string): unknown {
@@ -122,7 +117,7 @@ const partsOf = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-/** A text, or one for each variant, as the field has it. What cannot be read so stays as it is, and does not fit. */
+/** Metadata is text: converts it, or one text per variant, to the field's type. Unreadable text stays, and does not fit. */
 export function readMetadata(field: Field, item: unknown): unknown {
   if (isRecord(item) && field.type === 'variant')
     return Object.fromEntries(Object.entries(item).map(([variant, text]) => [variant, readMetadata(field.of, text)]))

@@ -1,25 +1,25 @@
 import { mainUnits } from './amounts.ts'
-import { type CatalogueProduct, pictureOf } from './catalogue.ts'
+import { type CatalogueProduct, pictureOf, quoted, variantOf } from './catalogue.ts'
 import type { MediaReference } from './media-uses.ts'
 import { firstMembers, type Member, type Offer, offersOf, parentOf } from './product-offers.ts'
-import { maxMetadataFields, productSchema } from './product-schema.ts'
-import { fewProblems, shortName, storable, textProblems } from './product-texts.ts'
+import { maxMetadataFields, maxNameCharacters, productSchema } from './product-schema.ts'
 import { fieldNameProblem } from './schema.ts'
+import { isStorableText } from './texts.ts'
 
-/** A product of ours as the provider's catalogue gives it. */
+/** One of our products, derived from the provider's catalogue. */
 export interface Projection {
-  /** Undefined where nothing of it can be bought. */
+  /** Undefined if nothing is on sale. */
   value: Record<string, unknown> | undefined
-  /** What could not be taken over, in words: the first of it. */
+  /** The first messages about what was left out. */
   problems: string[]
-  /** The pictures that it shows, as soon as they are there. */
+  /** The pictures that it uses once they have been fetched. */
   imageUrls: string[]
 }
 
-/** What these mean to us is not a field of the product. */
+/** Metadata that we interpret, and that therefore is not a field of the product. */
 const consumedMetadata: ReadonlySet<string> = new Set(['variant', 'variant_of', 'variant_name', 'productType'])
 
-/** One product of ours, made of the provider's products that are part of it and the pictures that we have. */
+/** Builds one of our products from the provider's products behind it and the pictures fetched so far. */
 export function projectProduct(all: readonly Member[], pictures: ReadonlyMap<string, MediaReference>): Projection {
   const { members, problems: tooMany } = firstMembers(all)
   const { offers, problems } = offersOf(members)
@@ -56,7 +56,7 @@ const firstText = (products: readonly CatalogueProduct[], key: string): string |
 
 type Pick = (offer: Offer) => unknown
 
-/** What each variant has, in the order of the variants; undefined where none has it. */
+/** Variant → its value, in the order of the variants; undefined if none has one. */
 function mapOf(offers: readonly Offer[], pick: Pick): Record<string, unknown> | undefined {
   const entries = offers
     .map((offer) => [offer.variant ?? '', pick(offer)] as const)
@@ -64,17 +64,17 @@ function mapOf(offers: readonly Offer[], pick: Pick): Record<string, unknown> | 
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** A map on every product that has variants, and one value on every other. */
+/** A map if the product has variants, else one value. */
 const perVariant = (offers: readonly Offer[], pick: Pick): unknown =>
   offers[0]?.variant === undefined ? offers.map(pick)[0] : mapOf(offers, pick)
 
-/** A map only where the variants differ. */
+/** A map only if the variants differ. */
 function agreed(offers: readonly Offer[], pick: Pick): unknown {
   const items = offers.map(pick)
   return items.every((item) => item === items[0]) ? items[0] : mapOf(offers, pick)
 }
 
-/** Whatever else is noted on the products. What only the parent has is true of all. */
+/** All other metadata. What only the parent has applies to every variant. */
 function projectMetadata(
   offers: readonly Offer[],
   products: readonly CatalogueProduct[],
@@ -86,7 +86,7 @@ function projectMetadata(
   return { fields: Object.fromEntries(names.map((name) => [name, fieldOf(name)])), problems }
 }
 
-/** What can be fields, as many as there is room for. */
+/** The metadata names that can be fields, up to the limit. */
 function metadataNames(products: readonly CatalogueProduct[]): { names: string[]; problems: string[] } {
   const names = new Set<string>()
   const problems = new Set<string>()
@@ -96,7 +96,7 @@ function metadataNames(products: readonly CatalogueProduct[]): { names: string[]
       problems.add(`Metadata is left out: a product has at most ${maxMetadataFields} fields of it.`)
       break
     }
-    const problem = productSchema.has(name) ? `"${name}" is a field that we fill ourselves` : fieldNameProblem(name)
+    const problem = productSchema.has(name) ? `"${name}" is one of our own fields` : fieldNameProblem(name)
     if (problem === undefined) names.add(name)
     else problems.add(`metadata.${name} is left out: ${problem}.`)
   }
@@ -105,4 +105,38 @@ function metadataNames(products: readonly CatalogueProduct[]): { names: string[]
 
 function* eachMetadataName(products: readonly CatalogueProduct[]): Generator<string> {
   for (const { metadata } of products) yield* Object.keys(metadata)
+}
+
+const storable = (text: string | null | undefined): string | undefined =>
+  text && isStorableText(text) ? text : undefined
+
+/** A product needs a name, so characters that cannot be stored are replaced. */
+export const shortName = ({ name }: CatalogueProduct): string =>
+  name.slice(0, maxNameCharacters).toWellFormed().replaceAll('\0', '\ufffd')
+
+/** Messages about texts of a product that are changed or left out. */
+function textProblems(product: CatalogueProduct): string[] {
+  const { id, name, description, metadata, images } = product
+  const problems: string[] = []
+  if (name.length > maxNameCharacters)
+    problems.push(`The name of the product ${id} is truncated to ${maxNameCharacters} characters.`)
+  if (!isStorableText(name))
+    problems.push(`The name of the product ${id} contains characters that cannot be stored, which are replaced.`)
+  if (storable(metadata.variant_of) !== undefined && variantOf(product) === undefined)
+    problems.push(`The product ${id} is treated as a product of its own: its metadata.variant_of is too long.`)
+  const leaveOut = (what: string) =>
+    problems.push(`${what} of the product ${id} is left out: it contains a character that cannot be stored.`)
+  if (!isStorableText(description ?? '')) leaveOut('The description')
+  if (!images.every(isStorableText)) leaveOut('A picture')
+  for (const [name, text] of Object.entries(metadata)) if (!isStorableText(text)) leaveOut(`metadata ${quoted(name)}`)
+  return problems
+}
+
+const maxProblems = 50
+
+/** Distinct problems, up to a readable number. */
+export function fewProblems(problems: Iterable<string>): string[] {
+  const different = [...new Set(problems)]
+  const more = different.length - maxProblems
+  return more > 0 ? [...different.slice(0, maxProblems), `${more} more problems.`] : different
 }

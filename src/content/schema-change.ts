@@ -3,12 +3,12 @@ import { convertValue, typeInWords } from './convert-value.ts'
 import type { Field, Schema } from './schema.ts'
 import { problemsOf } from './validate.ts'
 
-/** A new schema for a collection that has objects, and how their values come to fit it. */
+/** A new schema for a collection that has objects, and how to migrate their values. */
 export interface SchemaChange {
   schema: Schema
   /** Old name → new name. */
   renames: Readonly<Record<string, string>>
-  /** Field of the new schema → the value of objects that have none there. */
+  /** Field of the new schema → its value in objects that have none. */
   defaults: Readonly<Record<string, unknown>>
 }
 
@@ -22,13 +22,13 @@ export interface SchemaChangeSummary {
 
 export interface ChangedValue {
   value: Record<string, unknown>
-  /** What the new schema has no place for, under its old name. */
+  /** Values without a field in the new schema, under their old names. */
   lost: { field: string; value: unknown }[]
-  /** Why the value cannot be stored under the new schema. It must not be stored while there is one. */
+  /** What violates the new schema. The value must not be stored while there is any. */
   problems: string[]
 }
 
-/** Refuses a change that makes no sense whatever the objects hold. Throws a `ValidationError` that names the place. */
+/** Throws a `ValidationError` with the path if a change is invalid regardless of the objects. */
 export function checkSchemaChange(current: Schema, change: SchemaChange): void {
   checkRenames(current, change)
   checkDefaults(change)
@@ -44,7 +44,7 @@ function checkRenames(current: Schema, { schema, renames }: SchemaChange): void 
     sourceOfTarget.set(to, from)
   }
   for (const from of sourceOfTarget.values()) {
-    // Where another field takes over the name, as when two swap theirs, the new schema rightly has it.
+    // If another field takes over the name, as when two swap theirs, the new schema rightly has it.
     const isTakenOver = sourceOfTarget.has(from) && sourceOfTarget.get(from) !== from
     if (schema.has(from) && !isTakenOver) throw invalid(`renames.${from} is still a field of the new schema.`)
   }
@@ -65,7 +65,7 @@ interface Source {
   field: Field
 }
 
-/** The old field behind each field of the new schema that has one. */
+/** New field → the old field that it continues. */
 function sourcesOf(current: Schema, { schema, renames }: SchemaChange): Map<string, Source> {
   const oldNames = new Map(Object.entries(renames).map(([from, to]) => [to, from]))
   const sources = new Map<string, Source>()
@@ -79,7 +79,6 @@ function sourcesOf(current: Schema, { schema, renames }: SchemaChange): Map<stri
 
 const namesOf = (sources: Map<string, Source>): Set<string> => new Set([...sources.values()].map(({ name }) => name))
 
-/** What a change does to the fields, for people. */
 export function describeSchemaChange(current: Schema, change: SchemaChange): SchemaChangeSummary {
   const sources = sourcesOf(current, change)
   const carriedOver = namesOf(sources)
@@ -97,7 +96,7 @@ export function describeSchemaChange(current: Schema, change: SchemaChange): Sch
   }
 }
 
-/** One stored value under the new schema. The change must be one that `checkSchemaChange` accepts. */
+/** Migrates one stored value. The change must have passed `checkSchemaChange`. */
 export function changeValue(current: Schema, change: SchemaChange, value: Record<string, unknown>): ChangedValue {
   const sources = sourcesOf(current, change)
   const fields = [...change.schema].map(([name, field]) => {
@@ -105,7 +104,7 @@ export function changeValue(current: Schema, change: SchemaChange, value: Record
     const old = source && Object.hasOwn(value, source.name) ? value[source.name] : undefined
     return { name, field, ...convertValue(`objectValue.${name}`, source?.field ?? field, field, old) }
   })
-  // What could not be converted is neither replaced by a default nor reported once more as missing.
+  // A value that could not be converted is neither replaced by a default nor also reported as missing.
   const carried = fields.filter(({ problems }) => problems.length === 0)
   const changed = Object.fromEntries(
     carried
@@ -114,7 +113,7 @@ export function changeValue(current: Schema, change: SchemaChange, value: Record
   )
   return {
     value: changed,
-    lost: valuesWithoutPlace(sources, value),
+    lost: droppedValues(sources, value),
     problems: [
       ...fields.flatMap(({ problems }) => problems),
       ...problemsOf(new Map(carried.map(({ name, field }) => [name, field])), changed),
@@ -122,13 +121,13 @@ export function changeValue(current: Schema, change: SchemaChange, value: Record
   }
 }
 
-/** A stored `null` stays one where there is no default. */
+/** Without a default, a stored `null` stays. */
 function valueOrDefault({ defaults }: SchemaChange, name: string, value: unknown): unknown {
   return Object.hasOwn(defaults, name) ? (value ?? defaults[name]) : value
 }
 
-/** Also what an older schema left behind: it would be gone all the same. */
-function valuesWithoutPlace(sources: Map<string, Source>, value: Record<string, unknown>): ChangedValue['lost'] {
+/** Includes what an even older schema left behind: it is dropped too. */
+function droppedValues(sources: Map<string, Source>, value: Record<string, unknown>): ChangedValue['lost'] {
   const carriedOver = namesOf(sources)
   return Object.entries(value)
     .filter(([field, item]) => !carriedOver.has(field) && item !== undefined && item !== null)

@@ -1,8 +1,8 @@
 import { invalid } from '../core/errors.ts'
 
 /**
- * A schema says which fields the objects of a collection (or the products of an integration) have. It decides what is
- * accepted on write, what is delivered, and what a client may filter, sort and search by.
+ * A schema defines the fields of a collection's objects or an integration's products: what is accepted on write, what is
+ * delivered, and what a client may filter, sort and search by.
  */
 export const mediaTypes = ['image', 'video', 'file'] as const
 export const scalarTypes = [
@@ -50,20 +50,19 @@ export interface VariantField extends FieldRules {
 export type Field = ScalarField | MediaField | ListField | VariantField
 export type Schema = ReadonlyMap<string, Field>
 
-/** Names that the service itself writes into `objectValue`. */
+/** Names that the service writes into `objectValue`. */
 export const reservedFieldNames = ['_id', 'mediaFields']
 const fieldNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 const maxFields = 200
 const maxEnumValues = 1000
-/** Of what a schema itself says. */
-const maxTextLength = 200
+const maxLabelLength = 200
 
 const indexable: ReadonlySet<string> = new Set([
   'text', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color',
 ]) // biome-ignore format: one line reads better
 const searchable: ReadonlySet<string> = new Set(['text', 'longText', 'slug', 'enum'])
 
-/** The scalar or media field that lists and variants finally hold. */
+/** The scalar or media field inside lists and variants. */
 export function leafOf(field: Field): ScalarField | MediaField {
   return field.type === 'variant' || field.type === 'list' ? leafOf(field.of) : field
 }
@@ -72,7 +71,7 @@ export function isMedia(field: Field): field is MediaField {
   return (mediaTypes as readonly string[]).includes(field.type)
 }
 
-/** Whether its texts may be HTML, in which files are referred to. */
+/** Whether its text may be HTML that refers to files. */
 export function mayHoldHtml(field: Field): boolean {
   const { type } = leafOf(field)
   return type === 'text' || type === 'longText'
@@ -95,7 +94,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a variant field's value has one value per variant. A media value is an object too, told by its key. */
+/** Whether a variant field has one value per variant. A media value is an object too, recognised by its key. */
 export function isVariantMap(field: VariantField, value: unknown): value is Record<string, unknown> {
   return isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
 }
@@ -131,14 +130,14 @@ function* problemsOfRule(path: string, type: string, rule: string, value: unknow
     const repeated = value.toSorted().find((item, position, sorted) => item === sorted[position - 1])
     if (repeated !== undefined) yield `${path}.values has "${repeated}" more than once.`
   } else if (rule === 'label') {
-    if (typeof value !== 'string' || value.length > maxTextLength)
-      yield `${path}.label must be a text of at most ${maxTextLength} characters.`
+    if (typeof value !== 'string' || value.length > maxLabelLength)
+      yield `${path}.label must be a text of at most ${maxLabelLength} characters.`
   } else {
-    yield `${path} has the rule "${rule}", which the type "${type}" does not know.`
+    yield `${path} has the rule "${rule}", which the type "${type}" does not have.`
   }
 }
 
-/** No value could ever fit between limits that contradict each other. */
+/** No value could satisfy contradictory limits. */
 function* problemsOfLimits(path: string, rules: Record<string, unknown>): Generator<string> {
   const contradiction = limitPairs.find(([least, most]) => Number(rules[least]) > Number(rules[most]))
   if (contradiction) yield `${path}.${contradiction[0]} must not be greater than ${path}.${contradiction[1]}.`
@@ -156,27 +155,25 @@ function* problemsOfField(path: string, input: unknown, allowedTypes: readonly s
   const leaves = [...scalarTypes, ...mediaTypes]
   if (type === 'list') yield* problemsOfInnerField(`${path}.of`, of, leaves)
   else if (type === 'variant') yield* problemsOfInnerField(`${path}.of`, of, [...leaves, 'list'])
-  else if (of !== undefined) yield `${path} has "of", which only list and variant know.`
+  else if (of !== undefined) yield `${path} has "of", which only list and variant have.`
 }
 
-/** "private" inside a list would be read by nobody, and the values delivered all the same: refused, not ignored. */
+/** "private" inside a list would have no effect and the values would be delivered: refused, not ignored. */
 function* problemsOfInnerField(path: string, input: unknown, allowedTypes: readonly string[]): Generator<string> {
   const misplaced = isRecord(input) ? booleanRules.find((rule) => Object.hasOwn(input, rule)) : undefined
   if (misplaced) yield `${path} has the rule "${misplaced}", which belongs to the field itself.`
   yield* problemsOfField(path, input, allowedTypes)
 }
 
-/** Why a name cannot be that of a field. */
 export function fieldNameProblem(name: string): string | undefined {
   if (!fieldNamePattern.test(name))
     return `"${name}" cannot be a field name: a letter, then up to 63 letters, digits, _ or -`
-  // Every object answers to a name like "constructor": a missing value would look like a present one.
+  // Every object inherits names like "constructor": a missing value would look present.
   if (reservedFieldNames.includes(name) || name in Object.prototype)
     return `"${name}" is reserved and cannot be a field name`
   return undefined
 }
 
-/** Of one schema so many are named: the rest is found when these are mended. */
 const maxProblems = 20
 const maxProblemLength = 300
 
@@ -188,7 +185,7 @@ function* problemsOfFields(entries: readonly [string, unknown][]): Generator<str
   }
 }
 
-/** Reads a schema as it is written: an object of field name → field. Throws a `ValidationError` that names all that is wrong. */
+/** Parses an object of field name → field. Throws a `ValidationError` that names every problem, up to a limit. */
 export function parseSchema(input: unknown): Schema {
   if (!isRecord(input)) throw invalid('A schema must be an object of field name → field.')
   const entries = Object.entries(input)

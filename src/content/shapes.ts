@@ -1,11 +1,11 @@
 import { isRecord } from './schema.ts'
 
-/** Says what is wrong with the value at a path, in words; an empty list when nothing is. */
+/** Returns messages about what is wrong with the value at a path. */
 export type Check = (path: string, value: unknown) => string[]
 
 const maxKeyLengthShown = 60
 
-/** The path of a member. A key may be very long: of such a one the beginning tells which it is. */
+/** The path of a member; a very long key is cut. */
 export function memberPath(path: string, key: string): string {
   const isLong = key.length > maxKeyLengthShown
   return `${path}.${isLong ? `${key.slice(0, maxKeyLengthShown).toWellFormed()}…` : key}`
@@ -34,7 +34,7 @@ export function listOf(entry: Check, maxEntries = Number.POSITIVE_INFINITY): Che
   }
 }
 
-/** An object with any keys, all of whose members follow one rule. */
+/** An object with any keys, whose values all follow one rule. */
 export function mapOf(member: Check): Check {
   return (path, value) => {
     if (!isRecord(value)) return [`${path} must be an object`]
@@ -42,7 +42,7 @@ export function mapOf(member: Check): Check {
   }
 }
 
-/** An object whose known members follow a rule each. It may have others, and those are not looked at. */
+/** An object whose known members each follow a rule; others are not checked. */
 export function objectOf(members: Readonly<Record<string, Check>>, required: readonly string[] = []): Check {
   return (path, value) => {
     if (!isRecord(value)) return [`${path} must be an object`]

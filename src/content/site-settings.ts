@@ -12,7 +12,7 @@ import { colorPattern, mediaProblem, refuse } from './validate.ts'
 export type { PrivateSiteSettings } from './model.ts'
 export { collectionIdsIn, withoutPage, withPage } from './pages.ts'
 
-/** A site as it is written: parsed JSON. */
+/** A site as an editor writes it: parsed JSON. */
 export interface SiteDraft {
   name: string
   domainName: string
@@ -23,7 +23,7 @@ export interface SiteDraft {
 const maxNameLength = 200
 const maxPrivateEntries = 50
 const colorNamePattern = /^[A-Za-z0-9_-]{1,64}$/
-/** What the service itself puts into a delivered site: a setting of such a name would never be seen. */
+/** What the service itself puts into a delivered site: a setting with such a name would be overridden. */
 export const ownKeys = ['_id', 'name', 'domainName', 'tier', 'siteDetails']
 
 const siteName = textThatMust(
@@ -37,7 +37,7 @@ const domainName = textThatMust(
 const color = textThatMust('be a colour such as #7c3aed', (value) => colorPattern.test(value))
 const emailAddress = textThatMust('be one e-mail address such as hello@example.com', isEmailAddress)
 const origin = textThatMust('be an origin such as https://www.example.com, with nothing after it', isOrigin)
-const country = textThatMust('be the code of a country that can be sent to, such as CA', isCountry)
+const country = textThatMust('be the code of a country that can be shipped to, such as CA', isCountry)
 const rhythm = textThatMust(`be one of ${noticeRhythms.join(', ')}`, (word) =>
   (noticeRhythms as readonly string[]).includes(word),
 )
@@ -72,7 +72,7 @@ const businessInfo = objectOf({
 
 const linkParts = objectOf({ type: text, platform: text, link: webLink, url: webLink })
 
-/** Templates name the two parts in one of two ways; both are delivered. */
+/** Templates use either pair of names; both are delivered. */
 const socialLink: Check = (path, value) => {
   const problems = linkParts(path, value)
   if (problems.length > 0 || !isRecord(value)) return problems
@@ -87,23 +87,22 @@ const socialLinks = listOf(socialLink)
 /** The settings that websites rely on. All others are open. */
 const knownSettings = { colors, logo: imageOrNull, heroImage: imageOrNull, businessInfo, socialLinks, pages }
 
-/** The same in words, for who writes settings. */
+/** The same as text, for editors. */
 const rulesInWords: Readonly<Record<keyof typeof knownSettings, string>> = {
   colors: 'name → colour such as #7c3aed or rgb(124, 58, 237)',
   logo: 'a media value of type image, or null',
   heroImage: 'the same',
   businessInfo:
-    'name, description; address with street1, street2, city, state, zip, country; contactInfo with email, phoneNumber; shipping: true or false; all else are texts, and the e-mail address is checked',
+    'name, description; address with street1, street2, city, state, zip, country; contactInfo with email, phoneNumber; shipping: true or false; all others are texts, and the e-mail address is checked',
   socialLinks: 'a list of {type, link} or {platform, url}, with http or https addresses',
   pages: pageRules,
 }
 
-/** What `settings` take, in words. */
 export const settingsRules = `Checked keys: ${Object.entries(rulesInWords)
   .map(([key, rule]) => `${key} (${rule})`)
   .join(
     '; ',
-  )}. Any other key is yours, and holds any JSON; not to be used are ${ownKeys.join(', ')}. Media values, wherever they stand, must be files of the group, and are delivered signed. ${limitsInWords}`
+  )}. Any other key may have any JSON value, except the reserved keys ${ownKeys.join(', ')}. Media values at any depth must be files of the group, and are delivered signed. ${limitsInWords}`
 
 const privateSettings: Readonly<Record<keyof PrivateSiteSettings, Check>> = {
   allowedOrigins: listOf(origin, maxPrivateEntries),
@@ -133,7 +132,7 @@ function privateSettingsProblems(settings: unknown): string[] {
   ]
 }
 
-/** Everything that is wrong with a site, in words; an empty list when a group can have it. */
+/** What keeps a group from having this site, as messages. */
 export function problemsOfSite(groupId: string, site: SiteDraft): string[] {
   return [
     ...siteName('name', site.name),
@@ -143,7 +142,7 @@ export function problemsOfSite(groupId: string, site: SiteDraft): string[] {
   ]
 }
 
-/** Refuses a site that a group cannot have, naming what is wrong with it, all at once. */
+/** Throws one error that names every problem. */
 export function checkSite(groupId: string, site: SiteDraft): void {
   refuse(problemsOfSite(groupId, site))
 }

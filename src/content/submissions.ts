@@ -9,7 +9,7 @@ import { problemsOf, refuse } from './validate.ts'
 
 type ObjectValue = Record<string, unknown>
 
-/** What a visitor sends in: spec §4.6. */
+/** A visitor's submission: spec §4.6. */
 export interface Submission {
   collectionId: string
   type: SubmissionType
@@ -42,11 +42,11 @@ export function stripHoneypot(
 
 function refuseType({ settings: { accepts = [] } }: Container, type: SubmissionType): void {
   if (accepts.includes(type)) return
-  const taken = accepts.length > 0 ? `only ${accepts.join(' and ')}` : 'nothing from visitors'
-  throw invalid(`type ${type} is not taken by this collection: it takes ${taken}.`)
+  const accepted = accepts.length > 0 ? `only ${accepts.join(' and ')}` : 'no submissions'
+  throw invalid(`type ${type} is not accepted by this collection: it accepts ${accepted}.`)
 }
 
-/** By naming the key of a file a visitor could have it signed, whatever it is: only the group itself shows files. */
+/** A visitor who names the key of any file would get it signed: only the group may refer to files. */
 function fileProblems({ schema }: Container, objectValue: ObjectValue): string[] {
   return [...schema].flatMap(([name, field]) => {
     const value = objectValue[name] ?? null
@@ -57,7 +57,7 @@ function fileProblems({ schema }: Container, objectValue: ObjectValue): string[]
   })
 }
 
-/** A form sends what was left empty as an empty text: where something is required, that is nothing. */
+/** A form sends an empty string for a field left empty, which does not satisfy `required`. */
 function blankProblems({ schema }: Container, objectValue: ObjectValue): string[] {
   return [...schema]
     .filter(([name, { required }]) => required && typeof objectValue[name] === 'string' && !objectValue[name].trim())
@@ -90,7 +90,7 @@ export function checkSubmission(collection: Container, type: SubmissionType, obj
   refuse([...new Set(problems.filter((problem) => problem !== undefined))])
 }
 
-/** What becomes of it: it waits for approval, or is seen at once. Its publish date is the moment it is first seen. */
+/** A moderated submission waits for approval, any other is visible at once. The publish date is when it becomes visible. */
 export const stateOfSubmission = ({ settings }: Container, nowMs: number) =>
   settings.moderation
     ? ({ archived: true, review: 'pending', publishMs: unsetPublishMs } as const)
@@ -98,15 +98,15 @@ export const stateOfSubmission = ({ settings }: Container, nowMs: number) =>
 
 type State = Pick<StoredObject, 'archived' | 'publishMs' | 'review'>
 
-/** The publish date of a submission that a change lets be seen for the first time, whichever verb does so. */
+/** Sets the publish date of a submission when a change, by whatever verb, makes it visible for the first time. */
 export function datedWhenSeen(before: State, wanted: Partial<State>, nowMs: number): { publishMs?: number } {
   const isFirstSeen = before.archived && wanted.archived === false && before.publishMs === unsetPublishMs
   return before.review !== null && isFirstSeen && wanted.publishMs === undefined ? { publishMs: nowMs } : {}
 }
 
 /**
- * A submission as its sender is shown it, in the shape of the listing. The answer is kept for who asks again: so no
- * files are in it, whose addresses would expire. A visitor has sent none.
+ * The answer to the sender, in the shape of a listed object. It is stored to answer repeated requests, so it contains no
+ * files, whose URLs would expire; a visitor cannot send any.
  */
 export function deliverSubmission(collection: Container, object: StoredObject): CollectionObject {
   const schema = new Map(

@@ -1,16 +1,16 @@
-/** Text that every database and every JSON reader can hold: no NUL, no half of a character pair. */
+/** Text that every database and JSON parser accepts: no NUL, no lone surrogate. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
 const maxNameCharacters = 200
 
-/** Whether a text can be a name: readable, on one line, and not empty. */
+/** One line of text without control characters, not blank. */
 export function isName(text: string): boolean {
   return text.trim() !== '' && text.length <= maxNameCharacters && isStorableText(text) && !/\p{Cc}/u.test(text)
 }
 
-/** The text without outer blanks; undefined for an empty one. */
+/** The trimmed text; undefined if nothing is left. */
 export const filled = (text: string | undefined): string | undefined => text?.trim() || undefined
 
 /** Never cuts inside a surrogate pair. */
@@ -19,10 +19,10 @@ export function shorten(text: string, maxLength: number): string {
   return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** A text for a header: one line, and not blank. */
+/** One line, not blank. */
 export const isHeaderText = (text: string): boolean => text.trim() !== '' && !/\p{Cc}/u.test(text)
 
-/** On one line, without the characters that change the direction of text: they could make it read as another. */
+/** On one line, without bidirectional controls, which could disguise the text. */
 export const asHeaderText = (text: string): string =>
   text
     .toWellFormed()
@@ -30,19 +30,19 @@ export const asHeaderText = (text: string): string =>
     .replace(/[\u202A-\u202E\u2066-\u2069]/g, '')
     .trim()
 
-/** `whole.indexOf(part)` in linear time (Knuth, Morris, Pratt): both may come from strangers. */
+/** `whole.indexOf(part)` in linear time (Knuth, Morris, Pratt), since both may be untrusted. */
 export function findText(whole: string, part: string): number {
   if (part === '') return 0
-  /** For each prefix of the part, the length of its longest proper suffix that is a prefix, too. */
-  const known = new Uint32Array(part.length + 1)
+  /** For each prefix of the part, the length of its longest proper suffix that is also a prefix. */
+  const failure = new Uint32Array(part.length + 1)
   const advance = (matched: number, character: string | undefined): number => {
     let length = matched
-    while (length > 0 && part[length] !== character) length = known[length] ?? 0
+    while (length > 0 && part[length] !== character) length = failure[length] ?? 0
     return part[length] === character ? length + 1 : 0
   }
   for (let end = 1, matched = 0; end < part.length; end += 1) {
     matched = advance(matched, part[end])
-    known[end + 1] = matched
+    failure[end + 1] = matched
   }
   for (let at = 0, matched = 0; at < whole.length; at += 1) {
     matched = advance(matched, whole[at])
@@ -51,22 +51,22 @@ export function findText(whole: string, part: string): number {
   return -1
 }
 
-/** Normalising them takes quadratic time, and no script needs them. */
-const endlessMarks = /(?<![\p{M}\uFF9E\uFF9F])[\p{M}\uFF9E\uFF9F]{31}/u // searched for at the start of a run only
+/** Normalising long runs of combining marks takes quadratic time, and no script needs them. Matches only at a run's start. */
+const longMarkRun = /(?<![\p{M}\uFF9E\uFF9F])[\p{M}\uFF9E\uFF9F]{31}/u
 
-/** Whether a character carries more than 30 accents. */
-export const hasEndlessMarks = (text: string): boolean => endlessMarks.test(text)
+/** Whether a character has more than 30 combining marks. */
+export const hasLongMarkRun = (text: string): boolean => longMarkRun.test(text)
 
-/** `String.normalize` in linear time: a text with endless accents is returned unchanged. */
+/** `String.normalize` in linear time: a text with such a run is returned unchanged. */
 export const normalise = (text: string, form: 'NFC' | 'NFKC' | 'NFKD'): string =>
-  hasEndlessMarks(text) ? text : text.normalize(form)
+  hasLongMarkRun(text) ? text : text.normalize(form)
 
-/** Letters that Unicode does not decompose into a plain one and its accent. */
+/** Letters without a Unicode decomposition into a base letter and a mark. */
 const plainLetters: Readonly<Record<string, string>> = {
   ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i',
 } // biome-ignore format: one line reads better
 
-/** A name in lower-case ASCII, its words joined by single - _ or . signs; empty if no character remains. */
+/** A name in lower-case ASCII, its words joined by single - _ or . characters; possibly empty. */
 export function slugify(name: string): string {
   return normalise(name, 'NFKD')
     .toLowerCase()

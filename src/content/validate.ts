@@ -1,6 +1,6 @@
 import { invalid } from '../core/errors.ts'
 import { isDecimalText } from './decimal.ts'
-import { hasTooManyAddresses, maxAddresses } from './html-media.ts'
+import { hasTooManyUrls, maxUrls } from './html-media.ts'
 import { scalarsIn } from './index-keys.ts'
 import { isKeyOfGroup, isMediaKey } from './media-keys.ts'
 import { mediaKeysIn } from './media-uses.ts'
@@ -15,13 +15,12 @@ import {
   type Schema,
   type VariantField,
 } from './schema.ts'
-import { hasEndlessMarks, isStorableText } from './texts.ts'
+import { hasLongMarkRun, isStorableText } from './texts.ts'
 
-/** How many single values one field of one object may hold, over all its variants. */
+/** Scalars in one field of one object, over all its variants. */
 const maxValuesPerField = 1000
-/** A page of a hundred objects must still be an answer. */
+/** A page of a hundred objects must still fit into an answer. */
 const maxValueCharacters = 1_000_000
-/** A message is to be read, not to be longer than what it is about. */
 const maxProblemsShown = 20
 const maxVariantNameLength = 100
 export const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
@@ -41,8 +40,8 @@ function rangeProblem(field: ScalarField, value: number): string | undefined {
 }
 
 function textProblem(field: ScalarField, text: string): string | undefined {
-  if (!isStorableText(text)) return 'holds a character that cannot be stored'
-  if (hasEndlessMarks(text)) return 'holds more than 30 accents on one character'
+  if (!isStorableText(text)) return 'contains a character that cannot be stored'
+  if (hasLongMarkRun(text)) return 'has more than 30 combining marks on one character'
   switch (field.type) {
     case 'slug':
       return slugPattern.test(text)
@@ -64,7 +63,7 @@ function textProblem(field: ScalarField, text: string): string | undefined {
 }
 
 const addressProblem = (html: string): string | undefined =>
-  hasTooManyAddresses(html) ? `must have at most ${maxAddresses} addresses of links and pictures` : undefined
+  hasTooManyUrls(html) ? `must have at most ${maxUrls} link and picture URLs` : undefined
 
 function scalarProblem(field: ScalarField, value: unknown): string | undefined {
   switch (field.type) {
@@ -82,7 +81,7 @@ function scalarProblem(field: ScalarField, value: unknown): string | undefined {
   }
 }
 
-/** Why a value is no file of a media type; whose file it is, is another question. */
+/** Why a value is not a reference to a file of this media type. Whether the file is the group's is checked elsewhere. */
 export function mediaProblem(type: string, value: unknown): string | undefined {
   if (!isRecord(value)) return 'must be a media value with name, key and type'
   for (const part of ['name', 'key', 'type']) {
@@ -93,7 +92,7 @@ export function mediaProblem(type: string, value: unknown): string | undefined {
   return value.type === type ? undefined : `must be of type ${type}`
 }
 
-/** Who sends back what was delivered sends an address that dies. */
+/** A delivered value sent back unchanged would store a URL that expires. */
 function deliveredProblem(media: object): string | undefined {
   return Object.hasOwn(media, 'currentFile') ? 'must not have currentFile, which is added on delivery' : undefined
 }
@@ -116,7 +115,7 @@ function variantProblems(path: string, field: VariantField, value: unknown): str
   return names.flatMap((name) =>
     isVariantName(name)
       ? fieldProblems(`${path}.${name}`, field.of, value[name])
-      : [`${path} has a variant name that cannot be used`],
+      : [`${path} has an invalid variant name`],
   )
 }
 
@@ -129,7 +128,7 @@ function fieldProblems(path: string, field: Field, value: unknown): string[] {
   return problem === undefined ? [] : [`${path} ${problem}`]
 }
 
-/** Everything that is wrong with a value, in words; an empty list when it fits the schema. */
+/** What violates the schema, as messages. */
 export function problemsOf(schema: Schema, objectValue: unknown): string[] {
   if (!isRecord(objectValue)) return ['objectValue must be an object']
   if (JSON.stringify(objectValue).length > maxValueCharacters)
@@ -141,7 +140,7 @@ export function problemsOf(schema: Schema, objectValue: unknown): string[] {
     if (value === undefined || value === null) {
       if (field.required) problems.push(`objectValue.${name} is required`)
     } else if (scalarsIn(field, value).length > maxValuesPerField) {
-      problems.push(`objectValue.${name} must hold at most ${maxValuesPerField} values`)
+      problems.push(`objectValue.${name} must have at most ${maxValuesPerField} values`)
     } else {
       problems.push(...fieldProblems(`objectValue.${name}`, field, value))
     }
@@ -149,19 +148,19 @@ export function problemsOf(schema: Schema, objectValue: unknown): string[] {
   return problems
 }
 
-/** Refuses a value that a group cannot store in a container, naming what is wrong with it, all at once. */
+/** Throws if a group cannot store this value in the container; one error names every problem. */
 export function checkObjectValue(schema: Schema, groupId: string, objectValue: unknown): void {
   const problems = problemsOf(schema, objectValue)
   if (problems.length === 0) {
     const foreignKeys = mediaKeysIn(schema, objectValue as Record<string, unknown>).filter(
       (key) => !isKeyOfGroup(groupId, key),
     )
-    problems.push(...foreignKeys.map((key) => `the media key "${key}" is not one of this group`))
+    problems.push(...foreignKeys.map((key) => `the media key "${key}" does not belong to this group`))
   }
   refuse(problems)
 }
 
-/** Throws when anything is wrong, naming all of it, or as much as a message can hold. */
+/** Throws one error with all problems, or with the first of very many. */
 export function refuse(problems: readonly string[]): void {
   if (problems.length === 0) return
   const more = problems.length > maxProblemsShown ? `; and ${problems.length - maxProblemsShown} more` : ''

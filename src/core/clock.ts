@@ -1,4 +1,4 @@
-/** Milliseconds since 1970. Passed in everywhere, so that a test can stand at any moment. */
+/** Milliseconds since 1970. Injected everywhere, so that a test can choose the time. */
 export type Clock = () => number
 
 export const systemClock: Clock = () => Date.now()

@@ -5,7 +5,7 @@ export function ok<Data>(data: Data): Success<Data> {
   return { success: true, data, error: null }
 }
 
-/** The same around data that is JSON already. */
+/** The same for data that is already JSON text. */
 export const okJson = (data: string): string => `{"success":true,"data":${data},"error":null}`
 
 export function fail(code: ErrorCode, message: string, details?: object): Failure & { details?: object } {

@@ -1,4 +1,4 @@
-/** Every failure a caller can see has one of these names; the name decides the HTTP status. */
+/** The codes of all failures that a caller can see, with their HTTP status. */
 export const statusOfCode = {
   ValidationError: 400,
   GroupFrozen: 400,
@@ -29,13 +29,13 @@ export const statusOfCode = {
 
 export type ErrorCode = keyof typeof statusOfCode
 
-/** A failure with a message that may be shown to the caller. Anything else that is thrown becomes `InternalError`. */
+/** A failure whose message may be shown to the caller. Any other error becomes `InternalError`. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode
-  /** Seconds for `Retry-After`, where trying again later makes sense. */
+  /** For `Retry-After`, if trying again later makes sense. */
   readonly retryAfterSeconds: number | undefined
-  /** What a program needs to go on, such as both values of a conflict. The delivery API has none. */
+  /** Machine-readable details, such as both values of a conflict. The delivery API has none. */
   readonly details: object | undefined
 
   constructor(
@@ -69,10 +69,10 @@ export function conflict(message: string, details?: object): AppError {
   return new AppError('Conflict', message, details && { details })
 }
 
-/** How Node and OpenSSL name what is wrong with a certificate. */
+/** Error codes of Node and OpenSSL for certificates. */
 const certificateCodes = /CERT|SIGNATURE|ISSUER|INVALID_CA|HOSTNAME_MISMATCH/
 
-/** The code of a failure that is about the peer's certificate; undefined for any other failure. */
+/** The code of a failure caused by the peer's certificate; undefined for any other failure. */
 export function certificateFailure(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
   return certificateCodes.test(error.code) ? error.code : undefined

@@ -1,4 +1,3 @@
-/** A stream of items as lists of some of them. */
 export async function* inChunks<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
   let chunk: Item[] = []
   for await (const item of items) {

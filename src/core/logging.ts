@@ -2,12 +2,12 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import { createOutageLog, type OutageLog } from './outage-log.ts'
 
-/** For how long lines that can wait do. */
-const longestWaitMs = 50
-/** What cannot be written, such as on a full disk, is kept up to here; what comes on top of it is dropped. */
+/** The longest that collected lines are delayed. */
+const maxDelayMs = 50
+/** Unwritten output, as on a full disk, is buffered up to this size; the rest is dropped. */
 const maxUnwrittenBytes = 4 * 2 ** 20
 
-/** The framework's own words may quote an address, and its query what somebody looked for. */
+/** Messages of the framework may quote a URL, whose query is private. */
 const withoutQueries = (text: string): string => text.replace(/(\/(?:tenant|manage)\/[^\s?"']*)\?[^\s"']*/g, '$1?…')
 
 /** A cause without the values a database driver attaches to it. */
@@ -20,27 +20,27 @@ function describeError(error: unknown): object {
   return { type: name, message: withoutQueries(message), code, stack: stack && withoutQueries(stack), cause, errors }
 }
 
-/** The last fence: a library's own message may quote a URL. */
+/** The last line of defence: a library's message may quote a URL. */
 export const hideSecrets = (text: string): string =>
   text.replace(/slc_(live|preview|admin|invite)_\w+/g, 'slc_$1_[secret]')
 
 export type ServiceLogger = Logger &
   OutageLog & {
     /**
-     * For lines that can wait, such as one for each request: to put many of them together and write them at once costs much less
-     * than to do so in between. `takeLines` is called for what there is before any other line is written, and soon after
-     * one says by the function that comes back that there is something, at once where it is much.
+     * Batches lines that can be delayed, such as access log lines, since writing each by itself is expensive. `takeLines`
+     * must return the pending lines; it is called before any other line is written, and after the returned function has
+     * announced pending lines: immediately if they are many, else within `maxDelayMs`.
      */
     collectLines(takeLines: () => string): (isMuch: boolean) => void
   }
 
-/** What stands in the log for lines that could not be made. */
-function writeLoss(error: unknown): string {
+/** Logged instead of lines whose creation failed. */
+function lossLine(error: unknown): string {
   const time = new Date().toISOString()
   return `${hideSecrets(JSON.stringify({ level: 'error', time, err: describeError(error), msg: 'log lines were lost' }))}\n`
 }
 
-/** Lines in their order: one that cannot wait takes along what waits. Never throws: no request and no timer ends by its log. */
+/** Keeps the order: an immediate line first flushes the delayed ones. Never throws, so that logging cannot fail a request. */
 function createLineWriter(destination: DestinationStream) {
   const collectors: (() => string)[] = []
   let timer: NodeJS.Timeout | undefined
@@ -48,14 +48,14 @@ function createLineWriter(destination: DestinationStream) {
     try {
       write()
     } catch {
-      // there is nowhere left to tell it
+      // a failure to log cannot be logged
     }
   }
   function take(takeLines: () => string): string {
     try {
       return takeLines()
     } catch (error) {
-      return writeLoss(error)
+      return lossLine(error)
     }
   }
   function flush(): void {
@@ -76,7 +76,7 @@ function createLineWriter(destination: DestinationStream) {
       collectors.push(takeLines)
       return (isMuch) => {
         if (isMuch) flush()
-        else timer ??= setTimeout(flush, longestWaitMs).unref()
+        else timer ??= setTimeout(flush, maxDelayMs).unref()
       }
     },
   }
@@ -84,15 +84,15 @@ function createLineWriter(destination: DestinationStream) {
 
 function openStandardOutput(): ReturnType<typeof createLineWriter> {
   const stream = pino.destination({ dest: 1, sync: true, maxLength: maxUnwrittenBytes })
-  stream.on('error', () => {}) // the next line tries again
+  stream.on('error', () => {}) // the next line retries
   const lines = createLineWriter(stream)
-  process.once('exit', lines.flush) // however it comes to an end
+  process.once('exit', lines.flush)
   return lines
 }
 
 /**
- * Logs never see a header, a query string or a body: requests are described by their route (`http/access-log.ts`), so keys
- * and tokens have no way in. Redaction is the second fence.
+ * Headers, query strings and bodies are never logged: requests are described by their route (`http/access-log.ts`), so keys
+ * and tokens cannot get in. Redaction is the second line of defence.
  */
 export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, destination?: DestinationStream): ServiceLogger {
   const lines = destination ? createLineWriter(destination) : openStandardOutput()

@@ -1,19 +1,19 @@
 import { AppError } from './errors.ts'
 
-/** How often somebody is told that it goes on. */
+/** How often a continuing outage is logged. */
 const reportEveryMs = 60_000
-/** For so long nothing may fail before it is said that all is well again … */
+/** An outage ends after this long without a failure if a success was noted … */
 const settledAfterMs = 10_000
-/** … and for so long where nobody has said that it works. */
+/** … and after this long if none was. */
 const forgottenAfterMs = 600_000
 const checkEveryMs = 5_000
 /** Further causes of the same outage are only counted. */
 const maxCauses = 5
-/** What comes on top is counted together. */
+/** Further outages are counted together. */
 const maxOutages = 100
 const others = 'something else'
 
-/** How the log calls those that whole services wait for. */
+/** Names of shared dependencies in the log. */
 export const databasePeer = 'the database'
 export const storePeer = 'the media store'
 
@@ -22,17 +22,17 @@ interface Outage {
   startMs: number
   lastMs: number
   failures: number
-  /** Since the last line. */
+  /** Failures since the last line. */
   unreported: number
   reportedMs: number
-  /** Whether it has worked since the last failure. */
+  /** Whether a success was noted since the last failure. */
   hasWorked: boolean
 }
 
 export interface OutageLog {
   /**
-   * For failures that come in numbers when something is away: the first of each cause is a line at once, the others are counted, and
-   * the last line tells how long it took. `what` begins the sentence, such as "the database".
+   * For failures that repeat while a dependency is down: the first of each cause is logged at once, the others are counted,
+   * and the last line states the duration. `what` is the subject of the message, such as "the database".
    */
   noteOutage(what: string, error: unknown, fields?: object): void
   noteSuccess(what: string): void
@@ -43,7 +43,7 @@ interface Lines {
   warn(fields: object, message: string): void
 }
 
-/** The same cause has the same code; our own failures are told apart by their sentence. */
+/** Identifies a cause: by its code, or by its message for our own errors. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && !(error instanceof AppError) ? error.code : undefined
@@ -59,9 +59,9 @@ export function createOutageLog(lines: Lines, nowMs: () => number = () => perfor
   function end(what: string, { startMs, lastMs, failures, hasWorked }: Outage): void {
     outages.delete(what)
     const seconds = inSeconds(lastMs - startMs)
-    if (failures === 1) return // the one line has told all
-    const news = hasWorked ? `works again after ${seconds} s` : `has not failed for ${inSeconds(nowMs() - lastMs)} s`
-    lines.warn({ failures, seconds }, `${what} ${news}`)
+    if (failures === 1) return // the first line said it all
+    const outcome = hasWorked ? `works again after ${seconds} s` : `has not failed for ${inSeconds(nowMs() - lastMs)} s`
+    lines.warn({ failures, seconds }, `${what} ${outcome}`)
   }
 
   function report(what: string, outage: Outage): void {
@@ -71,7 +71,7 @@ export function createOutageLog(lines: Lines, nowMs: () => number = () => perfor
     outage.reportedMs = nowMs()
   }
 
-  function look(): void {
+  function check(): void {
     for (const [what, outage] of [...outages]) {
       const quietMs = nowMs() - outage.lastMs
       if (quietMs >= (outage.hasWorked ? settledAfterMs : forgottenAfterMs)) end(what, outage)
@@ -98,7 +98,7 @@ export function createOutageLog(lines: Lines, nowMs: () => number = () => perfor
       }
       if (!known) outages.set(what, outage)
       Object.assign(outage, { lastMs: now, failures: outage.failures + 1, hasWorked: false })
-      timer ??= setInterval(look, checkEveryMs).unref()
+      timer ??= setInterval(check, checkEveryMs).unref()
       const cause = causeOf(error)
       if (outage.causes.has(cause) || outage.causes.size >= maxCauses) {
         outage.unreported += 1

@@ -1,4 +1,4 @@
-/** What a person may do in a group, each including the ones before it. */
+/** Roles in a group; each includes the ones before it. */
 export const groupRoles = ['viewer', 'editor', 'owner'] as const
 export type GroupRole = (typeof groupRoles)[number]
 
@@ -8,7 +8,6 @@ export function reaches(role: GroupRole, needed: GroupRole): boolean {
   return groupRoles.indexOf(role) >= groupRoles.indexOf(needed)
 }
 
-/** The smaller of two. */
 export function lesserRole(one: GroupRole, other: GroupRole): GroupRole {
   return reaches(one, other) ? other : one
 }

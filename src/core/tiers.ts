@@ -1,4 +1,4 @@
-/** What a group has booked. It sets the group's rate limit, quotas and daily limits. */
+/** A group's tier determines its rate limit, quotas and daily limits. */
 export const tiers = ['free', 'basic', 'pro', 'proplus'] as const
 export type Tier = (typeof tiers)[number]
 
@@ -6,7 +6,7 @@ export function isTier(text: string): text is Tier {
   return (tiers as readonly string[]).includes(text)
 }
 
-/** Default limits of each tier; an operator changes them by the settings of the same names. */
+/** Default limits of each tier; the settings of the same names override them. */
 export const defaultTierLimits = {
   /** Requests per second / burst. */
   RATE_LIMITS: 'anonymous=20/100,free=50/100,basic=100/200,pro=500/1000,proplus=2000/4000',

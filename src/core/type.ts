@@ -1,8 +1,8 @@
 import type { Type as Library } from 'typebox'
 
 /**
- * The few functions of `typebox` that we use, with its types: each makes a JSON Schema, from which TypeScript infers the type of a
- * valid value. Loading the library reads five hundred files, a fifth of the time of a start.
+ * The few functions of `typebox` that we use, with its types: each creates a JSON Schema, from which TypeScript infers the
+ * type of a valid value. Loading the library itself reads five hundred files, a fifth of the startup time.
  */
 type Known = Pick<
   typeof Library,
@@ -13,7 +13,7 @@ type Known = Pick<
 type Schema = Record<string | symbol, unknown>
 type Fields = Record<string, Schema>
 
-/** Marks a field as optional. As a symbol, because it is no part of the JSON Schema: that lists the required fields of an object. */
+/** Marks a field as optional. A symbol, since it is not part of the JSON Schema, which lists the required fields instead. */
 const isOptional = Symbol('optional')
 
 function objectOf(properties: Fields, options: Schema = {}): Schema {
@@ -40,7 +40,7 @@ const functions = {
   Optional: optional,
   Partial: (schema: Schema) =>
     objectOf(Object.fromEntries(fieldsOf(schema).map(([name, field]) => [name, optional(field)]))),
-  // A value of any type needs no pattern, which would be matched with each of a thousand names.
+  // A value of any type needs no pattern, which would be matched against every name.
   Record: (_key: Schema, value: Schema, options?: Schema) => ({
     type: 'object',
     ...(Object.keys(value).length > 0 && { patternProperties: { '^.*$': value } }),

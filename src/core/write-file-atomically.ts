@@ -1,7 +1,7 @@
 import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** A new name in a folder is on the disk when the folder is. */
+/** A new directory entry is durable once its folder is synced. */
 export async function flushFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {
@@ -14,12 +14,12 @@ export async function flushFolder(path: string): Promise<void> {
 export interface WholeFile {
   path: string
   content: Parameters<typeof writeFile>[1]
-  /** Where it is until it is whole: on the same disk. */
+  /** A temporary path on the same disk. */
   draft: string
   mode?: number
 }
 
-/** A reader sees the whole file or none, and when this is done it is on the disk. Both folders must exist. */
+/** Atomic and durable: a reader sees the whole file or none. Both folders must exist. */
 export async function writeWhole({ path, content, draft, mode }: WholeFile): Promise<void> {
   try {
     await writeFile(draft, content, { flush: true, ...(mode !== undefined && { mode }) })

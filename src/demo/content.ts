@@ -6,7 +6,7 @@ import type { Field } from '../content/schema.ts'
 import type { SeedProduct } from '../payments/sandbox/catalogue.ts'
 import type { NewSite } from '../store/content/sites.ts'
 
-/** The bakery itself is data: YAML and pictures. `!picture` names a picture, `!collection` the id of a collection. */
+/** The bakery is data: YAML and pictures. The tag `!picture` inserts a picture, `!collection` the id of a collection. */
 const folder = join(import.meta.dirname, '../../demo')
 
 /** A picture as content refers to it. */
@@ -17,25 +17,24 @@ export interface DemoMedia {
   alt?: string
 }
 
-/** Keys begin with the id of the group, so whoever seeds the content makes them. */
+/** Keys begin with the group's id, so the seeding code creates them. */
 export type MediaOf = (name: string) => DemoMedia
 
-/** An object to store. Its publish date is so many days from the moment of seeding, or unset. */
 export interface DemoObject {
   value: Record<string, unknown>
+  /** The publish date, relative to the moment of seeding. */
   daysFromNow?: number
   archived?: boolean
 }
 
 interface DemoCollection {
   schema: Record<string, Field>
-  /** What visitors may send in. */
   settings?: ContainerSettings
 }
 
 interface DemoProducts {
   offers: SeedProduct[]
-  /** By product; of one with variants, a picture for each. */
+  /** Product → picture, or a map of one per variant. */
   pictures: Record<string, unknown>
 }
 

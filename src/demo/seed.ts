@@ -104,13 +104,13 @@ const authoringAt = (nowMs: number): Authoring => ({
   versionsKept: versionsKeptByDefault,
 })
 
-async function makeAdministrator(store: Store, nowMs: number): Promise<string> {
+async function createAdministrator(store: Store, nowMs: number): Promise<string> {
   const authoring = authoringAt(nowMs)
   const administrator = await createUser(store, { name: 'Demo administrator', administrator: true }, authoring)
   return (await createAdminToken(store, administrator, { label: 'demo' }, authoring)).token
 }
 
-/** Creates a group with a whole bakery in it: site, content, products, pictures, a key, a token and a preview of a draft. */
+/** Creates a group with site, content, products, pictures, an API key, an admin token and a preview of a draft. */
 export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const { store, media, clock } = deps
   const nowMs = clock()
@@ -127,10 +127,10 @@ export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   await openShop(deps, groupStore, authoring, pictures)
   const { key } = await createApiKey(store, group.id, 'demo', authoring)
   const priceIds = demoProducts().offers.flatMap(({ prices }) => prices.map(({ id }) => id))
-  return { groupId: group.id, apiKey: key, adminToken: await makeAdministrator(store, nowMs), ...content, priceIds }
+  return { groupId: group.id, apiKey: key, adminToken: await createAdministrator(store, nowMs), ...content, priceIds }
 }
 
-/** A demo of version 0.4 accepts no submissions. A collection that was changed since stays as it is. */
+/** Upgrades a demo of version 0.4, which accepts no submissions. Edited collections stay as they are. */
 async function openToVisitors(group: GroupStore, { collections }: Demo, authoring: Authoring): Promise<void> {
   await writeContent(group, authoring, async (writer) => {
     for (const [name, { settings }] of Object.entries(demoCollections)) {
@@ -150,8 +150,8 @@ export async function writeDemoFile(dataDir: string, demo: Demo): Promise<Demo> 
 }
 
 /**
- * The demo of this data folder: found by its file, or created where there are no groups but demos whose seeding was
- * interrupted. Undefined elsewhere: a service with groups of its own needs no demo.
+ * The demo of this data folder: found by its file, or created if there are no groups except demos whose seeding was
+ * interrupted. Undefined otherwise: a service with groups of its own needs no demo.
  */
 export async function findOrSeedDemo(
   deps: SeedDeps,
@@ -166,7 +166,7 @@ export async function findOrSeedDemo(
     // A demo of version 0.3 has products but no payment account; one of version 0.1 has no administrator.
     if ((await listIntegrations(group)).length === 0) await openShop(deps, group, authoringAt(deps.clock()))
     await openToVisitors(group, demo, authoringAt(deps.clock()))
-    return { ...demo, adminToken: demo.adminToken ?? (await makeAdministrator(deps.store, deps.clock())) }
+    return { ...demo, adminToken: demo.adminToken ?? (await createAdministrator(deps.store, deps.clock())) }
   }
   if (!groups.every(({ name }) => name === demoGroupName)) return undefined
   onSeed()

@@ -20,7 +20,7 @@ export interface ShopDeps {
   logger: Logger
 }
 
-/** Connects an account of the sandbox, and imports what the bakery sells there. */
+/** Connects a sandbox account and imports its products. */
 export async function openShop(deps: ShopDeps, group: GroupStore, authoring: Authoring, pictures?: MediaOf) {
   const { store, payments } = deps
   const { id } = await connectAccount({ store, payments, authoring, confirm: async () => {} }, group, {
@@ -34,7 +34,7 @@ export async function openShop(deps: ShopDeps, group: GroupStore, authoring: Aut
   if (pictures) await setPictures(group, authoring, demoProducts(pictures).pictures)
 }
 
-/** Pictures are an edit of ours, which a synchronisation with the provider keeps. */
+/** Set as edits, which a sync with the provider keeps. */
 async function setPictures(group: GroupStore, authoring: Authoring, pictures: Record<string, unknown>): Promise<void> {
   await writeContent(group, authoring, async (writer) => {
     const shop = await findIntegration(writer.group, 'stripe')

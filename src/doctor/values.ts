@@ -14,7 +14,7 @@ function problemsIn(groupId: string, { schema }: Container, value: Record<string
   const problems = problemsOf(schema, value)
   if (problems.length > 0) return problems
   const foreign = mediaKeysIn(schema, value).filter((key) => !isKeyOfGroup(groupId, key))
-  return foreign.map((key) => `the media key "${key}" is not one of this group`)
+  return foreign.map((key) => `the media key "${key}" does not belong to this group`)
 }
 
 /** An object or site that does not fit the rules: its first problem, and the command that shows it. */

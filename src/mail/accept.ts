@@ -1,4 +1,4 @@
-import { checkRecipient, headMail, type MailWish } from '../content/mail-requests.ts'
+import { checkRecipient, headMail, type MailInput } from '../content/mail-requests.ts'
 import { invalid } from '../core/errors.ts'
 import { isCustomer } from '../store/commerce/orders.ts'
 import { endpointAuthoring, writeContent } from '../store/content/changes.ts'
@@ -30,7 +30,7 @@ const showsNothing = (name: string) => invalid(`${name} holds nothing that an e-
 type Sanitiser = typeof import('./sanitise.ts')
 
 /** Markup is made safe once, here: what is kept can be shown. */
-function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxText } }: MailWish) {
+function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxText } }: MailInput) {
   const { sanitiseBox, sanitiseCustom, TooManyTags } = sanitiser
   function safeOf(name: string, markup: string | undefined, sanitise: (html: string) => string): string | undefined {
     if (markup === undefined) return undefined
@@ -55,21 +55,21 @@ function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxTex
 export async function acceptMail(
   { dailyLimits, databaseQuotas, senderOf }: Pick<Mail, 'dailyLimits' | 'databaseQuotas' | 'senderOf'>,
   { tenant, group, idempotencyKey: key, origin, nowMs }: RequestContext,
-  wish: MailWish,
+  input: MailInput,
 ): Promise<true> {
-  const { kind, to: recipient, customerEmail, visitor, texts } = wish
+  const { kind, to: recipient, customerEmail, visitor, texts } = input
   const endpoint = endpointOf[kind]
   const sanitiser = await import('./sanitise.ts') // a service that sends no mail goes without
   return writeContent(group, endpointAuthoring(endpoint, nowMs, databaseQuotas[tenant.tier]), (writer) =>
-    runOnce<true>(writer, { endpoint, key, body: wish }, async () => {
+    runOnce<true>(writer, { endpoint, key, body: input }, async () => {
       const sites = await listSites(writer.group)
-      checkRecipient(wish, sites)
+      checkRecipient(input, sites)
       const dailyLimit = dailyLimits[tenant.tier]
       await consumeMailQuota(writer, dailyLimit)
       if (kind === 'order' && !(await isCustomer(writer, recipient)))
         await consumeUnknownRecipientQuota(writer, dailyLimit)
-      const safe = makeSafe(sanitiser, wish) // only now: whoever may send no more costs nothing
-      const { siteId, siteName, subject, replyTo } = headMail(wish, sites, origin)
+      const safe = makeSafe(sanitiser, input) // only now: whoever may send no more costs nothing
+      const { siteId, siteName, subject, replyTo } = headMail(input, sites, origin)
       const { title, subtitle, signature } = texts
       const content = {
         siteId,

@@ -1,7 +1,7 @@
 import { deliverableAddress } from '../content/email.ts'
 import type { MessageContent } from '../content/mail.ts'
 import type { Container, StoredObject, StoredSite } from '../content/model.ts'
-import { mostListed, nextNoticeMs, noticeSubject, noticeTitle, sitesToTell, summaryOf } from '../content/notices.ts'
+import { maxListed, nextNoticeMs, noticeSubject, noticeTitle, sitesToNotify, summaryOf } from '../content/notices.ts'
 import type { JobHandler } from '../jobs/handler.ts'
 import { retryDelaysSeconds } from '../jobs/retry-backoff.ts'
 import type { ContentWriter } from '../store/content/changes.ts'
@@ -42,7 +42,7 @@ export async function announceSubmission(
   collection: Container,
   object: StoredObject,
 ): Promise<void> {
-  for (const site of sitesToTell(await listSites(writer.group), collection.id)) {
+  for (const site of sitesToNotify(await listSites(writer.group), collection.id)) {
     await insertPendingNotice(writer, site.id, object.id)
     const rhythm = site.privateSettings.submissionNotices?.rhythm ?? 'each'
     await insertNoticeJob(writer, site, nextNoticeMs(rhythm, writer.nowMs))
@@ -76,7 +76,7 @@ interface Sending {
 
 /** Gathered under the lock of the group: what is sent in meanwhile comes before it, and is in it, or after it. */
 async function tellOwner(writer: ContentWriter, siteId: string, { sender, dailyLimit }: Sending): Promise<void> {
-  const awaited = await findPendingNotices(writer.group, siteId, mostListed)
+  const awaited = await findPendingNotices(writer.group, siteId, maxListed)
   if (awaited.count === 0) return
   const site = await findSite(writer.group, siteId)
   const to = deliverableAddress(site?.privateSettings.submissionNotices?.to ?? '')

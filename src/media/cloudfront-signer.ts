@@ -33,7 +33,7 @@ function readPrivateKey(setting: string): KeyObject {
   } catch {
     throw invalid(`MEDIA_CDN_PRIVATE_KEY must be ${keyKinds}, as PEM and without a passphrase.`)
   }
-  if (!isUsable(key)) throw invalid(`MEDIA_CDN_PRIVATE_KEY must be ${keyKinds}: CloudFront takes no other kind.`)
+  if (!isUsable(key)) throw invalid(`MEDIA_CDN_PRIVATE_KEY must be ${keyKinds}: CloudFront accepts no other kind.`)
   return key
 }
 

@@ -31,7 +31,7 @@ export interface MediaMoment {
 
 export interface Signing {
   sign: SignMedia
-  /** When the same files get other URLs. */
+  /** When the same files get new URLs. */
   untilMs: number
 }
 
@@ -80,8 +80,8 @@ export function createCurrentFiles(deps: {
   const { signer, ttlSeconds, clock, maxCached = defaultMaxCached } = deps
   const cache = createLruMap<string, { version: string; file: CurrentFile }>(maxCached)
 
-  async function prepare(...asked: Parameters<CurrentFiles['prepare']>): Promise<Signing> {
-    const [group, bucketName, keys, at] = asked
+  async function prepare(...request: Parameters<CurrentFiles['prepare']>): Promise<Signing> {
+    const [group, bucketName, keys, at] = request
     if (keys.length === 0) return { sign: refuseUnprepared, untilMs: Number.POSITIVE_INFINITY }
     const window = signingWindow(at?.nowMs ?? clock(), ttlSeconds)
     const { groupId } = group
@@ -98,7 +98,7 @@ export function createCurrentFiles(deps: {
     const found = missing.length > 0 ? await findMediaByKeys(group, missing) : []
     if (missing.length > 0 && (await readMediaRevision(group)) !== mediaRevision) {
       if (at) throw new Superseded()
-      return prepare(...asked)
+      return prepare(...request)
     }
     const byKey = new Map(found.map((media) => [media.key, media.file]))
     let sliceEndsMs = performance.now() + sliceMs

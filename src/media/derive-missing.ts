@@ -26,7 +26,7 @@ export async function deriveMissing(
   for await (const files of inChunks(iterateUnderivedPictures(group), jobsPerWrite)) {
     const wanted = files.filter(({ problem }) => retryFailed || problem === null)
     if (wanted.length === 0) continue
-    const note = `${wanted.length} pictures to be worked on`
+    const note = `${wanted.length} pictures queued for derivatives`
     await writeContent(group, authoring, async (writer) => {
       for (const file of wanted) await insertJob(writer, deriveJob(file))
       writer.record({ type: 'media.updated', subjectId: group.groupId, note })

@@ -37,7 +37,7 @@ function measure(maxBytes: number, onBytes: (bytes: number) => void) {
       measured.bytes += chunk.length
       if (measured.bytes > maxBytes) {
         done(
-          new AppError('PayloadTooLarge', `The file is larger than ${formatBytes(maxBytes)}, the most for this tier.`),
+          new AppError('PayloadTooLarge', `The file is larger than ${formatBytes(maxBytes)}, the limit of this tier.`),
         )
         return
       }
@@ -60,7 +60,7 @@ function measure(maxBytes: number, onBytes: (bytes: number) => void) {
 
 function explain(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') return error
-  return new AppError('Unavailable', 'The service has no room for this file. Its operator must make some.', {
+  return new AppError('Unavailable', 'The service has no disk space for this file. Its operator must free some.', {
     cause: error,
     retryAfterSeconds: 60,
   })

@@ -56,9 +56,8 @@ async function derive({ storage, inbox, maxPixels }: MediaWork, file: MediaFile,
   })
 }
 
-/** Analyses a picture and makes smaller ones. */
 function deriveHandler(work: MediaWork): JobHandler {
-  let isAble = false // only a yes is cached: a no may be temporary
+  let isAble = false // only success is cached: a failure may be temporary
   return {
     kind: deriveKind,
     retryAfterSeconds: retryDelaysSeconds.deriveImages,

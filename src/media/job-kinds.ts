@@ -1,8 +1,6 @@
-/** The kinds and payloads of media's jobs. */
 export const deriveKind = 'media.derive'
 export const removeKind = 'media.remove'
 
-/** The file to make smaller pictures of. */
 export interface DerivePayload {
   fileId: string
 }
@@ -16,7 +14,7 @@ export interface RemovePayload {
   bytes?: number
 }
 
-/** Types that get smaller pictures. */
+/** Types of pictures that get derivatives. */
 export const derivableTypes: ReadonlySet<string> = new Set([
   'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif',
 ]) // biome-ignore format: one line reads better

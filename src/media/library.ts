@@ -38,7 +38,7 @@ export async function requireMedia(group: GroupStore, id: string): Promise<Media
 
 const maxNameLength = 200
 
-/** The name without folders and without invisible characters. */
+/** The name without folders or invisible characters. */
 export function displayName(name: string): string {
   const plain = (name.split(/[/\\]/).at(-1) ?? '')
     .toWellFormed()
@@ -86,7 +86,7 @@ async function withStoredFile<Result>(
   try {
     result = await writeContent(group, authoring, async (writer) => {
       const known = await findFileByContent(writer.group, sha256)
-      if (!known && before) throw conflict('The same file was deleted at this very moment. Send it again.')
+      if (!known && before) throw conflict('The same file has just been deleted. Send it again.')
       if (!known) await insertFile(writer, fresh)
       file = known ?? fresh
       if ((!known || isLost) && derivableTypes.has(contentType)) await insertJob(writer, deriveJob(file))
@@ -103,7 +103,7 @@ async function withStoredFile<Result>(
   return result
 }
 
-/** Adds a file. The same bytes under the same name are the existing item. */
+/** Adds a file. The same bytes under the same name give the existing item. */
 export function addMedia(library: Library, received: ReceivedFile, givenName: string): Promise<MediaItem> {
   const name = displayName(givenName)
   return withStoredFile(library, received, name, async (writer, file) => {
@@ -147,7 +147,9 @@ export function replaceMedia(
   return withStoredFile(library, received, displayName(name), async (writer, file) => {
     const before = await requireMedia(writer.group, id)
     if (received.type !== before.type)
-      throw invalid(`The new file is of the type ${received.type}; what it replaces is of the type ${before.type}.`)
+      throw invalid(
+        `The new file has the type ${received.type}; the file that it replaces has the type ${before.type}.`,
+      )
     const after = await updateMedia(writer, before, { file })
     if (after.file.id !== before.file.id) await releaseFile(writer, before.file, keepMs, { mediaKey: before.key })
     return after

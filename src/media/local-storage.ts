@@ -12,10 +12,10 @@ export interface LocalMediaStorage extends MediaStorage {
   tidy(nowMs: number): Promise<void>
 }
 
-/** For files that are being written. No key can have this name. */
+/** Files being written. No key can have this name. */
 const draftsFolder = '.drafts'
 
-/** No upload and no job takes longer. */
+/** Longer than any upload or job. */
 const staleAfterMs = 24 * 3600 * 1000
 
 /** Removes entries of a folder that no process can still be using. */
@@ -35,7 +35,7 @@ const ifMissing =
     throw error
   }
 
-/** Includes files that others put there. Links are not followed. */
+/** Includes files that others put there. Symbolic links are not followed. */
 async function* listFiles(root: string, folder: string): AsyncGenerator<StoredFile> {
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(ifMissing([]))
   const names = entries

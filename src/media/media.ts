@@ -17,7 +17,7 @@ export interface Media {
   /** Set when files are stored in a folder; the service then delivers them itself. */
   local: LocalMedia | undefined
   maxBytes: Readonly<Record<Tier, number>>
-  /** How many bytes the files of a group may take. */
+  /** Limits of the bytes of a group's files. */
   quotas: Readonly<Record<Tier, number>>
   incomingBytes: IncomingBytes
   /** How long a signed URL may still be requested. */

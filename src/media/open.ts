@@ -45,7 +45,7 @@ function openS3Signer(config: Config, location: S3Location): MediaSigner {
 function openLocalMedia(config: Config, baseUrl: () => string): LocalMedia {
   if (config.mediaCdnUrl || config.mediaCdnKeyId || config.mediaCdnPrivateKey)
     throw invalid(
-      'MEDIA_CDN_URL, MEDIA_CDN_KEY_ID and MEDIA_CDN_PRIVATE_KEY are for a CDN before an S3 store: set MEDIA_URL to one, or leave them out.',
+      'MEDIA_CDN_URL, MEDIA_CDN_KEY_ID and MEDIA_CDN_PRIVATE_KEY are for a CDN in front of an S3 store: set MEDIA_URL to one, or leave them out.',
     )
   const [first, ...others] = config.mediaSigningKeys
   const secret = first ?? deriveKey(loadMasterKey(config.dataDir, config.masterKey), 'media signing')

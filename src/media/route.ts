@@ -18,7 +18,7 @@ export function registerMediaRoute(app: FastifyInstance, { signer, storage }: Lo
           ? signer.verify(bucket, key, expires, signature, clock())
           : undefined
       if (secondsLeft === undefined) {
-        throw new AppError('Forbidden', 'This media address is not valid, or no longer. Ask the API for a fresh one.')
+        throw new AppError('Forbidden', 'This media URL is invalid or has expired. Request a new one from the API.')
       }
       const file = await send(request.raw, encodeMediaKey(key), {
         root: storage.folderOf(bucket),
@@ -27,13 +27,10 @@ export function registerMediaRoute(app: FastifyInstance, { signer, storage }: Lo
       })
       if (file.type === 'error' && file.statusCode === 416) {
         reply.header('Content-Range', file.headers['Content-Range'] ?? 'bytes */*')
-        throw new AppError('RangeNotSatisfiable', 'The file does not have the bytes that the Range header asks for.')
+        throw new AppError('RangeNotSatisfiable', 'The file does not have the bytes requested by the Range header.')
       }
       if (file.type === 'error' && file.statusCode === 412) {
-        throw new AppError(
-          'PreconditionFailed',
-          'The file is not the one that If-Match or If-Unmodified-Since asks for.',
-        )
+        throw new AppError('PreconditionFailed', 'The file does not match If-Match or If-Unmodified-Since.')
       }
       if (file.type === 'error' && file.statusCode >= 500) throw file.metadata.error
       if (file.type !== 'file') throw notFound('There is no such file.')

@@ -9,19 +9,19 @@ const s3Form = 's3://s3.eu-central-1.amazonaws.com?region=eu-central-1'
 
 function flag(name: string, text: string | null, fallback: boolean): boolean {
   if (text === null) return fallback
-  if (text !== 'true' && text !== 'false') throw new Error(`must say ${name}=true or ${name}=false`)
+  if (text !== 'true' && text !== 'false') throw new Error(`must have ${name}=true or ${name}=false`)
   return text === 'true'
 }
 
 function parseS3(url: URL): StorageLocation {
   const unknown = [...url.searchParams.keys()].find((name) => !['region', 'pathStyle', 'tls'].includes(name))
-  if (unknown !== undefined) throw new Error(`must not have "${unknown}"; it knows region, pathStyle and tls`)
+  if (unknown !== undefined) throw new Error(`must not have "${unknown}"; it accepts region, pathStyle and tls`)
   if (url.username || url.password)
-    throw new Error('must not hold a key: set MEDIA_ACCESS_KEY_ID and MEDIA_SECRET_ACCESS_KEY')
+    throw new Error('must not contain a key: set MEDIA_ACCESS_KEY_ID and MEDIA_SECRET_ACCESS_KEY')
   if (url.host === '' || (url.pathname !== '' && url.pathname !== '/') || url.hash)
     throw new Error(`must name the endpoint and no bucket, such as ${s3Form}`)
   const region = url.searchParams.get('region') ?? 'us-east-1'
-  if (!/^[a-z0-9-]{1,40}$/.test(region)) throw new Error('must say the region as in region=eu-central-1')
+  if (!/^[a-z0-9-]{1,40}$/.test(region)) throw new Error('must give the region as in region=eu-central-1')
   const scheme = flag('tls', url.searchParams.get('tls'), true) ? 'https' : 'http'
   return {
     kind: 's3',

@@ -36,7 +36,6 @@ export class UnfinishedUploadsUnavailable extends Error {
   override readonly name = 'UnfinishedUploadsUnavailable'
 }
 
-/** Whether a file can be read. */
 export async function isStored(storage: MediaStorage, bucketName: string, key: string): Promise<boolean> {
   const stream = storage.read(bucketName, key)
   try {

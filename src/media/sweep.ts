@@ -8,7 +8,7 @@ import { type Library, removeMedia } from './library.ts'
 import { findMediaReferences } from './references.ts'
 import { type StoredFile, UnfinishedUploadsUnavailable } from './storage.ts'
 
-/** A file is uploaded before the content that refers to it: a young one is not unused. */
+/** A file is uploaded before the content that refers to it, so a recent one does not count as unused. */
 const settledAfterMs = 24 * 3600 * 1000
 const maxNamed = 100
 
@@ -86,7 +86,7 @@ export async function sweepMedia(library: Library, { dryRun }: { dryRun: boolean
       count('items', media.key, media.name, media.file.bytes)
   }
 
-  // Before listing the bucket: files added later are young.
+  // Before listing the bucket: files added later are recent.
   const known = await originsOfFiles(library)
   const isStray = ({ key, modifiedMs }: StoredFile): boolean =>
     modifiedMs <= settledMs && !known.has(originOf(key)) && !isReferenced(key)

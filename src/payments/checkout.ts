@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { createSemaphore } from '../concurrency/semaphore.ts'
 import {
-  type CheckoutWish,
+  type CheckoutInput,
   checkOrigin,
   chooseOrigin,
   chooseSeller,
   chooseSite,
   modeOf,
-  notesOf,
   returnUrls,
+  sessionMetadata,
 } from '../content/checkout.ts'
 import { defaultShippingCountries } from '../content/countries.ts'
 import { AppError } from '../core/errors.ts'
@@ -75,12 +75,12 @@ const isDefinite = (error: unknown): boolean =>
 async function planCheckout(
   findOffers: FindOffers,
   group: GroupStore,
-  wish: CheckoutWish,
+  input: CheckoutInput,
   nowMs: number,
 ): Promise<Plan> {
-  const { lines, requiresShipping, businessName, contactEmail } = wish
+  const { lines, requiresShipping, businessName, contactEmail } = input
   const sites = await listSites(group)
-  const origin = chooseOrigin(wish.origin, sites)
+  const origin = chooseOrigin(input.origin, sites)
   const accounts = (await listIntegrations(group)).filter(({ status }) => status === 'active')
   // Before the provider is asked anything; then once more, by the account that sells.
   checkOrigin(origin, sites, { isTest: accounts.length === 0 || accounts.some(({ live }) => !live) })
@@ -97,7 +97,7 @@ async function planCheckout(
     ...(requiresShipping && { shippingCountries: [...countries] }),
     ...(businessName !== undefined && { businessName }),
     ...(contactEmail !== undefined && { contactEmail }),
-    metadata: notesOf(group.groupId, site?.id),
+    metadata: sessionMetadata(group.groupId, site?.id),
   }
   return { integrationId, providerKey: randomUUID(), request }
 }
@@ -144,16 +144,16 @@ const checkoutLimit = {
 }
 
 /** Makes a checkout session, and answers its address. */
-export type CheckOut = (group: GroupStore, wish: CheckoutWish, idempotencyKey: string | undefined) => Promise<string>
+export type CheckOut = (group: GroupStore, input: CheckoutInput, idempotencyKey: string | undefined) => Promise<string>
 
 export function createCheckouts(deps: OfferDeps): CheckOut {
   const checkouts = createSemaphore(checkoutLimit)
   const findOffers = createOfferFinder(deps)
 
-  async function checkOut(group: GroupStore, wish: CheckoutWish, key: string | undefined): Promise<string> {
-    const makePlan = () => planCheckout(findOffers, group, wish, deps.clock())
+  async function checkOut(group: GroupStore, input: CheckoutInput, key: string | undefined): Promise<string> {
+    const makePlan = () => planCheckout(findOffers, group, input, deps.clock())
     if (key === undefined) return checkouts.run(group.groupId, async () => openSession(deps, group, await makePlan()))
-    const asked: IdempotentRequest = { endpoint, key, body: wish }
+    const asked: IdempotentRequest = { endpoint, key, body: input }
     const earlier = await findClaim<Plan, string>(group, asked, deps.clock())
     if (earlier?.answer !== undefined) return earlier.answer
     return checkouts.run(group.groupId, async () =>

@@ -1,4 +1,4 @@
-import { readNotes } from '../content/checkout.ts'
+import { sessionOwner } from '../content/checkout.ts'
 import type { JobHandler } from '../jobs/handler.ts'
 import { retryDelaysSeconds } from '../jobs/retry-backoff.ts'
 import { findIntegrationById } from '../store/commerce/integrations.ts'
@@ -22,7 +22,7 @@ export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }
       const session = await provider.fetchSession(sessionId)
       if (!session || session.status === null) return
       const { id, status, metadata, ...purchase } = session
-      const { groupId, siteId } = readNotes(metadata)
+      const { groupId, siteId } = sessionOwner(metadata)
       if (groupId !== group.groupId) return // sold by the same account, but not through us
       const { type, accountHandle, live } = integration
       await finish((writer) =>

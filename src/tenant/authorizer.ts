@@ -7,41 +7,40 @@ const cacheMs = 1000
 
 export interface Authorizer<Holder> {
   (secret: string): Promise<Holder | undefined>
-  /** The holder of a secret that was looked up within the last second; undefined when it has to be looked up. */
+  /** The cached holder of a secret; undefined if it has to be looked up. */
   peek(secret: string, nowMs?: number): Holder | undefined
-  /** Holders that depend on one of these subjects are looked up again: something about them has changed. */
+  /** Invalidates the holders that depend on one of these subjects. */
   forget(subjects: readonly string[]): void
 }
 
 interface Lookup<Holder> {
   atMs: number
   answer: Promise<Holder | undefined>
-  /** Once it is known. */
+  /** Set once the lookup has resolved. */
   holder: Holder | undefined
-  /** The number of changes that were known when it was looked up. */
+  /** The number of the latest change at the time of the lookup. */
   changes: number
 }
 
 /**
- * Key in, tenant out; undefined for a key that is not valid, for whatever reason. It knows nothing of HTTP and can be
- * deployed alone. The management API's tokens are looked up in the same way. An answer, good or bad, is used for 1 second
- * from the moment of the lookup, so a revoked key or a frozen group is refused at the latest 1 second after the change;
- * by the process that made the change, at once.
+ * Key in, tenant out; undefined for an invalid key, for whatever reason. Independent of HTTP, so that it can be deployed
+ * alone. The management API's tokens are looked up in the same way. A result, positive or negative, is cached for 1 second
+ * from the lookup, so a revoked key or a frozen group is refused within 1 second; immediately by the process that made the
+ * change.
  */
 export function createAuthorizer<Holder>(deps: {
   findHolder(secretHash: string): Promise<Holder | undefined>
   clock: Clock
-  /** Whether a text can be such a secret at all. */
+  /** A syntax check before the lookup. */
   isWellFormed?: (secret: string) => boolean
   /** What a holder depends on: its group, or its user and token. */
   subjectsOf?: (holder: Holder) => readonly string[]
   maxEntries?: number
 }): Authorizer<Holder> {
   const { findHolder, clock, isWellFormed = isApiKey, subjectsOf = () => [], maxEntries = 20_000 } = deps
-  /** By the secret itself, which is hashed only to look it up. It is nowhere else, and never shown. */
+  /** By the plain secret, which is hashed only for a lookup. It is kept nowhere else, and never shown. */
   const lookups = createLruMap<string, Lookup<Holder>>(maxEntries)
-
-  /** The latest change of each, by its number. */
+  /** Subject → the number of its latest change. */
   const changed = createLruMap<string, number>(maxEntries)
   let changes = 0
 
@@ -53,25 +52,25 @@ export function createAuthorizer<Holder>(deps: {
         entry.holder = holder
       },
       () => {
-        if (lookups.get(secret) === entry) lookups.delete(secret) // a failure is not an answer
+        if (lookups.get(secret) === entry) lookups.delete(secret) // failures are not cached
       },
     )
     return entry.answer
   }
 
-  /** While a lookup is pending, it is unknown whether a change since then concerns its holder. */
+  /** A pending lookup counts as outdated after any change, since its subjects are not known yet. */
   function isOutdated(entry: Lookup<Holder>): boolean {
     if (entry.changes === changes) return false
     const { holder } = entry
     if (holder === undefined) return true
     if (subjectsOf(holder).some((subject) => (changed.get(subject) ?? 0) > entry.changes)) return true
-    entry.changes = changes // none of them so far
+    entry.changes = changes // none of these changes concerns it
     return false
   }
 
   function findFresh(secret: string, nowMs: number): Lookup<Holder> | undefined {
     const known = lookups.get(secret)
-    // A clock that was set back must not stretch the second.
+    // A clock that was set back must not extend the second.
     const isFresh = known !== undefined && nowMs >= known.atMs && nowMs - known.atMs < cacheMs
     return isFresh && !isOutdated(known) ? known : undefined
   }

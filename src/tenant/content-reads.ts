@@ -3,7 +3,7 @@ import { collectionObjects } from './collection-objects.ts'
 import { integrationObjects } from './integration-objects.ts'
 import { siteDetails } from './site-details.ts'
 
-/** What makes the answers of the content endpoints; a worker thread loads these and no other endpoint. */
+/** The `read` functions of the content endpoints, which are all that a worker thread loads. */
 export const contentReads: ContentReads = {
   '/tenant/siteDetails': siteDetails.read,
   '/tenant/collectionObjects': collectionObjects.read,

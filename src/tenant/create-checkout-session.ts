@@ -1,4 +1,4 @@
-import { readWish } from '../content/checkout.ts'
+import { parseCheckout } from '../content/checkout.ts'
 import { maxAddressLength } from '../content/email.ts'
 import { Type } from '../core/type.ts'
 import { checkoutAnswer } from '../http/answer-schemas.ts'
@@ -8,7 +8,7 @@ import { createCheckouts } from '../payments/checkout.ts'
 const maxProducts = 100
 const maxQuantity = 10_000
 
-/** Only these are read: no price comes from the caller, nor anything else of which the amount is made. */
+/** Only these fields are read: amounts never come from the caller. */
 const body = Type.Object({
   products: Type.Array(
     Type.Object({
@@ -23,15 +23,15 @@ const body = Type.Object({
     {
       minItems: 1,
       maxItems: maxProducts,
-      description: `What is bought: 1 to ${maxProducts} of \`{ price, quantity }\`, in whole numbers of 1 to ${maxQuantity}.`,
+      description: `What is bought: 1 to ${maxProducts} of \`{ price, quantity }\`, with whole quantities from 1 to ${maxQuantity}.`,
     },
   ),
-  requiresShipping: Type.Boolean({ description: 'Whether the customer is asked for an address to send to.' }),
+  requiresShipping: Type.Boolean({ description: 'Whether the customer is asked for a shipping address.' }),
   originUrl: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 2000,
-      description: 'Where the customer returns to. Without it the request’s `Origin`, else the group’s first site.',
+      description: 'Where the customer returns to. Default: the request’s `Origin`, else the group’s first site.',
       examples: ['https://bakery.example'],
     }),
   ),
@@ -53,12 +53,12 @@ export const createCheckoutSession: Endpoint = (deps) => {
   return defineEndpoint({
     summary: 'A checkout session',
     description:
-      'Answers the address at which the customer pays. From there they come back to `<origin>/checkoutsuccess?session_id=…` or `<origin>/checkoutcancel`. Where sites list allowed origins, it is one of those; where none does, one in the domains of the sites, or with test money on the own machine.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one session.',
+      'Returns the URL at which the customer pays. From there they return to `<origin>/checkoutsuccess?session_id=…` or `<origin>/checkoutcancel`. If sites list allowed origins, only those are accepted; if none does, only origins in the domains of the sites, and loopback origins in test mode.\n\nSend an `Idempotency-Key`, and retry with it if no answer arrives: only one session is created.',
     query: Type.Object({}),
     body,
     honoursIdempotencyKey: true,
     answer: checkoutAnswer,
     failures: ['IntegrationNotActive', 'OriginNotAllowed', 'ProductUnavailable', 'ProviderError'],
-    handle: async (call) => checkOut(call.group, readWish(call.body, call.origin), call.idempotencyKey),
+    handle: async (call) => checkOut(call.group, parseCheckout(call.body, call.origin), call.idempotencyKey),
   })(deps)
 }

@@ -29,7 +29,7 @@ const endpoint = 'definedCollectionObject'
 
 const body = Type.Object({
   collectionId: idParameter('The collection to store it in.', '66f0c0ffee0123456789abce'),
-  type: Type.Enum([...submissionTypes], { description: 'What it is. The collection must accept it.' }),
+  type: Type.Enum([...submissionTypes], { description: 'The type of the submission. The collection must accept it.' }),
   objectValue: Type.Record(Type.String(), Type.Unknown(), {
     description: 'The fields of the collection’s schema; `subscribeUser` needs `email`. Visitors send no files.',
     examples: [{ rating: 5, title: 'Good bread', body: 'Every morning.', author: 'Ada' }],
@@ -37,12 +37,12 @@ const body = Type.Object({
   [honeypotField]: Type.Optional(
     Type.Unknown({
       description:
-        'A field of your form that people do not see. Where it is filled in, the answer is as always, and nothing is stored.',
+        'A honeypot: a field of your form that people do not see. If it is filled in, the answer looks the same, and nothing is stored.',
     }),
   ),
 })
 
-/** Twice the same subscriber is one. */
+/** The existing subscriber with this address. */
 async function findSubscriber(group: GroupStore, { type, collectionId, objectValue }: Submission) {
   const { email } = objectValue
   if (type !== 'subscribeUser' || typeof email !== 'string' || !isEmailAddress(email)) return undefined
@@ -53,16 +53,15 @@ const quota = (whose: string, subject: string, maxCount: number): Quota => ({
   subject,
   maxCount,
   windowMs: hourMs,
-  refusal: `This ${whose} has taken as many submissions as it may in an hour.`,
+  refusal: `This ${whose} has reached its hourly limit of submissions.`,
 })
 
-async function takeFromQuotas(writer: ContentWriter, { id, settings }: Container, ofGroup: number): Promise<void> {
+async function consumeQuotas(writer: ContentWriter, { id, settings }: Container, ofGroup: number): Promise<void> {
   const { hourlyLimit } = settings
   if (hourlyLimit) await consumeQuota(writer, quota('collection', `submissions ${id}`, hourlyLimit))
   await consumeQuota(writer, quota('group', 'submissions', ofGroup))
 }
 
-/** Under the lock of the group, where its submissions take turns. */
 async function storeSubmission(
   writer: ContentWriter,
   submission: Submission,
@@ -72,8 +71,8 @@ async function storeSubmission(
   if (!collection) throw notFound('There is no collection with this collectionId.')
   const { objectValue: value } = stripHoneypot(collection, submission)
   const subscriber = await findSubscriber(writer.group, submission)
-  // Before the submission is checked, so that one above the quota costs nothing. What is refused below is not counted.
-  if (!subscriber) await takeFromQuotas(writer, collection, hourlyLimit)
+  // Before validation, so that a submission over the quota costs little. A refusal below rolls the count back.
+  if (!subscriber) await consumeQuotas(writer, collection, hourlyLimit)
   checkSubmission(collection, submission.type, value)
   if (subscriber) return deliverSubmission(collection, subscriber)
   const [object] = await insertObjects(writer, collection, [{ value, ...stateOfSubmission(collection, writer.nowMs) }])
@@ -82,7 +81,7 @@ async function storeSubmission(
   return deliverSubmission(collection, object)
 }
 
-/** The response to a bot that filled in the honeypot: validated like any other, and not stored. */
+/** The answer to a bot that filled in the honeypot: validated like any other, but not stored. */
 function pretendToStore(collection: Container, { type, objectValue: value }: Submission, nowMs: number) {
   checkSubmission(collection, type, value)
   return deliverSubmission(collection, {
@@ -100,9 +99,9 @@ function pretendToStore(collection: Container, { type, objectValue: value }: Sub
 /** spec §4.6 */
 export const definedCollectionObject: Endpoint = (deps) =>
   defineEndpoint({
-    summary: 'What a visitor sends in',
+    summary: 'A visitor’s submission',
     description:
-      'Stores a review or a subscriber in a collection that accepts it, and answers the object as the listing shows it. An address that has subscribed before is answered with the object that is there.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: it is stored once.',
+      'Stores a review or a subscriber in a collection that accepts it, and returns the object as in a listing. For an address that has already subscribed, the existing object is returned.\n\nSend an `Idempotency-Key`, and retry with it if no answer arrives: it is stored only once.',
     query: Type.Object({}),
     body,
     honoursIdempotencyKey: true,

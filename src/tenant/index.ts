@@ -11,7 +11,7 @@ import { sendContactEmail } from './send-contact-email.ts'
 import { sendOrderPlacedEmail } from './send-order-placed-email.ts'
 import { siteDetails } from './site-details.ts'
 
-/** spec §4, in its order. */
+/** In the order of spec §4. */
 const routes: readonly (readonly [method: 'GET' | 'POST', url: string, endpoint: Endpoint])[] = [
   ['GET', '/tenant/siteDetails', siteDetails],
   ['GET', '/tenant/collectionObjects', collectionObjects],

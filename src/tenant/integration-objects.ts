@@ -17,12 +17,11 @@ const groupByParameter = Type.Optional(
     { key: Type.Optional(Type.String()), value: Type.Optional(Type.String()) },
     {
       description:
-        '`groupBy[key]=<field>` adds `groups` beside the page: in `items` each product stands once, in `groups` once for each of its values, so one with several (a list, variants) is in several groups. With `groupBy[value]=<value>` there are no groups, and only items with that value are listed.',
+        '`groupBy[key]=<field>` adds `groups` to the page: each product appears once in `items`, and in `groups` once for each of its values, so one with several (a list, variants) is in several groups. With `groupBy[value]=<value>` there are no groups, and only items with that value are listed.',
     },
   ),
 )
 
-/** What is asked of the products besides what all listings can be asked. */
 interface ProductParameters extends ListParameters {
   accountHandle?: string | undefined
   groupBy?: GroupByParameters | undefined
@@ -41,13 +40,13 @@ const groupHead = ({ value, count }: { value: string | null; count: number }): s
 
 /** spec §4.3 */
 export const integrationObjects = defineContentEndpoint({
-  summary: 'Products of a payment integration, or objects of another one',
+  summary: 'Products of a payment integration, or objects of another integration type',
   description:
-    'Published products, from the service’s own copy of the provider’s catalogue; or what was filled into an integration type of the group’s own, such as posts. A type that the group does not have is an empty list.',
+    'Published products, from the service’s own copy of the provider’s catalogue; or objects of an integration type of the group’s own, such as posts. A type that the group does not have gives an empty list.',
   query: Type.Object({
     type: Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] }),
     accountHandle: Type.Optional(
-      Type.String({ maxLength: 200, description: 'One account, where several are connected.' }),
+      Type.String({ maxLength: 200, description: 'Only this account, if several are connected.' }),
     ),
     groupBy: groupByParameter,
     filters: filtersParameter({ productType: ['Bread'] }),

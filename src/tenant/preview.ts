@@ -14,13 +14,13 @@ import { usePreviewToken } from '../store/content/preview-tokens.ts'
 export const preview = defineEndpoint({
   summary: 'One draft, by preview token',
   description:
-    'The object that the token names, whatever its publish date and archive state, in the shape its listing gives.',
+    'The object that the token names, whatever its publish date and archive state, in the shape of its listing.',
   query: Type.Object({
     token: Type.String({ minLength: 1, maxLength: 500, description: 'The token of a shared preview link.' }),
   }),
   answer: previewAnswer,
   failures: ['NotFound', 'PreviewExpired'],
-  // a token is shown to nobody else, and its uses may be counted
+  // Not a content endpoint: previews are private, and their uses may be counted.
   async handle({ group, signing, newMeter, query, nowMs }): Promise<Previewed> {
     const objectId = await usePreviewToken(group, query.token, nowMs)
     const containerId = await findContainerIdOf(group, objectId)
@@ -37,7 +37,7 @@ export const preview = defineEndpoint({
         return deliver(container, found.object, newMeter().measured(sign))
       },
     )
-    if (!previewed) throw notFound('The previewed object does not exist any more.')
+    if (!previewed) throw notFound('The previewed object no longer exists.')
     return previewed
   },
 })

@@ -1,4 +1,4 @@
-import { readContactWish } from '../content/mail-requests.ts'
+import { parseContactMail } from '../content/mail-requests.ts'
 import { Type } from '../core/type.ts'
 import { mailAnswer } from '../http/answer-schemas.ts'
 import { withRule } from '../http/check-input.ts'
@@ -10,26 +10,26 @@ const maxMessageLength = 20_000
 const maxCustomLength = 200_000
 
 const fields = Type.Object({
-  name: nameText('Who writes; it stands in the subject.', 'Ada Lindqvist'),
-  to: Type.Optional(emailAddress('The one address that it goes to. Required.', 'hello@bakery.example')),
-  message: filledText(maxMessageLength, 'What they write. Plain text.', 'Do you bake without rye?'),
-  siteName: nameText('The site’s name; it stands in the subject.', 'Corner Bakery'),
+  name: nameText('The visitor’s name, shown in the subject.', 'Ada Lindqvist'),
+  to: Type.Optional(emailAddress('The recipient. Required.', 'hello@bakery.example')),
+  message: filledText(maxMessageLength, 'The visitor’s message, as plain text.', 'Do you bake without rye?'),
+  siteName: nameText('The site’s name, shown in the subject.', 'Corner Bakery'),
   customHtml: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: maxCustomLength,
       description:
-        'The whole e-mail as markup, in place of the template. Scripts, forms and all that loads from elsewhere but pictures are taken out. At most 5,000 tags.',
+        'The whole e-mail as HTML, instead of the template. Scripts, forms and all external resources except pictures are removed. At most 5,000 tags.',
     }),
   ),
   htmlInfo: Type.Optional(someTexts),
-  customerEmail: Type.Optional(emailAddress('Who writes: answers to the e-mail go there.', 'ada@visitor.example')),
+  customerEmail: Type.Optional(emailAddress('The visitor’s address, for replies.', 'ada@visitor.example')),
   ...senderFields,
 })
 
 const body = withRule(
   withRecipient(fields),
-  'customHtml or htmlInfo is required: what the e-mail is made of',
+  'customHtml or htmlInfo is required: the content of the e-mail',
   (given) => 'customHtml' in given || 'htmlInfo' in given,
 )
 
@@ -38,7 +38,7 @@ export const sendContactEmail: Endpoint = (deps) =>
   defineEndpoint({
     summary: 'A contact e-mail',
     description:
-      'Sends what a visitor wrote to the owner of the site. `true` means that the message is kept and will be delivered, now or as soon as the mail server takes it.\n\nOne of `customHtml` and `htmlInfo` must be given. Where sites list their recipients, it goes to those only; where none does, to addresses that the sites name in `businessInfo` and to those in their domains. Sites that name neither refuse nobody.\n\nSend an `Idempotency-Key` and ask again with it when an answer does not come: there will be one e-mail.',
+      'Sends a visitor’s message to the owner of the site. `true` means that the message is stored and will be delivered as soon as the mail server accepts it.\n\n`customHtml` or `htmlInfo` is required. If sites list allowed recipients, only those are accepted; if none does, only addresses that the sites name in `businessInfo` and those in their domains. Sites that name neither accept any recipient.\n\nSend an `Idempotency-Key`, and retry with it if no answer arrives: only one e-mail is sent.',
     query: Type.Object({}),
     body,
     honoursIdempotencyKey: true,
@@ -46,5 +46,5 @@ export const sendContactEmail: Endpoint = (deps) =>
     status: 201,
     isBare: true,
     failures: ['RecipientNotAllowed', 'QuotaExceeded'],
-    handle: async (call) => acceptMail(deps.mail, call, readContactWish(call.body)),
+    handle: async (call) => acceptMail(deps.mail, call, parseContactMail(call.body)),
   })(deps)

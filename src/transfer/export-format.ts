@@ -10,7 +10,7 @@ import { isTier, type Tier, tiers } from '../core/tiers.ts'
 const maxDepth = 40
 
 function problemOf(value: unknown): string | undefined {
-  if (typeof value === 'string' && !isStorableText(value)) return 'holds a character that cannot be stored'
+  if (typeof value === 'string' && !isStorableText(value)) return 'contains a character that cannot be stored'
   // JSON reads 1e999 as infinity and writes that as null: it would be changed without a word.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'holds a number that cannot be stored'
   if (!isRecord(value)) return undefined

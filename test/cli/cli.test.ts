@@ -52,7 +52,7 @@ onBothEngines('the command line', (engine) => {
     const user = await json('user', 'create', 'Ada', '--administrator')
     const made = await run('token', 'create', user._id, '--life', '24h')
     const [token = ''] = made.split('\n')
-    assert.match(made, /This token is shown only now/)
+    assert.match(made, /This token is shown only once/)
     const answer = await app.inject({ url: '/manage/whoami', headers: { authorization: `Bearer ${token}` } })
     assert.deepEqual(answer.json().data, { userId: user._id, name: 'Ada', administrator: true })
     const { items } = await json('token', 'list', user._id)

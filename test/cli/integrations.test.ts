@@ -106,7 +106,7 @@ onBothEngines('payment accounts at the command line', (engine) => {
     assert.equal(products.totalCount, 4)
     await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_1', () => run('integration', 'connect', 'Shop', 'stripe'))
     await stripe.close()
-    await assert.rejects(run('integration', 'sync', 'Shop', 'main'), /could not be looked through: Stripe could not/)
+    await assert.rejects(run('integration', 'sync', 'Shop', 'main'), /could not be read: Stripe could not/)
   })
 
   it('have orders printed in readable form, without JSON', async () => {
@@ -159,7 +159,7 @@ describe('a piped secret', () => {
     const wrong = await pipe(connect, env, 'sk_live_wrong-canary\n')
     assert.deepEqual([wrong.code, wrong.out, wrong.err.includes('canary')], [1, '', false])
     const made = await pipe(connect, env, 'sk_test_shop_canary\n')
-    assert.deepEqual([made.code, made.err], [0, 'Looking through the catalogue …\n'])
+    assert.deepEqual([made.code, made.err], [0, 'Reading the catalogue …\n'])
     assert.match(made.out, /^ID [\s\S]+acct_shop/)
     assert.ok(!made.out.includes('canary'))
   })

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import {
-  hasTooManyAddresses,
-  mediaKeysInHtml,
-  replaceMediaInHtml,
-  toMediaReferences,
-} from '../../src/content/html-media.ts'
+import { hasTooManyUrls, mediaKeysInHtml, replaceMediaInHtml, toMediaReferences } from '../../src/content/html-media.ts'
 import { encodeMediaKey } from '../../src/content/media-keys.ts'
 import { assertLinear } from '../helpers/growth.ts'
 
@@ -92,11 +87,11 @@ describe('references to media in HTML', () => {
   it('count towards the limit together with all other URLs, in attributes and in srcset', () => {
     const link = (count: number) => '<a href="/x">x</a>'.repeat(count)
     const srcset = (count: number) => `<img srcset="${Array(count).fill('media:a/b.png 1x').join()}">`
-    assert.equal(hasTooManyAddresses(`${link(9_999)}<img src="media:a/b.png">`), false)
-    assert.equal(hasTooManyAddresses(`${link(10_000)}<img src="media:a/b.png">`), true)
-    assert.equal(hasTooManyAddresses(link(4000) + srcset(6000)), false)
-    assert.equal(hasTooManyAddresses(link(4000) + srcset(6001)), true)
-    assert.equal(hasTooManyAddresses(link(20_000)), false, 'there is no file to look for')
+    assert.equal(hasTooManyUrls(`${link(9_999)}<img src="media:a/b.png">`), false)
+    assert.equal(hasTooManyUrls(`${link(10_000)}<img src="media:a/b.png">`), true)
+    assert.equal(hasTooManyUrls(link(4000) + srcset(6000)), false)
+    assert.equal(hasTooManyUrls(link(4000) + srcset(6001)), true)
+    assert.equal(hasTooManyUrls(link(20_000)), false, 'there is no file to look for')
   })
 
   it('are case-sensitive', () => {

@@ -6,7 +6,7 @@ import { mediaKeysInHtml, replaceMediaInHtml, toMediaReferences } from '../../sr
 import { indexRowsOf, searchTextOf, searchWordsOf } from '../../src/content/index-keys.ts'
 import { isMediaKey } from '../../src/content/media-keys.ts'
 import type { ScalarType, Schema } from '../../src/content/schema.ts'
-import { asHeaderText, hasEndlessMarks, normalise, slugify } from '../../src/content/texts.ts'
+import { asHeaderText, hasLongMarkRun, normalise, slugify } from '../../src/content/texts.ts'
 import { problemsOf } from '../../src/content/validate.ts'
 import { assertLinear } from '../helpers/growth.ts'
 
@@ -48,9 +48,9 @@ describe('untrusted text', () => {
   it('is normalised unless a character has more than 30 accents, including halfwidth ones, which become combining marks', () => {
     assert.equal(normalise('e\u0301', 'NFC'), 'é')
     const most = `e${'\u0301'.repeat(30)}`
-    assert.equal(hasEndlessMarks(most.repeat(3)), false)
+    assert.equal(hasLongMarkRun(most.repeat(3)), false)
     assert.equal(normalise(most, 'NFC'), `é${'\u0301'.repeat(29)}`)
     assert.equal(normalise(`${most}\u0301`, 'NFC'), `${most}\u0301`)
-    assert.equal(hasEndlessMarks(`カ${'\uff9e\u0315'.repeat(16)}`), true)
+    assert.equal(hasLongMarkRun(`カ${'\uff9e\u0315'.repeat(16)}`), true)
   })
 })

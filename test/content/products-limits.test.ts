@@ -40,7 +40,7 @@ describe('a product with very many parts', () => {
     const { value, problems } = project(members.toReversed())
     assert.equal(Object.keys(Object(value?.price)).length, 1000)
     assert.equal(Object(value?.default_price).v1000, undefined)
-    assert.deepEqual(problems, ['More than 1000 products are variants of "k": those beyond are left out.'])
+    assert.deepEqual(problems, ['More than 1000 products are variants of "k": the rest are left out.'])
     assert.deepEqual(project(members.slice(0, 1000)).problems, [])
   })
 
@@ -48,7 +48,7 @@ describe('a product with very many parts', () => {
     const { value, problems } = project([priced(2000, (number) => `n${number}`, 'price_01999')])
     const sold = Object.values(Object(value?.default_price))
     assert.deepEqual([sold.length, sold.at(0), sold.at(-1)], [1000, 'price_00000', 'price_01999'])
-    assert.deepEqual(problems, ['The product p has more than 1000 prices: those beyond are left out.'])
+    assert.deepEqual(problems, ['The product p has more than 1000 prices: the rest are left out.'])
   })
 
   it('uses a variant’s default price, however many other prices the variant has', () => {
@@ -58,7 +58,7 @@ describe('a product with very many parts', () => {
     const defaultPriceId = prices.at(-1)?.id ?? null
     const { value, problems } = project([{ product: { ...first.product, defaultPriceId }, prices }, second])
     assert.equal(Object(value?.default_price).v0, defaultPriceId)
-    assert.equal(problems[0], 'The product p00000 has more than 100 prices: those beyond are left out.')
+    assert.equal(problems[0], 'The product p00000 has more than 100 prices: the rest are left out.')
   })
 
   it('has at most 100 metadata fields, and reports it once', () => {
@@ -71,7 +71,7 @@ describe('a product with very many parts', () => {
     const { problems } = project([priced(200, () => 'same')])
     assert.equal(problems.length, 51)
     assert.equal(new Set(problems).size, 51)
-    assert.equal(problems.at(-1), '149 more things could not be taken over.')
+    assert.equal(problems.at(-1), '149 more problems.')
   })
 })
 
@@ -107,7 +107,7 @@ describe('texts that cannot be stored', () => {
       const good = fakeProduct({ id: 'good', defaultPriceId: text })
       const products = keptProducts([fakeProduct({ id: text }), good])
       assert.deepEqual(products.items, [{ ...good, defaultPriceId: null }])
-      assert.match(products.problems.join(), /^The product .* is left out: it has an id that we cannot keep/)
+      assert.match(products.problems.join(), /^The product .* is left out: it has an id that cannot be stored/)
       const price = fakePrice('good', 1, {})
       const prices = keptPrices([price, fakePrice(text, 2, { id: 'x' }), fakePrice('good', 3, { id: text })])
       assert.deepEqual(prices.items, [price])

@@ -57,7 +57,7 @@ describe('an external value', () => {
     const wide = widenSchema(productSchema, [{ bad: 'x' }])
     const { value: fitted, problems } = fitValue(wide, groupId, { ...value, bad: 'a\0b' })
     assert.deepEqual(fitted, value)
-    assert.match(problems[0] ?? '', /objectValue\.bad holds a character that cannot be stored/)
+    assert.match(problems[0] ?? '', /objectValue\.bad contains a character that cannot be stored/)
   })
 
   it('is not a product without a name, a price or a price id, whatever the schema requires', () => {
@@ -72,7 +72,7 @@ describe('an external value', () => {
     const description = `<img src="media:${'b'.repeat(24)}/secret.png">`
     const { value: fitted, problems } = fitValue(productSchema, groupId, { ...value, description })
     assert.deepEqual(fitted, value)
-    assert.match(problems.join(), /is not one of this group/)
+    assert.match(problems.join(), /does not belong to this group/)
   })
 
   it('drops a description that is too large', () => {

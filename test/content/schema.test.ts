@@ -195,7 +195,7 @@ describe('a schema with several mistakes', () => {
     }
     refuses(
       schema,
-      /^title\.type must be one of .+ "1st" cannot be a field name.+ rating\.min must be a number\. rating has the rule "maxLength", which the type "integer" does not know\. rating\.private must be true or false\. tags\.of\.type must be one of .+ kind is an enum and needs "values"\. cover must be an object with a "type"\.$/,
+      /^title\.type must be one of .+ "1st" cannot be a field name.+ rating\.min must be a number\. rating has the rule "maxLength", which the type "integer" does not have\. rating\.private must be true or false\. tags\.of\.type must be one of .+ kind is an enum and needs "values"\. cover must be an object with a "type"\.$/,
     )
   })
 

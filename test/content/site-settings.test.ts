@@ -223,19 +223,19 @@ const scenarios: Record<string, Scenario> = {
     problemsOf: (value) => inSettings('gallery')([{ deep: value }]),
     accepted: [image(), { ...image(), type: 'file' }, { ...image('other/a.png'), type: 'other' }],
     refused: [image('other/a.png'), image('../a.png'), image(''), image(`${groupId}/../b/a.png`), image(`${groupId}x/a.png`)],
-    because: /^settings\.gallery\[0\]\.deep\.key is not one of this group$/,
+    because: /^settings\.gallery\[0\]\.deep\.key does not belong to this group$/,
   },
   'a delivered media value': {
     problemsOf: inSettings('logo'),
     accepted: [image()],
     refused: [{ ...image(), currentFile: { source: 'https://x.example', expiresAt: 'x' } }, { ...image(), currentFile: null }],
-    because: /^settings\.logo\.currentFile is added on delivery; leave it out$/,
+    because: /^settings\.logo\.currentFile is added on delivery: omit it$/,
   },
   'text anywhere': {
     problemsOf: (value) => inSettings('open')({ deep: [value] }),
     accepted: ['', '\u0001', '\u{1F950}'],
     refused: ['\0', '\uD83E', 'a\uDD50'],
-    because: /^settings\.open\.deep\[0\] holds a character that cannot be stored$/,
+    because: /^settings\.open\.deep\[0\] contains a character that cannot be stored$/,
   },
   'numbers anywhere': {
     problemsOf: inSettings('open'),

@@ -8,7 +8,7 @@ import {
   type SubmissionType,
   unsetPublishMs,
 } from '../../src/content/model.ts'
-import { nextNoticeMs, noticeSubject, noticeTitle, sitesToTell, summaryOf } from '../../src/content/notices.ts'
+import { nextNoticeMs, noticeSubject, noticeTitle, sitesToNotify, summaryOf } from '../../src/content/notices.ts'
 import { parseSchema } from '../../src/content/schema.ts'
 import { checkSubmission, deliverSubmission, stateOfSubmission, stripHoneypot } from '../../src/content/submissions.ts'
 
@@ -76,7 +76,7 @@ describe('checkSubmission', () => {
       problemOf('createReview', {}, collection({ accepts: ['subscribeUser'] })),
       /takes only subscribeUser\./,
     )
-    assert.match(problemOf('createReview', {}, collection({})), /takes nothing from visitors\./)
+    assert.match(problemOf('createReview', {}, collection({})), /accepts no submissions\./)
   })
 })
 
@@ -138,7 +138,7 @@ describe('a notification', () => {
       createdMs: 0,
       updatedMs: 0,
     })
-    const told = (...sites: StoredSite[]) => sitesToTell(sites, 'c1').map(({ id }) => id)
+    const told = (...sites: StoredSite[]) => sitesToNotify(sites, 'c1').map(({ id }) => id)
     assert.deepEqual(told(site('a', true, ['c1']), site('b', true, ['c2']), site('c', false, ['c1'])), ['a'])
     assert.deepEqual(told(site('a', true, []), site('b', true, ['c2']), site('c', false, [])), ['a', 'b'])
     assert.deepEqual(told(site('a', true, []), site('b', false, ['c1'])), [])

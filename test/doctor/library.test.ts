@@ -177,7 +177,7 @@ describe('the doctor’s check of the media environment', () => {
     assertOnly(await examine({ config: cdn }), {
       check: 'Media store',
       level: 'wrong',
-      what: /the service will not start: .*are for a CDN before an S3 store/,
+      what: /the service will not start: .*are for a CDN in front of an S3 store/,
     })
     assertSound(await examine())
     assert.equal(existsSync(join(config.dataDir, 'master.key')), false)
@@ -227,7 +227,7 @@ describe('the doctor’s check of an S3 store', () => {
       check: 'Media store',
       level: 'wrong',
       what: /^The files of Lost cannot be reached, in the bucket "nowhere"/,
-      advice: /Make the bucket/,
+      advice: /Create the bucket/,
     })
   })
 

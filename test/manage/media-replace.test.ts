@@ -118,7 +118,7 @@ onBothEngines('a replaced file', (engine) => {
     const { send, shown, picture, traces } = await shownEverywhere(engine)
     const [before, tracesBefore] = [await shown(), await traces()]
     const put = (content: string) => send('PUT', `/media/${picture._id}/file`, fileForm('x.png', content))
-    assertRefused(await put('words'), 400, /new file is of the type file; what it replaces is of the type image/)
+    assertRefused(await put('words'), 400, /new file has the type file; the file that it replaces has the type image/)
     assertRefused(await put(''), 400, /empty/)
     assertRefused(await send('PUT', `/media/${picture._id}/file`), 400, /A file is required/)
     assertRefused(await send('PUT', '/media/nothing/file', fileForm('x', 'x')), 404, /no such file/)

@@ -40,7 +40,7 @@ onBothEngines('an upload over the wire', (engine) => {
     }
     socket.destroy()
     assert.match(answer, /^HTTP\/1\.1 413 /)
-    assert.match(answer, /The file is larger than 64 KB, the most for this tier\./)
+    assert.match(answer, /The file is larger than 64 KB, the limit of this tier\./)
     assert.ok(sentBytes < 50_000_000, `${sentBytes} bytes were sent before the answer came`)
     await assertNothingLeft(created)
   })

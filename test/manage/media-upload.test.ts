@@ -182,7 +182,7 @@ onBothEngines('a refused upload leaves nothing behind, and says why:', (engine) 
     const created = await librarian(engine, { MEDIA_MAX_BYTES: 'free=1KB,basic=2KB,pro=1MB,proplus=1MB' })
     const { send, add, traces, call, group } = created
     const form = (bytes: number) => fileForm('a.txt', 'x'.repeat(bytes))
-    assertRefused(await send('POST', '/media', form(1025)), 413, /larger than 1 KB, the most for this tier/)
+    assertRefused(await send('POST', '/media', form(1025)), 413, /larger than 1 KB, the limit of this tier/)
     assert.deepEqual(await traces(), noTraces)
     assert.equal((await add('a.txt', 'x'.repeat(1024))).bytes, 1024)
     await call('POST', `/manage/groups/${group.groupId}/tier`, { tier: 'basic' })

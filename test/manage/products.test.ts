@@ -105,7 +105,7 @@ onBothEngines('products', (engine) => {
       [{ draft: true }, /draft cannot be given here/],
       [{ productType: 7 }, /productType must be a text or null/],
       [{ productImage: { name: 'x' } }, /productImage must be a media value/],
-      [{ productImage: { name: 'x', key: 'ffff/x.png', type: 'image' } }, /is not one of this group/],
+      [{ productImage: { name: 'x', key: 'ffff/x.png', type: 'image' } }, /does not belong to this group/],
       [{ publishDate: 'soon' }, /publishDate must be a moment/],
     ]
     for (const [body, message] of refused)

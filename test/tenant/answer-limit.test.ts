@@ -12,7 +12,7 @@ const env = { MAX_ANSWER_BYTES: String(maxBytes), ANSWER_CACHE_MB: '0', READ_THR
 const refusal = {
   success: false,
   data: null,
-  error: `The answer would have more than ${maxBytes} bytes, and an answer has at most that many. Ask for fewer items with limit.`,
+  error: `The answer would exceed the maximum of ${maxBytes} bytes. Request fewer items with limit.`,
   code: 'ValidationError',
 }
 

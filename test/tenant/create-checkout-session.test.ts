@@ -193,7 +193,12 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
       'https://127.0.0.1.evil.example', 'https://localhost.evil.example', 'https://example',
     ] // biome-ignore format: a few lines read better
     for (const originUrl of refused)
-      assertFailure(await at(originUrl), 403, 'OriginNotAllowed', /in the domain of none of its sites.+allowedOrigins/)
+      assertFailure(
+        await at(originUrl),
+        403,
+        'OriginNotAllowed',
+        /not in the domain of any of its sites.+allowedOrigins/,
+      )
     await write(group.store, clock.now, async (writer) => {
       await writer.db
         .updateTable('integrations')

@@ -187,9 +187,9 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
     await assertUnchanged(service.store, async () => {
       const ask = (collectionId: string) =>
         send({ collectionId, type: 'subscribeUser', objectValue: { email: 'a@visitor.example' } })
-      const only = /type subscribeUser is not taken by this collection: it takes only createReview\./
+      const only = /type subscribeUser is not accepted by this collection: it accepts only createReview\./
       assertFailure(await ask(reviews.id), 400, 'ValidationError', only)
-      assertFailure(await ask(posts.id), 400, 'ValidationError', /it takes nothing from visitors/)
+      assertFailure(await ask(posts.id), 400, 'ValidationError', /it accepts no submissions/)
       assertFailure(await ask(both.id), 400, 'ValidationError', /objectValue\.rating is required/)
     })
   })
@@ -437,7 +437,7 @@ onBothEngines('the limits of submissions', (engine) => {
     created(await subscribe({ email: 'ada@visitor.example' }))
     await assertUnchanged(service.store, async () => {
       const refused = await review()
-      assertFailure(refused, 429, 'RateLimited', /^This group has taken as many submissions as it may in an hour\./)
+      assertFailure(refused, 429, 'RateLimited', /^This group has reached its hourly limit of submissions\./)
       assert.equal(refused.headers['retry-after'], '3000')
       created(await subscribe({ email: 'Ada@visitor.example' })) // who is there already is not counted
       created(await review({ ...goodReview, company_website: 'spam' }))

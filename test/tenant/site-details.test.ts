@@ -133,7 +133,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     const [group, other] = [await newGroup(), await newGroup()]
     const foreign = { name: 'x', key: `${other.group.id}/secret.png`, type: 'image' }
     const site = { name: 'Site', domainName: 'x', settings: { deep: [{ down: foreign }] } }
-    await assert.rejects(createSite(group.store, site, clock.now), /is not one of this group/)
+    await assert.rejects(createSite(group.store, site, clock.now), /does not belong to this group/)
   })
 
   it('lets no setting pose as the site’s id, name, domain or tier', async () => {

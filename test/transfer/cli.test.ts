@@ -39,7 +39,7 @@ describe('sluice export group and import group', () => {
     assert.equal(unnamed.code, 1)
     assert.match(unnamed.output, /"Shop" \(\w{24}\), which exists here: 1 things? would be added and 0 changed/)
     const looked = await runCli(['import', 'group', later, '--dry-run'], testDatabase.env)
-    assert.match(looked.output, /objects +1 +0 +1\n[\s\S]+To change this group, say so: --into \w{24}/)
+    assert.match(looked.output, /objects +1 +0 +1\n[\s\S]+To change this group, add --into \w{24}/)
     const named = await runCli(['import', 'group', later, '--into', 'Shop'], testDatabase.env)
     assert.match(named.output, /Imported into the group "Shop"/)
 

@@ -49,7 +49,7 @@ async function hasFrames(path: string): Promise<boolean> {
 
 const from = ({ data, info }: Pixels) => sharp(data, { raw: info })
 
-/** A blurred preview shown until the picture has loaded. It lies behind the picture, so a transparent one has none. */
+/** A blurred preview shown until the picture has loaded; null for a transparent picture, which would not cover it. */
 async function makePlaceholder(pixels: Pixels): Promise<string | null> {
   const { isOpaque } = await from(pixels).stats()
   if (!isOpaque) return null
@@ -60,8 +60,8 @@ async function makePlaceholder(pixels: Pixels): Promise<string | null> {
     .toBuffer({ resolveWithObject: true })
   for (const quality of [60, 30, 5]) {
     const webp = await from(small).webp({ quality, effort: 6 }).toBuffer()
-    const address = `data:image/webp;base64,${webp.toString('base64')}`
-    if (address.length <= maxPlaceholderLength) return address
+    const url = `data:image/webp;base64,${webp.toString('base64')}`
+    if (url.length <= maxPlaceholderLength) return url
   }
   return null
 }
@@ -134,7 +134,7 @@ function describe(error: unknown, path: string): string {
     .replaceAll(path, 'the file')
     .split('\n')
   if (/pixel limit/i.test(reason)) return 'The picture has more pixels than are allowed.'
-  if (/unsupported image format|blocked/i.test(reason)) return 'The file is no picture that can be made smaller.'
+  if (/unsupported image format|blocked/i.test(reason)) return 'The file is not a picture that can be scaled.'
   return `The picture is damaged: ${reason}`
 }
 

@@ -72,13 +72,13 @@ const tooMuchMemory = 'The picture needs too much memory. Make it smaller and up
 
 function parseOutcome({ output, errors, code, killedBy }: Outcome): Derived {
   if (crashSignals.includes(killedBy)) {
-    throw new PictureProblem('The picture is damaged: the program that reads pictures broke off.')
+    throw new PictureProblem('The picture is damaged: the decoder crashed.')
   }
   // By the script itself at its memory limit, or by a system that ran out of memory.
   if (killedBy === 'SIGKILL') throw new PictureProblem(tooMuchMemory)
   // Ended together with the server, or unable to write: the picture is not the cause.
   if (code !== 0)
-    throw new Error('The program that reads pictures failed; the log of the server says more.', {
+    throw new Error('The decoder process failed; see the server log.', {
       cause: errors.trim() || killedBy,
     })
   const result: DeriveResult = JSON.parse(output)
@@ -108,7 +108,7 @@ export async function deriveImage(
     const outcome = await runScript([JSON.stringify(task)], signal ? AbortSignal.any([limit, signal]) : limit)
     signal?.throwIfAborted()
     if (limit.aborted && outcome.killedBy === 'SIGKILL') {
-      throw new PictureProblem(`Making smaller pictures took longer than ${limitSeconds} seconds.`)
+      throw new PictureProblem(`Scaling the picture took longer than ${limitSeconds} seconds.`)
     }
     return parseOutcome(outcome)
   } catch (error) {

@@ -5,7 +5,7 @@ const entryBytes = 12
 /** Far more than the header and the first directory need. */
 const maxHeadBytes = 64 * 1024
 
-/** Exif is a TIFF without a picture: a byte order, the offset of a directory, and in that the entries. */
+/** Exif is a TIFF without a picture: a byte order and the offset of a directory of entries. */
 function orientationOf(tiff: Buffer): number {
   const isLittle = tiff[0] === 0x49
   const uint16 = (at: number): number => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at))
@@ -16,7 +16,7 @@ function orientationOf(tiff: Buffer): number {
   return 1
 }
 
-/** 1 to 8, as a camera writes it; 1, upright, where nothing readable says otherwise. */
+/** 1 to 8, as a camera writes it; 1, upright, by default. */
 export async function readOrientation(reader: Reader, { start, length }: Range): Promise<number> {
   const head = await reader.read(start, Math.min(length, maxHeadBytes))
   // A name may precede it, as in a JPEG, and in a HEIF an offset.
@@ -31,7 +31,7 @@ export async function readOrientation(reader: Reader, { start, length }: Range):
   }
 }
 
-/** The smallest Exif there is. */
+/** The smallest possible Exif. */
 export function exifWithOrientation(orientation: number): Buffer {
   const exif = Buffer.from('49492a0008000000' + '0100' + '120103000100000000000000' + '00000000', 'hex')
   exif.writeUInt16LE(orientation, 18)

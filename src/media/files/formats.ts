@@ -104,7 +104,7 @@ const sameAs: Record<string, Extension> = {
   'tar.gz': 'gz',
 }
 
-/** Our extension for one of file-type. Formats that no website serves are plain bytes. */
+/** Our extension for one of file-type. Formats unusual on websites are plain bytes. */
 export function extensionFor(detected: string | undefined): Extension {
   const name = detected === undefined ? 'bin' : (sameAs[detected] ?? detected)
   return Object.hasOwn(formats, name) ? (name as Extension) : 'bin'

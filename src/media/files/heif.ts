@@ -47,7 +47,7 @@ function propertiesOf(item: number, associations: Buffer): number[] {
   return []
 }
 
-/** The size of the main picture as one sees it: cut and turned as its properties say. */
+/** The size of the main picture as displayed: cropped and rotated as its properties say. */
 export function heifSize({ content }: Meta): Size {
   const primary = boxNamed(content, 'pitm')
   const item = primary.readUInt8(0) === 0 ? primary.readUInt16BE(4) : primary.readUInt32BE(4)
@@ -142,7 +142,7 @@ function areDisjoint(extents: Range[], size: number): boolean {
     })
 }
 
-/** The Exif and XMP of an AVIF or HEIC; none where the list is unreadable, as no other program finds them then. */
+/** The Exif and XMP of an AVIF or HEIC; none if the list is unreadable, since no other program finds them then. */
 export function heifMetadata({ start, content }: Meta, size: number): MetadataItem[] {
   try {
     const kinds = metadataItems(boxNamed(content, 'iinf'))

@@ -8,32 +8,32 @@ import { decodeText, findRoot, svgSize, textExtension } from './text-type.ts'
 
 export interface FileFacts {
   contentType: string
-  /** The one that belongs to the content type, so that the ending of a key can be trusted. */
+  /** Belongs to the content type, so that the extension of a key can be trusted. */
   extension: string
   type: MediaType
-  /** As one sees the picture; null for what is no picture, and for one that does not say. */
+  /** Of the picture as displayed; null for other files, and for a picture that does not state it. */
   width: number | null
   height: number | null
 }
 
-/** Enough for every signature; the sizes of pictures are looked up where they are. */
+/** Enough for every signature; picture sizes are read from wherever they are. */
 const headBytes = 64 * 1024
 
-/** Formats that may consist of nothing but text. */
+/** Formats that may consist of text only. */
 const textFormats: ReadonlySet<Extension> = new Set(['pdf', 'rtf', 'ps', 'eps', 'ics', 'vcf', 'vtt'])
 
-/** A file may begin like a format and be none: then the reader of that format fails, in one way or another. */
+/** A file may begin like a format without being one: the parser of that format then fails. */
 async function detectBinary(head: Buffer): Promise<Extension> {
   const { fileTypeFromBuffer } = await import('file-type') // large, and needed for uploads only
   const detected = await fileTypeFromBuffer(head).catch(() => undefined)
-  // The directory that tells the kinds of TIFF apart may be at the end of the file.
+  // The directory that distinguishes kinds of TIFF may be at the end of the file.
   const isTiff = ['II*\0', 'MM\0*'].includes(head.toString('latin1', 0, 4))
   return extensionFor(detected?.ext ?? (isTiff ? 'tif' : undefined))
 }
 
 /**
- * The text comes first: "BMW" begins like a bitmap and "GIF89a=1/*" like a picture, and both are words. No picture,
- * sound or archive goes without control characters.
+ * Text takes precedence: "BMW" begins like a bitmap and "GIF89a=1/*" like a GIF, but both are text. Every picture, sound
+ * or archive contains control characters.
  */
 async function detectExtension(head: Buffer, text: string | undefined): Promise<Extension> {
   const detected = await detectBinary(head)
@@ -51,7 +51,7 @@ function checkPixels({ width, height }: { width: number; height: number }, maxPi
   }
 }
 
-/** What a file is, by its bytes alone: its name and what an uploader says about it can be wrong. */
+/** Inspects the bytes alone: the name and the declared type can be wrong. */
 export async function inspectFile(path: string, { maxPixels }: { maxPixels: number }): Promise<FileFacts> {
   await using file = await open(path)
   const reader = await createReader(file)

@@ -1,21 +1,20 @@
 import { type AppError, invalid } from '../../core/errors.ts'
 import type { Range, Reader } from './reader.ts'
 
-/** A segment, chunk or box of a picture file. The range is that of its content, and ends with the file at the latest. */
+/** A segment, chunk or box of a picture file. The range is that of its content, clipped to the file. */
 export interface Part extends Range {
   name: string
 }
 
-/** Refuses a picture that no camera and no program writes. */
 export function damaged(reason: string): AppError {
-  return invalid(`The picture is damaged: ${reason}. Save it again with a program for pictures and upload the result.`)
+  return invalid(`The picture is damaged: ${reason}. Save it again with an image editor and upload the result.`)
 }
 
 /** More than any real picture has; a crafted one may consist of nothing else. */
 const maxParts = 100_000
 const startOfScan = 0xda
 
-/** The segments of a JPEG before its pixels, named by their marker: "e1" is where Exif and XMP are. */
+/** The segments of a JPEG before its pixels, named by their marker: "e1" contains Exif or XMP. */
 export async function* jpegSegments(reader: Reader): AsyncGenerator<Part> {
   let at = 2
   for (let count = 0; count < maxParts; count += 1) {
@@ -46,7 +45,6 @@ export async function* pngChunks(reader: Reader): AsyncGenerator<Part> {
   }
 }
 
-/** The chunks of a WebP. */
 export async function* webpChunks(reader: Reader): AsyncGenerator<Part> {
   let at = 12
   for (let count = 0; count < maxParts; count += 1) {

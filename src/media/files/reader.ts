@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
 
 const windowBytes = 64 * 1024
-/** A crafted file of tiny parts is read from the buffer alone: yield to the event loop after so many reads. */
+/** Tiny parts in a crafted file are all read from the buffer: yield to the event loop after this many reads. */
 const readsPerSlice = 2000
 
 export interface Range {

@@ -6,7 +6,7 @@ import { findMeta, heifMetadata } from './heif.ts'
 import { damaged, pngChunks, webpChunks } from './parts.ts'
 import { createReader, type Range, type Reader } from './reader.ts'
 
-/** A block of metadata, and the pieces of the same length in all that replace it. */
+/** A block of metadata, and its replacement of the same total length. */
 interface Block extends Range {
   replacement: Iterable<Buffer>
 }
@@ -28,7 +28,7 @@ function* spaces(length: number): Generator<Buffer> {
 
 const erased = ({ start, length }: Range): Block => ({ start, length, replacement: spaces(length) })
 
-/** Exif reduced to its orientation. `prefix` stands before it in a HEIF. */
+/** Exif reduced to its orientation. In a HEIF, `prefix` precedes it. */
 async function* reducedExif(reader: Reader, range: Range, prefix = Buffer.alloc(0)): AsyncGenerator<Block> {
   const { start, length } = range
   const exif = Buffer.concat([prefix, exifWithOrientation(await readOrientation(reader, range))])
@@ -67,7 +67,7 @@ async function* jpegMetadata(reader: Reader): AsyncGenerator<Block> {
     const bytes = await reader.read(at, scanBytes)
     const found = findSegment(bytes)
     if (!found) {
-      // A segment that begins at the end of these bytes begins the next ones.
+      // Overlap, so that a segment beginning at the end of these bytes is found.
       at += bytes.length === scanBytes ? scanBytes - longestName - 4 : bytes.length
       continue
     }
@@ -85,7 +85,7 @@ async function* jpegMetadata(reader: Reader): AsyncGenerator<Block> {
   }
 }
 
-/** No known name of a chunk; by its letters one that every reader ignores and every editor may copy. */
+/** An unknown chunk name whose letters mark it as ancillary and safe to copy. */
 const paddingName = 'paDd'
 
 function* pngChunk(name: string, content: Iterable<Buffer>): Generator<Buffer> {
@@ -120,8 +120,8 @@ const gifXmp = Buffer.from('!\xff\x0bXMP DataXMP', 'latin1')
 const maxGifXmpBytes = 256 * 1024
 
 /**
- * XMP in a GIF is plain text up to a byte of 1 or 0, which no text has. Readers that do not know it take each letter for
- * the length of a block to skip; bytes from 255 down to 0 behind the text lead them out again.
+ * XMP in a GIF is plain text up to a byte of 1 or 0, which text never contains. Readers that do not know XMP interpret
+ * each character as the length of a block to skip; trailing bytes from 255 down to 0 bring them to its end.
  */
 async function* gifMetadata(reader: Reader): AsyncGenerator<Block> {
   for (let at = 0; at < reader.size; ) {
@@ -148,7 +148,7 @@ async function* webpMetadata(reader: Reader): AsyncGenerator<Block> {
   }
 }
 
-/** Where Exif begins behind the four bytes that say so. */
+/** Precedes Exif in a HEIF: the offset at which it begins. */
 const exifOffset = Buffer.alloc(4)
 
 async function* heifFileMetadata(reader: Reader): AsyncGenerator<Block> {
@@ -171,8 +171,8 @@ const finders: Record<string, (reader: Reader) => AsyncGenerator<Block>> = {
 }
 
 /**
- * Overwrites Exif, XMP, IPTC and the texts of a PNG: they may say where a picture was taken. The orientation stays, and so
- * do pixels, colour profile and the length of the file.
+ * Overwrites Exif, XMP, IPTC and the text chunks of a PNG, which may reveal where a picture was taken. Orientation, pixels,
+ * colour profile and file length stay.
  */
 export async function removeMetadata(path: string, contentType: string): Promise<void> {
   await using file = await open(path, 'r+')

@@ -1,10 +1,10 @@
 import type { Extension } from './formats.ts'
 
-/** Bytes that no text has: the control characters, but for tab, line feed, form feed, return and escape. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** The control characters except tab, line feed, form feed, return and escape. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this is what it matches
 const controlCharacter = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/
 
-/** The start of a file as text, or undefined when it is none. A last character may have been cut in two. */
+/** The start of a file as text; undefined if it is not text. The last character may be incomplete. */
 export function decodeText(head: Buffer, isWhole: boolean): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole })
@@ -14,11 +14,11 @@ export function decodeText(head: Buffer, isWhole: boolean): string | undefined {
   }
 }
 
-/** What may stand before the first element: space, declarations and instructions, comments, a document type. */
+/** What may precede the first element: white space, declarations and instructions, comments, a document type. */
 const beforeRoot = /\s+|<\?.*?\?>|<!--.*?-->|<!doctype\b[^[>]*(?:\[[^\]]*\][^>]*)?>/isy
 const element = /<(?:[\p{L}_][\p{L}\p{N}._-]*:)?([\p{L}_][\p{L}\p{N}._-]*)(?=[\s/>]|$)((?:[^>"']|"[^"]*"|'[^']*')*)/uy
 
-/** With these a page may begin; browsers that guess at types know fewer of them. */
+/** Elements with which a page may begin; a superset of those that browsers sniff. */
 const htmlElements = new Set(
   (
     'a abbr address article aside audio b base blockquote body br button canvas center code details dialog div dl ' +
@@ -28,7 +28,7 @@ const htmlElements = new Set(
   ).split(' '),
 )
 
-/** The first element of a document, and what its start tag says. */
+/** The first element of a document. */
 export interface Root {
   name: string
   attributes: string
@@ -46,7 +46,7 @@ export function findRoot(text: string): Root | undefined {
   return match ? { name: match[1] ?? '', attributes: match[2] ?? '' } : undefined
 }
 
-/** Which kind of text it is: a picture, a page, XML or words. When in doubt a page, which no browser shows inline. */
+/** SVG, HTML, XML or plain text. When in doubt HTML, which is never shown inline. */
 export function textExtension(text: string): Extension {
   const root = findRoot(text)
   const start = text.trimStart().toLowerCase()
@@ -63,7 +63,7 @@ function pixels(text: string | undefined): number | null {
   return match && value > 0 && value <= 1_000_000 ? value : null
 }
 
-/** The size that an SVG states itself, by width and height or by its view box. */
+/** The size stated in an SVG, by width and height or by its view box. */
 export function svgSize({ attributes }: Root): { width: number | null; height: number | null } {
   const values = new Map(
     [...attributes.matchAll(/\s([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)].map(([, name, double, single]) => [

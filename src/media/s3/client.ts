@@ -4,7 +4,7 @@ import { canonicalQuery, createSigV4, type S3Credentials } from './sigv4.ts'
 import { type S3Location, s3Url } from './url.ts'
 
 const timeoutSeconds = 30
-/** A slow line takes long for a part of a file, and a store for assembling the parts. */
+/** A slow line needs long to send a part, and a store to assemble the parts. */
 const uploadTimeoutSeconds = 300
 
 export interface S3Request extends S3Operation {
@@ -53,7 +53,7 @@ export function createS3Client({
     })
   }
 
-  /** The time limit includes `read`, which takes the whole body or only its beginning. */
+  /** The time limit includes `read`, which reads the whole body or only its beginning. */
   const sendInTime: SendToS3 = async (request, read) => {
     const aborter = new AbortController()
     const seconds = request.body ? uploadTimeoutSeconds : timeoutSeconds

@@ -14,7 +14,7 @@ interface S3FailureOptions {
   isTransient: boolean
 }
 
-/** The store refused or did not respond. Never holds a URL, a header or a key. */
+/** The store refused or did not respond. Never contains a URL, a header or a key. */
 export class S3Failure extends AppError {
   /** S3's error code, where the response has one. */
   readonly s3Code: string | undefined
@@ -41,7 +41,7 @@ const checkRights =
   'Check MEDIA_ACCESS_KEY_ID, and that it may list the bucket and read, write and remove the files in it.'
 
 const adviceOfCode: Record<string, string> = {
-  NoSuchBucket: 'Make the bucket, or give the group the name of one that exists.',
+  NoSuchBucket: 'Create the bucket, or give the group the name of an existing one.',
   InvalidAccessKeyId: checkKeys,
   SignatureDoesNotMatch: checkKeys,
   AccessDenied: checkRights,

@@ -48,7 +48,7 @@ export async function startUpload(
   const start: S3Request = { ...file, operation: 'start an upload', method: 'POST', query: { uploads: '' }, headers }
   const uploadId = await send(start, async (response) => {
     const id = readElement(await response.text(), 'UploadId')
-    if (!id) throw new Error('the answer names no upload')
+    if (!id) throw new Error('the response has no upload id')
     return id
   })
   const etags: string[] = []

@@ -4,7 +4,7 @@ import type { SigningWindow } from '../signer.ts'
 import { encodeForS3, type S3Url } from './url.ts'
 
 const algorithm = 'AWS4-HMAC-SHA256'
-/** URLs are signed with the key of their window's day, requests with that of today. */
+/** URLs are signed with the key of their window's day, requests with today's. */
 const maxSigningKeys = 4
 
 export interface S3Credentials {

@@ -8,9 +8,9 @@ import { connectionFailure, S3Failure } from './failure.ts'
 import { abortUpload, inParts, type MultipartUpload, startUpload } from './multipart-upload.ts'
 import { readListing, readUploads, type UploadsMarker } from './xml.ts'
 
-/** Files are removed one by one, which every store supports, and so many in parallel. */
+/** Files are removed by single requests, which every store supports, this many in parallel. */
 const maxParallelRemovals = 8
-/** Each holds a part of its file in memory, twice. */
+/** Each keeps a part of its file in memory, twice. */
 const maxConcurrentWrites = 4
 
 /** Responses of stores that cannot list unfinished uploads, or do not permit it. */

@@ -18,7 +18,7 @@ export function readElement(xml: string, name: string): string | undefined {
 /** One page of a listing, and the token of the next one. */
 export function readListing(xml: string): { files: StoredFile[]; nextToken: string | undefined } {
   const [listing] = DomUtils.getElementsByTagName('ListBucketResult', parse(xml))
-  if (!listing) throw new Error('the answer is no listing')
+  if (!listing) throw new Error('the response is not a listing')
   const files = DomUtils.getElementsByTagName('Contents', listing).map((entry) => ({
     key: textOf('Key', entry) ?? '',
     bytes: Number(textOf('Size', entry)),

@@ -1,5 +1,5 @@
 import { pictureOf } from '../../content/catalogue.ts'
-import { shortName } from '../../content/product-texts.ts'
+import { shortName } from '../../content/products.ts'
 import type { Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type JobContext, type JobHandler, PermanentFailure } from '../../jobs/handler.ts'

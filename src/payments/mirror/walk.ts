@@ -1,5 +1,5 @@
 import { type CatalogueProduct, isProviderId, keptPrices, keptProducts, objectKeyOf } from '../../content/catalogue.ts'
-import { readNotes } from '../../content/checkout.ts'
+import { sessionOwner } from '../../content/checkout.ts'
 import {
   findKnownProducts,
   findOrphanedKeys,
@@ -202,7 +202,7 @@ async function walkOrders(step: WalkStep): Promise<void> {
   const page = await takePage(step, provider.listCompletedSessions(sinceMs, walk.cursor))
   if (!page) return
   await advance(step, async (writer, current) => {
-    const ofGroup = page.items.filter(({ metadata }) => readNotes(metadata).groupId === writer.group.groupId)
+    const ofGroup = page.items.filter(({ metadata }) => sessionOwner(metadata).groupId === writer.group.groupId)
     const ours = idsOf(ofGroup).filter(isProviderId)
     const known = await findKnownSessions(writer.group, integration.type, ours)
     const unknown = ours.filter((id) => !known.has(id))

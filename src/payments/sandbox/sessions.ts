@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readNotes } from '../../content/checkout.ts'
+import { sessionOwner } from '../../content/checkout.ts'
 import { countryOf } from '../../content/countries.ts'
 import { isRecord } from '../../content/schema.ts'
 import type { ContentWriter } from '../../store/content/changes.ts'
@@ -51,7 +51,7 @@ export async function findShop(
   metadata: Record<string, string>,
 ): Promise<{ name: string; country: string | undefined }> {
   const sites = await listSites(group)
-  const { siteId } = readNotes(metadata)
+  const { siteId } = sessionOwner(metadata)
   const site = sites.find(({ id }) => id === siteId) ?? sites[0]
   const info = site?.settings.businessInfo
   const { name, address } = isRecord(info) ? info : {}

@@ -37,7 +37,7 @@ export function createLibraryChecker({ groupId, format }: HeadLine) {
 
   return ({ key, file }: LibraryItemLine): string[] => {
     const foreign = [key, ...keysOfFile(file)].filter((each) => !isKeyOfGroup(groupId, each))
-    const problems = foreign.map((each) => `the media key ${JSON.stringify(each)} is not one of this group`)
+    const problems = foreign.map((each) => `the media key ${JSON.stringify(each)} does not belong to this group`)
     if (format === formatWithoutLibrary) problems.push(`an export of the format ${format} has no library`)
     if (keys.has(key)) problems.push(`the media key ${JSON.stringify(key)} appears more than once in the library`)
     keys.add(key)

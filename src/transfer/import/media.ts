@@ -27,7 +27,7 @@ async function isPlainFile(folder: string, path: string): Promise<boolean> {
 /** Why a file of an export cannot be imported; undefined when it can. */
 export async function mediaProblem(folder: string, groupId: string, line: MediaLine): Promise<string | undefined> {
   const { key, bytes, sha256 } = line
-  if (!isKeyOfGroup(groupId, key)) return `the media key ${JSON.stringify(key)} is not one of this group`
+  if (!isKeyOfGroup(groupId, key)) return `the media key ${JSON.stringify(key)} does not belong to this group`
   const path = pathOfMedia(folder, groupId, key)
   try {
     if (!(await isPlainFile(folder, path))) return `${path} is not a plain file`

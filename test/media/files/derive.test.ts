@@ -168,7 +168,7 @@ describe('deriveImage', () => {
   it('never hands anything but a picture to a decoder', async (t) => {
     const tiff = await photo(40, 30).tiff().toBuffer()
     for (const file of [scriptedSvg, page, tiff, '%PDF-1.4', '']) {
-      await assert.rejects(derive(t, file), problem(/^The file is no picture that can be made smaller\.$/))
+      await assert.rejects(derive(t, file), problem(/^The file is not a picture that can be scaled\.$/))
     }
   })
 
@@ -198,7 +198,7 @@ describe('deriveImage', () => {
   it('ends the process at the time limit, and leaves neither it nor files', async (t) => {
     await assert.rejects(
       derive(t, await phonePhoto(), { limitSeconds: 0.3 }),
-      problem(/^Making smaller pictures took longer than 0\.3 seconds\.$/),
+      problem(/^Scaling the picture took longer than 0\.3 seconds\.$/),
     )
   })
 

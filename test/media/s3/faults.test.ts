@@ -317,7 +317,7 @@ describe('S3 storage, when the store refuses', () => {
       /HTTP 403, AccessDenied\. Check MEDIA_ACCESS_KEY_ID, and that it may list the bucket and read/,
     ],
     [403, 'SignatureDoesNotMatch', /Check MEDIA_ACCESS_KEY_ID and MEDIA_SECRET_ACCESS_KEY/],
-    [404, 'NoSuchBucket', /HTTP 404, NoSuchBucket\. Make the bucket/],
+    [404, 'NoSuchBucket', /HTTP 404, NoSuchBucket\. Create the bucket/],
     [301, 'PermanentRedirect', /HTTP 301, PermanentRedirect\. Check the endpoint and the region in MEDIA_URL/],
     [400, 'AuthorizationHeaderMalformed', /Check the endpoint and the region in MEDIA_URL/],
     [403, 'RequestTimeTooSkewed', /Set the clock/],
@@ -334,7 +334,7 @@ describe('S3 storage, when the store refuses', () => {
   it('does not take a page of some other server for a listing', async (t) => {
     const { storage } = await scriptedStore(t, () => answer(200, '<html><body>Welcome to your router</body></html>'))
     const error = await failureOf(storage.removeFolder(bucket, 'g1'))
-    assert.match(error.message, /list files.*the answer is no listing/)
+    assert.match(error.message, /list files.*the response is not a listing/)
   })
 
   it('fails a download that breaks off', async (t) => {

@@ -23,7 +23,7 @@ onBothEngines('a catalogue that is too much', (engine) => {
     const { sync, objects, group, id } = created
     addVariants(created, 1100)
     const { problems } = await sync()
-    assert.deepEqual(problems, ['More than 1000 products are variants of "k": those beyond are left out.'])
+    assert.deepEqual(problems, ['More than 1000 products are variants of "k": the rest are left out.'])
     const { default_price: sold } = Object((await objects()).get('k')?.value)
     assert.deepEqual([Object.keys(sold).length, sold.v999, sold.v1000], [1000, 'price_prod_00999_1', undefined])
     const members = (await findMembers(group.store, id, ['k'])).get('k') ?? []
@@ -39,7 +39,7 @@ onBothEngines('a catalogue that is too much', (engine) => {
     }))
     provider.put({ id: 'tea', defaultPriceId: 'price_01199' }, ...prices)
     const { problems } = await refresh('tea')
-    assert.deepEqual(problems, ['The product tea has more than 1000 prices: those beyond are left out.'])
+    assert.deepEqual(problems, ['The product tea has more than 1000 prices: the rest are left out.'])
     const sold = Object.values(Object((await objects()).get('tea')?.value.default_price))
     assert.deepEqual([sold.length, sold.at(-1)], [1000, 'price_01199'])
     const [member] = (await findMembers(group.store, id, ['tea'])).get('tea') ?? []

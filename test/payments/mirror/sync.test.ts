@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { notesOf } from '../../../src/content/checkout.ts'
+import { sessionMetadata } from '../../../src/content/checkout.ts'
 import { scheduleSyncs } from '../../../src/payments/mirror/sync.ts'
 import { ProviderFailure } from '../../../src/payments/provider.ts'
 import {
@@ -43,7 +43,7 @@ const newOrder = (order: Pick<NewOrder, 'sessionId' | 'status'>): NewOrder => ({
   ...order,
 })
 
-const sessionOf = (groupId: string, id: string) => ({ id, metadata: notesOf(groupId, undefined) })
+const sessionOf = (groupId: string, id: string) => ({ id, metadata: sessionMetadata(groupId, undefined) })
 
 const reportOf = ({ added, changed, archived }: { added: number; changed: number; archived: number }) => [
   added,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, before, it } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { notesOf } from '../../../src/content/checkout.ts'
+import { sessionMetadata } from '../../../src/content/checkout.ts'
 import { makeId } from '../../../src/core/ids.ts'
 import { orderKind } from '../../../src/payments/jobs.ts'
 import type { Provider, SessionRequest } from '../../../src/payments/provider.ts'
@@ -115,9 +115,9 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     await addSite('First site', { address: { country: 'France' } })
     assert.deepEqual(await shown(), ['First site', 'FR'])
     const second = await addSite('Second site', { name: 'Maple & Rye', address: { country: 'ca' } })
-    assert.deepEqual(await shown(notesOf(shop.group.id, second.id)), ['Maple &amp; Rye', 'CA'])
+    assert.deepEqual(await shown(sessionMetadata(shop.group.id, second.id)), ['Maple &amp; Rye', 'CA'])
     const third = await addSite('Third site', { address: { country: 'Narnia' } })
-    assert.deepEqual(await shown(notesOf(shop.group.id, third.id)), ['Third site', undefined])
+    assert.deepEqual(await shown(sessionMetadata(shop.group.id, third.id)), ['Third site', undefined])
   })
 
   it('shows hostile names as text', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import { notesOf } from '../../../src/content/checkout.ts'
+import { sessionMetadata } from '../../../src/content/checkout.ts'
 import { refreshKind } from '../../../src/payments/jobs.ts'
 import { type Provider, ProviderFailure, type SessionRequest } from '../../../src/payments/provider.ts'
 import { seedSandbox } from '../../../src/payments/sandbox/catalogue.ts'
@@ -196,7 +196,7 @@ onBothEngines('an account of the sandbox', (engine) => {
       ...{ created: 1_700_000_001, customer: null, customer_email: null, expires_at: 1_700_086_401 },
       customer_details: { address: null, email: 'ada@example.com', name: 'Ada', phone: null, tax_ids: [] },
       ...{
-        metadata: notesOf(group.group.id, undefined),
+        metadata: sessionMetadata(group.group.id, undefined),
         mode: 'payment',
         payment_intent: 'pi_1',
         payment_status: 'paid',

@@ -36,7 +36,7 @@ onBothEngines('writing objects', (engine) => {
     const [group, other] = [await newGroup(), await newGroup()]
     const posts = await group.collection('Posts', { cover: { type: 'image' } })
     const cover = { name: 'x', key: `${other.group.id}/secret.png`, type: 'image' }
-    await assert.rejects(group.add(posts, { value: { cover } }), /is not one of this group/)
+    await assert.rejects(group.add(posts, { value: { cover } }), /does not belong to this group/)
   })
 
   it('holds every character: emoji, combining marks, right-to-left, 4-byte, quotes, very long text', async () => {

@@ -3,15 +3,15 @@ import type { StoredSite } from './model.ts'
 import { isRecord } from './schema.ts'
 
 /**
- * Where a group's visitors and their words may be sent unless its sites list it: to what the sites say of themselves. A
- * key that leaks then sends no e-mails to strangers, and returns no customer to a stranger's page.
+ * Default destinations of e-mails and checkout returns for sites that list none: their own domains and addresses. A leaked
+ * key then cannot e-mail strangers or return customers to a stranger's page.
  */
 
 type Site = Pick<StoredSite, 'domainName' | 'settings' | 'privateSettings'>
 
 const hostOf = (address: string): string | undefined => URL.parse(`https://${address}`)?.hostname
 
-/** Where a site lives; what stands before it, such as `www`, is in the same hands. */
+/** A site's domain without `www`: its subdomains belong to the same owner. */
 function domainOf({ domainName }: Pick<Site, 'domainName'>): string[] {
   const host = domainName === '' ? undefined : hostOf(domainName)
   return host === undefined ? [] : [host.replace(/^www\./, '')]
@@ -28,7 +28,7 @@ function textsIn(value: unknown): string[] {
   return isRecord(value) ? Object.values(value).flatMap(textsIn) : []
 }
 
-/** The e-mail addresses that a site names: anywhere in what it says of the business, and who is told of submissions. */
+/** The e-mail addresses anywhere in a site's businessInfo, and the recipient of its notices. */
 function addressesOf({ settings, privateSettings }: Site): string[] {
   const { submissionNotices } = privateSettings
   return [...textsIn(settings.businessInfo), ...(submissionNotices ? [submissionNotices.to] : [])]
@@ -36,8 +36,8 @@ function addressesOf({ settings, privateSettings }: Site): string[] {
     .map(addressKey)
 }
 
-/** Whether the sites name the address or live in its domain. Sites that name nothing refuse nothing. */
-export function mayBeWrittenTo(address: string, sites: readonly Site[]): boolean {
+/** Whether the sites name the address or its domain. Sites that name nothing allow everything. */
+export function isAllowedRecipient(address: string, sites: readonly Site[]): boolean {
   const domains = domainsOf(sites)
   const addresses = sites.flatMap(addressesOf)
   if (domains.length + addresses.length === 0) return true
@@ -45,13 +45,13 @@ export function mayBeWrittenTo(address: string, sites: readonly Site[]): boolean
   return addresses.includes(key) || isInDomains(key.slice(key.lastIndexOf('@') + 1), domains)
 }
 
-/** Whether the sites live there. Sites without a domain refuse nothing. */
-export function mayBeReturnedTo(origin: string, sites: readonly Pick<Site, 'domainName'>[]): boolean {
+/** Whether the origin is in the sites' domains. Sites without a domain allow everything. */
+export function isAllowedReturn(origin: string, sites: readonly Pick<Site, 'domainName'>[]): boolean {
   const domains = domainsOf(sites)
   return domains.length === 0 || isInDomains(new URL(origin).hostname, domains)
 }
 
-/** The machine of whoever develops a website. */
+/** A web developer's own machine. */
 export function isLoopback(origin: string): boolean {
   const { hostname } = new URL(origin)
   return hostname === '[::1]' || isInDomains(hostname, ['localhost']) || /^127(\.\d+){3}$/.test(hostname)
