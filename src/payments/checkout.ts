@@ -26,7 +26,7 @@ import type { GroupStore } from '../store/store.ts'
 import { createOfferFinder, type FindOffers, type OfferDeps } from './find-offers.ts'
 import { ProviderFailure, type SessionRequest } from './provider.ts'
 
-/** What is asked of the provider. Asked again word for word, it gives the same session. */
+/** A request to the provider under its idempotency key. Repeated exactly, it gives the same session. */
 interface Plan {
   integrationId: string
   providerKey: string
@@ -42,12 +42,12 @@ function write<Result>({ clock }: OfferDeps, group: GroupStore, work: (writer: C
 const notActive = (): AppError =>
   new AppError('IntegrationNotActive', 'The group has no active payment integration. Connect one first.')
 
-/** What the caller has chosen; with anything else that the provider does not like, the mistake is ours. */
+/** The parameters that the caller controls. If the provider rejects any other, the mistake is ours. */
 const callersParameter = /^(line_items|customer_email|success_url|cancel_url)\b/
 
 const blamesCaller = ({ parameter = '' }: ProviderFailure): boolean => callersParameter.test(parameter)
 
-/** What a provider did not do, in words for who asked for a checkout. */
+/** The failure as the caller of the checkout should see it. */
 function explain(failure: ProviderFailure): AppError {
   const { kind, message, retryAfterSeconds = 1 } = failure
   switch (kind) {
@@ -58,7 +58,7 @@ function explain(failure: ProviderFailure): AppError {
         retryAfterSeconds: Math.max(1, retryAfterSeconds),
       })
     case 'refused': {
-      const advice = 'The payment provider does not accept the key of this integration. Enter a new one there.'
+      const advice = 'The payment provider does not accept the key of this integration. Give it a new one.'
       return new AppError('ProviderError', advice, { cause: failure })
     }
     case 'unknown':
@@ -68,7 +68,7 @@ function explain(failure: ProviderFailure): AppError {
   }
 }
 
-/** Whether it is certain that no session was made, nor will be. */
+/** Whether it is certain that no session was or will be created. */
 const isDefinite = (error: unknown): boolean =>
   error instanceof ProviderFailure && error.kind !== 'unreachable' && error.kind !== 'limited'
 
@@ -82,7 +82,7 @@ async function planCheckout(
   const sites = await listSites(group)
   const origin = chooseOrigin(input.origin, sites)
   const accounts = (await listIntegrations(group)).filter(({ status }) => status === 'active')
-  // Before the provider is asked anything; then once more, by the account that sells.
+  // Before any call to the provider; then again for the account that sells.
   checkOrigin(origin, sites, { isTest: accounts.length === 0 || accounts.some(({ live }) => !live) })
   if (accounts.length === 0) throw notActive()
   const priceIds = [...new Set(lines.map(({ price }) => price))]
@@ -105,45 +105,45 @@ async function planCheckout(
 async function openSession({ payments }: OfferDeps, group: GroupStore, plan: Plan): Promise<string> {
   const account = await findIntegrationById(group, plan.integrationId)
   if (account?.status !== 'active')
-    throw new AppError('IntegrationNotActive', 'The account was disconnected. Ask again with a new Idempotency-Key.')
+    throw new AppError('IntegrationNotActive', 'The account was disconnected. Retry with a new Idempotency-Key.')
   const provider = await payments.open(group, account)
   return (await provider.createSession(plan.request, plan.providerKey)).url
 }
 
-async function answerOfOthers({ clock }: OfferDeps, group: GroupStore, asked: IdempotentRequest): Promise<string> {
-  const claim = await findClaim<Plan, string>(group, asked, clock())
+async function readStoredAnswer({ clock }: OfferDeps, group: GroupStore, request: IdempotentRequest): Promise<string> {
+  const claim = await findClaim<Plan, string>(group, request, clock())
   if (claim?.answer !== undefined) return claim.answer
-  throw new AppError('Unavailable', 'The same checkout is being made elsewhere. Try again in a moment.', {
+  throw new AppError('Unavailable', 'Another request is creating the same checkout. Try again in a moment.', {
     retryAfterSeconds: 1,
   })
 }
 
-/** Under a key the plan is written down before the provider hears of it, so that no retry can ask for another session. */
-async function openOnce(deps: OfferDeps, group: GroupStore, asked: IdempotentRequest, wanted: Plan): Promise<string> {
-  const claim = await write(deps, group, (writer) => claimKey<Plan, string>(writer, asked, wanted))
+/** Stores the plan under the idempotency key before calling the provider, so that a retry cannot create another session. */
+async function openOnce(deps: OfferDeps, group: GroupStore, call: IdempotentRequest, wanted: Plan): Promise<string> {
+  const claim = await write(deps, group, (writer) => claimKey<Plan, string>(writer, call, wanted))
   const { isNew, request: plan, answer } = claim
   if (answer !== undefined) return answer
   try {
     const url = await openSession(deps, group, plan)
-    const isSettled = await write(deps, group, (writer) => completeClaim(writer, asked, { request: plan, answer: url }))
-    // Whoever was faster has the address that counts: nobody is given another one under the same key.
-    return isSettled ? url : await answerOfOthers(deps, group, asked)
+    const isSettled = await write(deps, group, (writer) => completeClaim(writer, call, { request: plan, answer: url }))
+    // A concurrent request may have been faster: all requests under one key return the same URL.
+    return isSettled ? url : await readStoredAnswer(deps, group, call)
   } catch (error) {
-    // Only who has begun it knows that nobody asked before, and may have been heard.
-    if (isNew && isDefinite(error)) await write(deps, group, (writer) => releaseClaim(writer, asked, plan))
+    // Only the owner of the claim knows that no earlier attempt may have reached the provider.
+    if (isNew && isDefinite(error)) await write(deps, group, (writer) => releaseClaim(writer, call, plan))
     throw error
   }
 }
 
-/** A provider that hangs must not hold up the whole process, and one group's must not hold up the others'. */
+/** A hanging provider must not block the process, nor one group's provider the others'. */
 const checkoutLimit = {
   maxPerKey: 8,
   max: 32,
   maxWaitMs: 2000,
-  busyMessage: 'Many checkouts are being made at this moment. Try again in a moment.',
+  busyMessage: 'Too many checkouts are being created right now. Try again in a moment.',
 }
 
-/** Makes a checkout session, and answers its address. */
+/** Creates a checkout session and returns its URL. */
 export type CheckOut = (group: GroupStore, input: CheckoutInput, idempotencyKey: string | undefined) => Promise<string>
 
 export function createCheckouts(deps: OfferDeps): CheckOut {
@@ -151,14 +151,12 @@ export function createCheckouts(deps: OfferDeps): CheckOut {
   const findOffers = createOfferFinder(deps)
 
   async function checkOut(group: GroupStore, input: CheckoutInput, key: string | undefined): Promise<string> {
-    const makePlan = () => planCheckout(findOffers, group, input, deps.clock())
-    if (key === undefined) return checkouts.run(group.groupId, async () => openSession(deps, group, await makePlan()))
-    const asked: IdempotentRequest = { endpoint, key, body: input }
-    const earlier = await findClaim<Plan, string>(group, asked, deps.clock())
+    const plan = () => planCheckout(findOffers, group, input, deps.clock())
+    if (key === undefined) return checkouts.run(group.groupId, async () => openSession(deps, group, await plan()))
+    const call: IdempotentRequest = { endpoint, key, body: input }
+    const earlier = await findClaim<Plan, string>(group, call, deps.clock())
     if (earlier?.answer !== undefined) return earlier.answer
-    return checkouts.run(group.groupId, async () =>
-      openOnce(deps, group, asked, earlier?.request ?? (await makePlan())),
-    )
+    return checkouts.run(group.groupId, async () => openOnce(deps, group, call, earlier?.request ?? (await plan())))
   }
 
   return async (...call) => {

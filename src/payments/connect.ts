@@ -17,12 +17,11 @@ import { syncJob } from './jobs.ts'
 import { type Payments, secretKeyField, webhookSecretField } from './payments.ts'
 import { type Provider, type ProviderAccount, ProviderFailure } from './provider.ts'
 
-/** How accounts of a group come, change and go. */
 export interface ConnectDeps {
   store: Store
   payments: Payments
   authoring: Authoring
-  /** Asks once more whether this may be done: to speak with the provider takes a while. */
+  /** Checks the caller's rights again after the slow calls to the provider. */
   confirm(): Promise<void>
 }
 
@@ -35,12 +34,12 @@ export interface NewAccount {
   fill?(integrationId: string): Promise<void>
 }
 
-/** Asks for a walk through the catalogue, at once: one that has failed does not wait for its next attempt. */
+/** Enqueues a sync of the catalogue to run at once, without the backoff of a failed one. */
 export async function requestSync(writer: ContentWriter, integrationId: string): Promise<void> {
   await retryJob(writer, await insertJob(writer, syncJob(integrationId)))
 }
 
-/** What a provider does not do, in words for who manages. */
+/** The failure as an editor should see it. */
 function explain(error: unknown): unknown {
   if (!(error instanceof ProviderFailure)) return error
   const { kind, message, retryAfterSeconds = 5 } = error
@@ -57,12 +56,16 @@ async function verify(provider: Provider): Promise<ProviderAccount> {
   }
 }
 
-const mostAccounts = 100
+const maxAccounts = 100
 
-/** Two accounts that are one would show every product twice; two of one handle could not be told apart. */
-async function refuseTwice(group: GroupStore, { type, accountHandle }: NewAccount, accountId: string): Promise<void> {
+/** The same account connected twice would show every product twice; two with one handle would be indistinguishable. */
+async function refuseDuplicate(
+  group: GroupStore,
+  { type, accountHandle }: NewAccount,
+  accountId: string,
+): Promise<void> {
   const others = await listIntegrations(group, type)
-  if (others.length >= mostAccounts) throw conflict(`A group has at most ${mostAccounts} accounts of one type.`)
+  if (others.length >= maxAccounts) throw conflict(`A group has at most ${maxAccounts} accounts of one type.`)
   for (const other of others) {
     const isSame = accountId !== '' && accountId === other.accountId
     if (!isSame && other.accountHandle !== accountHandle) continue
@@ -70,13 +73,13 @@ async function refuseTwice(group: GroupStore, { type, accountHandle }: NewAccoun
       throw conflict(`"${other.accountHandle}" is still being disconnected. Try again in a moment.`)
     throw conflict(
       isSame
-        ? `This account is connected already, as "${other.accountHandle}".`
+        ? `This account is already connected as "${other.accountHandle}".`
         : `There is already a ${type} account "${accountHandle}" in this group.`,
     )
   }
 }
 
-/** Connects an account once its key is known to be good; its catalogue comes in afterwards, as a job. */
+/** Verifies the key and connects the account; a job then imports its catalogue. */
 export async function connectAccount(deps: ConnectDeps, group: GroupStore, input: NewAccount): Promise<Integration> {
   const { store, payments, authoring, confirm } = deps
   const { type, accountHandle } = input
@@ -89,11 +92,11 @@ export async function connectAccount(deps: ConnectDeps, group: GroupStore, input
     const provider = sandbox ? payments.sandbox.open(group, id) : await payments.openWith({ type, secretKey })
     const account = await verify(provider)
     await confirm()
-    await refuseTwice(group, input, account.id)
+    await refuseDuplicate(group, input, account.id)
     await input.fill?.(id)
     connected = await writeContent(group, authoring, async (writer) => {
       const { id: accountId, name: accountName, live } = account
-      await refuseTwice(writer.group, input, accountId)
+      await refuseDuplicate(writer.group, input, accountId)
       if (!sandbox) await payments.vault.put(writer, id, secretKeyField, secretKey)
       await requestSync(writer, id)
       return insertIntegration(writer, { id, type, accountHandle, sandbox, accountId, accountName, live })
@@ -102,7 +105,7 @@ export async function connectAccount(deps: ConnectDeps, group: GroupStore, input
     await unregisterIntegration(store, id)
     throw error
   }
-  // Without it the catalogue still comes, only later: this must not undo what is done. What went wrong is logged and kept.
+  // Failure is logged and stored, but undoes nothing: without a webhook the catalogue is still synced, only later.
   if (payments.webhookUrl(connected) !== undefined) await registerWebhook(deps, group, connected).catch(() => {})
   return getIntegration(group, id)
 }
@@ -113,14 +116,14 @@ export async function getIntegration(group: GroupStore, id: string): Promise<Int
   return found
 }
 
-/** One that is being disconnected has given up its secrets, and gets none again. */
+/** An account being disconnected has lost its secrets and gets no new ones. */
 export async function getActiveIntegration(group: GroupStore, id: string): Promise<Integration> {
   const found = await getIntegration(group, id)
   if (found.status !== 'active') throw conflict('This account is being disconnected.')
   return found
 }
 
-/** Makes the provider tell us of every change, in place of what it was told before. */
+/** Registers a webhook for all changes, and removes the previous one. */
 export async function registerWebhook(
   { payments, authoring }: ConnectDeps,
   group: GroupStore,
@@ -129,12 +132,12 @@ export async function registerWebhook(
   const url = payments.webhookUrl(integration)
   if (url === undefined)
     throw invalid(
-      `The provider can call public https addresses only: set PUBLIC_URL to one. Or have the calls forwarded to /webhooks/${integration.type}/${integration.id} and give us the secret of that with "integration secret".`,
+      `The provider can only call a public https URL: set PUBLIC_URL to one. Or forward its calls to /webhooks/${integration.type}/${integration.id}, and store the signing secret with "integration secret".`,
     )
   try {
     const provider = await payments.open(group, integration)
     const { id: webhookId, secret } = await provider.registerWebhook(url)
-    let useless = integration.webhookId
+    let obsolete = integration.webhookId
     try {
       await writeContent(group, authoring, async (writer) => {
         const before = await getActiveIntegration(writer.group, integration.id)
@@ -142,11 +145,11 @@ export async function registerWebhook(
         await updateIntegration(writer, before, { webhookId, webhookProblem: null }, 'webhook')
       })
     } catch (error) {
-      useless = webhookId
+      obsolete = webhookId
       throw error
     } finally {
-      // Where it stays there, we refuse its calls: they are not signed with what we keep.
-      if (useless !== null) await provider.removeWebhook(useless).catch(() => {})
+      // If the removal fails, we refuse its calls, since they are signed with another secret.
+      if (obsolete !== null) await provider.removeWebhook(obsolete).catch(() => {})
     }
   } catch (error) {
     payments.onWebhookProblem(integration, error)
@@ -159,7 +162,7 @@ export async function registerWebhook(
   }
 }
 
-/** The secret of a webhook that somebody has set up at the provider. */
+/** For a webhook that was set up at the provider by hand. */
 export async function storeWebhookSecret(
   { payments, authoring }: ConnectDeps,
   group: GroupStore,
@@ -173,7 +176,6 @@ export async function storeWebhookSecret(
   })
 }
 
-/** Another key for the same account. */
 export async function rotateSecretKey(
   { payments, authoring, confirm }: ConnectDeps,
   group: GroupStore,
@@ -183,7 +185,7 @@ export async function rotateSecretKey(
   if (sandbox) throw invalid('The sandbox has no key to replace.')
   const account = await verify(await payments.openWith({ type, secretKey }))
   if (account.id !== '' && accountId !== '' && account.id !== accountId)
-    throw invalid(`This key is of another account (${account.id}). Connect that one under a handle of its own.`)
+    throw invalid(`This key belongs to another account (${account.id}). Connect that one under a handle of its own.`)
   await confirm()
   await writeContent(group, authoring, async (writer) => {
     const before = await getActiveIntegration(writer.group, id)
@@ -194,7 +196,7 @@ export async function rotateSecretKey(
   })
 }
 
-/** Before a group goes: what was set up at providers for it. Who is away there does not keep it from going. */
+/** Before a group is deleted. A provider that cannot be reached does not prevent the deletion. */
 export async function removeWebhooks(payments: Payments, group: GroupStore): Promise<void> {
   for (const integration of await listIntegrations(group)) {
     const { webhookId } = integration
@@ -204,7 +206,7 @@ export async function removeWebhooks(payments: Payments, group: GroupStore): Pro
   }
 }
 
-/** Its products are archived afterwards, as a job. Its secrets are gone at once; orders stay. */
+/** Deletes the secrets at once; a job then archives the products. Orders stay. */
 export async function disconnectAccount(
   { payments, authoring }: ConnectDeps,
   group: GroupStore,
@@ -218,6 +220,6 @@ export async function disconnectAccount(
     await deleteSecrets(writer, id)
     await requestSync(writer, id)
   })
-  // Whoever took the key back there, or is away, does not keep us from forgetting it.
+  // A revoked key or an unreachable provider does not prevent the disconnection.
   if (webhookId !== null) await provider?.removeWebhook(webhookId).catch(() => {})
 }

@@ -9,13 +9,13 @@ import type { GroupStore, Store } from '../store/store.ts'
 import { refreshProduct } from './mirror/mirror.ts'
 import type { Payments } from './payments.ts'
 
-/** Few are newer than our mirror. Who names many that it lacks makes us ask for nothing. */
-const mostUnknown = 10
-/** A request must have its answer within 25 seconds, and the session is still to be made. */
-const mostAskingMs = 10_000
-/** So long an answer that was no use is not asked for again. */
-const memoryMs = 30_000
-const mostRemembered = 10_000
+/** Few prices are newer than our mirror: a request that names many unknown ones is not worth calls to the provider. */
+const maxUnknown = 10
+/** A request must be answered within 25 seconds, and the session is still to be created. */
+const maxLookupMs = 10_000
+/** How long negative lookups are cached. */
+const missTtlMs = 30_000
+const maxCachedMisses = 10_000
 
 export interface OfferDeps {
   store: Store
@@ -26,29 +26,29 @@ export interface OfferDeps {
 const unknownPrice = (priceId: string): AppError =>
   invalid(`products: the payment provider does not know the price "${priceId}".`)
 
-/** What prices belong to, at these accounts. Those that nobody knows are refused; those that are not in use are left out. */
+/** Finds the offers of prices at these accounts. Unknown prices are refused, inactive ones left out. */
 export type FindOffers = (
   group: GroupStore,
   accounts: readonly Integration[],
   priceIds: readonly string[],
 ) => Promise<KnownPrice[]>
 
-/** Looks into our mirror, and asks the provider where it does not know a price (yet). */
+/** Reads our mirror, and asks the provider about prices that it lacks (yet). */
 export function createOfferFinder(deps: OfferDeps): FindOffers {
-  /** Prices that are no use: not known to anybody, or known and not in use. */
-  const remembered = createLruMap<string, { untilMs: number; isUnknown: boolean }>(mostRemembered)
-  const placeOf = ({ groupId }: GroupStore, priceId: string): string => `${groupId} ${priceId}`
+  /** Prices that cannot be sold: unknown to every account, or inactive. */
+  const misses = createLruMap<string, { untilMs: number; isUnknown: boolean }>(maxCachedMisses)
+  const cacheKey = ({ groupId }: GroupStore, priceId: string): string => `${groupId} ${priceId}`
 
-  function remember(group: GroupStore, priceId: string, isUnknown: boolean): void {
-    remembered.set(placeOf(group, priceId), { untilMs: deps.clock() + memoryMs, isUnknown })
+  function cacheMiss(group: GroupStore, priceId: string, isUnknown: boolean): void {
+    misses.set(cacheKey(group, priceId), { untilMs: deps.clock() + missTtlMs, isUnknown })
   }
 
-  function recall(group: GroupStore, priceId: string) {
-    const found = remembered.get(placeOf(group, priceId))
+  function findMiss(group: GroupStore, priceId: string) {
+    const found = misses.get(cacheKey(group, priceId))
     return found && found.untilMs > deps.clock() ? found : undefined
   }
 
-  /** Brings the product of a price into our mirror. False where no account knows it. */
+  /** Mirrors the product of a price. False if no account knows the price. */
   async function fetchProductOf(group: GroupStore, accounts: readonly Integration[], priceId: string) {
     for (const account of accounts) {
       const provider = await deps.payments.open(group, account)
@@ -64,12 +64,12 @@ export function createOfferFinder(deps: OfferDeps): FindOffers {
   async function fetchUnknown(group: GroupStore, accounts: readonly Integration[], priceIds: readonly string[]) {
     const sinceMs = performance.now()
     for (const priceId of priceIds) {
-      if (performance.now() - sinceMs > mostAskingMs)
-        throw new AppError('Unavailable', 'The payment provider answers slowly. Try again in a moment.', {
+      if (performance.now() - sinceMs > maxLookupMs)
+        throw new AppError('Unavailable', 'The payment provider responds slowly. Try again in a moment.', {
           retryAfterSeconds: 1,
         })
       if (await fetchProductOf(group, accounts, priceId)) continue
-      remember(group, priceId, true)
+      cacheMiss(group, priceId, true)
       throw unknownPrice(priceId)
     }
   }
@@ -81,14 +81,14 @@ export function createOfferFinder(deps: OfferDeps): FindOffers {
     const isKnown = (offers: readonly KnownPrice[], id: string) => offers.some(({ price }) => price.id === id)
     const unknown = priceIds.filter((id) => !isKnown(known, id))
     if (unknown.length === 0) return known
-    const memories = new Map(unknown.map((id) => [id, recall(group, id)]))
-    const nobodys = unknown.find((id) => memories.get(id)?.isUnknown)
-    if (nobodys !== undefined) throw unknownPrice(nobodys)
-    const asked = unknown.filter((id) => !memories.get(id))
-    if (asked.length > mostUnknown) throw invalid(`products: ${asked.length} of the prices are not known here.`)
-    await fetchUnknown(group, accounts, asked)
+    const cached = new Map(unknown.map((id) => [id, findMiss(group, id)]))
+    const missing = unknown.find((id) => cached.get(id)?.isUnknown)
+    if (missing !== undefined) throw unknownPrice(missing)
+    const uncached = unknown.filter((id) => !cached.get(id))
+    if (uncached.length > maxUnknown) throw invalid(`products: ${uncached.length} of the prices are unknown.`)
+    await fetchUnknown(group, accounts, uncached)
     const found = await find()
-    for (const id of asked) if (!isKnown(found, id)) remember(group, id, false)
+    for (const id of uncached) if (!isKnown(found, id)) cacheMiss(group, id, false)
     return found
   }
 }

@@ -8,7 +8,7 @@ import type { Payments } from './payments.ts'
 
 const limitSeconds = 60
 
-/** Asks the provider what a session is like now, and writes down what was bought in it. */
+/** Fetches a session's current state and records the order. */
 export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }): JobHandler[] => [
   {
     kind: orderKind,
@@ -17,13 +17,13 @@ export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }
     async run({ payload }, { group, finish }) {
       const { integrationId, sessionId } = payload as OrderWork
       const integration = await findIntegrationById(group, integrationId)
-      if (!integration) return // it was disconnected meanwhile
+      if (!integration) return // disconnected in the meantime
       const provider = await payments.open(group, integration)
       const session = await provider.fetchSession(sessionId)
       if (!session || session.status === null) return
       const { id, status, metadata, ...purchase } = session
       const { groupId, siteId } = sessionOwner(metadata)
-      if (groupId !== group.groupId) return // sold by the same account, but not through us
+      if (groupId !== group.groupId) return // a sale of the same account, but not through us
       const { type, accountHandle, live } = integration
       await finish((writer) =>
         recordOrder(writer, { type, accountHandle, live, sessionId: id, status, siteId, ...purchase }),

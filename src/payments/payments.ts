@@ -15,28 +15,27 @@ export interface Credentials {
   secretKey: string
 }
 
-/** Everything about payment providers. */
 export interface Payments {
   vault: Vault
   sandbox: Sandbox
-  /** The provider's side of an account, with the stored key. */
+  /** Opens an account with its stored key. */
   open(group: GroupStore, integration: Integration): Promise<Provider>
-  /** The same with a key that is not stored (yet). */
+  /** Opens an account with a key that is not stored (yet). */
   openWith(credentials: Credentials): Promise<Provider>
-  /** Reads what a provider sends us; throws a `ValidationError` where it was not signed with the secret, or too long ago. */
+  /** Reads a webhook call; throws a `ValidationError` unless it was recently signed with the secret. */
   readEvent(
     type: string,
     call: { body: Buffer; signature: string; secret: string; nowMs: number },
   ): Promise<ProviderEvent>
-  /** Where the provider calls us about an account; undefined where it could not reach us. */
+  /** The webhook URL of an account; undefined if the provider could not reach it. */
   webhookUrl(integration: Pick<Integration, 'id' | 'type' | 'sandbox'>): string | undefined
-  /** Logs that the provider was not made to call us, and why. */
+  /** Logs why a webhook was not registered. */
   onWebhookProblem(integration: Pick<Integration, 'id' | 'type'>, error: unknown): void
-  /** Opens a picture at an address that somebody else chose: only on the public Internet, and nowhere else. */
+  /** Opens a picture at an untrusted URL, on the public Internet only. */
   openPicture(url: string, signal: AbortSignal): Promise<Readable>
 }
 
-/** Where a secret of an integration is kept in the vault. */
+/** The vault's fields for an integration's secrets. */
 export const secretKeyField = 'secretKey'
 export const webhookSecretField = 'webhookSecret'
 
@@ -47,7 +46,6 @@ interface PaymentsDeps {
   vault: Vault
   store: Store
   clock: Clock
-  /** Where this service is reached. */
   baseUrl(): string
   logger?: Logger
 }
@@ -70,19 +68,19 @@ export function createPayments({ config, vault, store, clock, baseUrl, logger }:
       if (secretKey === undefined) throw new ProviderFailure('refused', 'No key is stored for this account.')
       return openWith({ type, secretKey })
     },
-    readEvent: (_type, call) => readStripeEvent(call), // there is one type so far
+    readEvent: (_type, call) => readStripeEvent(call), // the only type so far
     webhookUrl({ id, type, sandbox: isSandbox }) {
-      // A provider out there calls an address of the public Internet only, and only by https.
+      // An external provider calls only public https URLs.
       const base = isSandbox ? baseUrl() : config.publicUrl
       return base?.startsWith('https:') || isSandbox ? `${base}/webhooks/${type}/${id}` : undefined
     },
     onWebhookProblem: ({ id, type }, error) =>
       logger?.warn(
         { err: error, integrationId: id, type },
-        'a webhook was not registered; changes are seen at the next comparison only',
+        'a webhook was not registered; changes arrive only with the next sync',
       ),
     async openPicture(url, signal) {
-      const { openPublic } = await import('./public-fetch.ts') // with a TLS client
+      const { openPublic } = await import('./public-fetch.ts') // loads a TLS client
       return openPublic(url, { signal })
     },
   }

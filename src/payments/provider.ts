@@ -10,7 +10,7 @@ export interface ProviderAccount {
 
 export interface Page<Item> {
   items: Item[]
-  /** Where the next page begins; undefined after the last one. */
+  /** The cursor of the next page; undefined after the last one. */
   next: string | undefined
 }
 
@@ -19,79 +19,74 @@ export interface SessionRequest {
   lines: { price: string; quantity: number }[]
   successUrl: string
   cancelUrl: string
-  /** Where goods can be sent; undefined where nothing is sent. */
+  /** Countries to which goods ship; undefined if nothing is shipped. */
   shippingCountries?: string[]
   businessName?: string
   contactEmail?: string
   metadata: Record<string, string>
 }
 
-/** What a customer did at the provider's checkout. */
 export interface CheckoutSession extends Purchase {
   id: string
-  /** Null where it was not completed (yet). */
+  /** Null if it is not completed (yet). */
   status: OrderStatus | null
   metadata: Record<string, string>
   createdMs: number
 }
 
-/** One account at a payment provider. What goes wrong there is thrown as a `ProviderFailure`. */
+/** One account at a payment provider. Its methods throw a `ProviderFailure`; pages have up to a hundred items. */
 export interface Provider {
-  /** Asks whose key it is. */
+  /** Checks the key and returns its account. */
   verify(): Promise<ProviderAccount>
-  /** All products, a hundred at a time. */
   listProducts(after: string | undefined): Promise<Page<CatalogueProduct>>
-  /** The prices that are in use, a hundred at a time. */
+  /** Active prices. */
   listPrices(after: string | undefined): Promise<Page<CataloguePrice>>
-  /** A product with the prices of it that are in use; undefined where there is none (any more). */
+  /** A product with its active prices; undefined if it does not exist (any more). */
   fetchProduct(id: string): Promise<{ product: CatalogueProduct; prices: CataloguePrice[] } | undefined>
-  /** Whose price it is; undefined where the provider does not know it. */
+  /** The product's id; undefined if the provider does not know the price. */
   findProductOfPrice(priceId: string): Promise<string | undefined>
-  /** The same key gives the same session, however often it is asked for. */
+  /** Idempotent: the same key gives the same session. */
   createSession(request: SessionRequest, idempotencyKey: string): Promise<{ id: string; url: string }>
   fetchSession(id: string): Promise<CheckoutSession | undefined>
-  /** The sessions made since then that were completed, a hundred at a time. */
+  /** Completed sessions created since then. */
   listCompletedSessions(
     sinceMs: number,
     after: string | undefined,
   ): Promise<Page<Pick<CheckoutSession, 'id' | 'metadata'>>>
-  /** Makes the provider call us when something changes. */
   registerWebhook(url: string): Promise<{ id: string; secret: string }>
   removeWebhook(id: string): Promise<void>
 }
 
-/** What an event is about. */
 export interface ChangedObject {
   kind: 'product' | 'session'
   id: string
 }
 
-/** What the provider calls us about. */
 export interface ProviderEvent {
   id: string
   type: string
   live: boolean
-  /** Undefined where it is nothing that we store. */
+  /** The object that changed; undefined if we do not store its kind. */
   concerns: ChangedObject | undefined
 }
 
 export type ProviderFailureKind =
-  /** It could not be reached, or failed itself. */
+  /** The provider could not be reached, or failed internally. */
   | 'unreachable'
-  /** It asks us to slow down. */
+  /** Rate limited. */
   | 'limited'
-  /** It does not accept our key, or the key may not do this. */
+  /** The key is invalid or lacks a permission. */
   | 'refused'
-  /** It does not know what we named. */
+  /** No such object. */
   | 'unknown'
-  /** It does not accept what we asked for. */
+  /** The request was rejected. */
   | 'invalid'
 
-/** The provider could not or would not do it. The message names no secret, and may be shown. */
+/** A failed call to a provider. The message contains no secret and may be shown. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure'
   readonly kind: ProviderFailureKind
-  /** Of the request's part that it complains about, where it says so, such as `line_items[0][price]`. */
+  /** The rejected part of the request, if stated, such as `line_items[0][price]`. */
   readonly parameter: string | undefined
   readonly retryAfterSeconds: number | undefined
 

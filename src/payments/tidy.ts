@@ -6,7 +6,7 @@ import { scheduleSyncs } from './mirror/sync.ts'
 
 const hourMs = 3_600_000
 
-/** What happens from time to time: forgets what nobody can ask for any more, and has catalogues compared. */
+/** Periodic maintenance: prunes expired rows and schedules syncs. */
 export async function tidyPayments(store: Store, nowMs: number, syncEveryHours: number): Promise<void> {
   for (const name of await databaseNamesInUse(store.control)) {
     const database = await store.content(name)

@@ -29,21 +29,21 @@ interface WebhookParams {
 
 const paramsOf = ({ params }: FastifyRequest): WebhookParams => params as WebhookParams
 
-/** Empty where the call is not signed. */
+/** Empty if the call is not signed. */
 function signatureOf(request: FastifyRequest): string {
   const signature = request.headers[`${paramsOf(request).type}-signature`]
   return typeof signature === 'string' ? signature : ''
 }
 
-/** An integration that does not exist, is of another type, or belongs to a group under deletion: the same answer. */
+/** The answer is the same for an unknown integration, another type, and a group under deletion. */
 async function findCalled(store: Store, { type, integrationId }: WebhookParams) {
   const found = idPattern.test(integrationId) ? await findRegisteredIntegration(store, integrationId) : undefined
   if (found?.integration.type !== type || found.owner.deletingMs !== null)
-    throw notFound('There is no such integration. Does the address have the id that it was connected under?')
+    throw notFound('There is no such integration. Check the id in the URL.')
   return found
 }
 
-/** A vault that does not open is no mistake of the caller's, and is not explained to them. */
+/** A vault that cannot be opened is an internal error. */
 async function readSecret({ payments }: WebhookDeps, group: GroupStore, id: string): Promise<string | undefined> {
   try {
     return await payments.vault.read(group, id, webhookSecretField)
@@ -52,7 +52,7 @@ async function readSecret({ payments }: WebhookDeps, group: GroupStore, id: stri
   }
 }
 
-/** Accepts an event, each once, or throws why not. The provider waits for the answer, so it is not asked anything here. */
+/** Accepts each event once. The provider waits for the answer, so it is not called here. */
 async function receiveEvent(deps: WebhookDeps, request: FastifyRequest): Promise<void> {
   const { store, payments, clock } = deps
   const { owner, group, integration } = await findCalled(store, paramsOf(request))
@@ -72,12 +72,12 @@ async function receiveEvent(deps: WebhookDeps, request: FastifyRequest): Promise
   })
 }
 
-/** A caller whose call is refused is limited as a stranger. The provider itself may call as often as it likes. */
+/** Refused calls count against the rate limit of anonymous clients; the provider itself is not limited. */
 function chargeRefused(deps: WebhookDeps, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof AppError && error.status < 500) limitAnonymous(deps, request, reply)
 }
 
-/** Where payment providers call us when something changes. Only their signature over the exact bytes counts. */
+/** The webhook of payment providers, authenticated by a signature over the exact bytes. */
 export function registerWebhookRoute(app: FastifyInstance, deps: WebhookDeps): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()

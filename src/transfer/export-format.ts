@@ -11,14 +11,14 @@ const maxDepth = 40
 
 function problemOf(value: unknown): string | undefined {
   if (typeof value === 'string' && !isStorableText(value)) return 'contains a character that cannot be stored'
-  // JSON reads 1e999 as infinity and writes that as null: it would be changed without a word.
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'holds a number that cannot be stored'
+  // JSON.parse reads 1e999 as Infinity, which JSON.stringify writes as null: a silent change.
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'contains a number that cannot be stored'
   if (!isRecord(value)) return undefined
   if (Object.hasOwn(value, '__proto__')) return 'has the key __proto__, which cannot be used'
   return Object.keys(value).every(isStorableText) ? undefined : 'has a key with a character that cannot be stored'
 }
 
-/** Why parsed JSON of any shape cannot be stored; undefined when it can. Level by level: no depth exhausts the stack. */
+/** Why parsed JSON cannot be stored. Level by level: hostile nesting must not overflow the stack. */
 export function storageProblem(value: unknown): string | undefined {
   let level = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -33,21 +33,20 @@ export function storageProblem(value: unknown): string | undefined {
 }
 
 /**
- * A group as a folder: `group.ndjson` with one JSON object on each line, and its files below `media/`. The order of the lines:
- * head; sites; containers, each followed by its objects in the order of their ids, each object followed by its former
- * versions; items of the media library; orders in the order of their ids; files; end. Ids are kept, because answers and media
- * keys contain them. No secrets are exported, and nothing of the accounts at payment providers: products and orders name
- * theirs by its handle.
+ * An exported group is a folder: `group.ndjson` with one JSON object per line, and the files below `media/`. The order of
+ * the lines: head; sites; containers, each followed by its objects ordered by id, each object followed by its former
+ * versions; items of the media library; orders ordered by id; files; end. Ids are kept, because answers and media keys
+ * contain them. Secrets and payment accounts are not exported: products and orders refer to accounts by their handles.
  */
 export const exportFormat = 3
-/** Written before version 0.3: there was no library, and content referred to files themselves. */
+/** Written before version 0.3, without a library: content referred to files directly. */
 export const formatWithoutLibrary = 1
-/** All that can be read. Version 0.3 wrote format 2, without orders. */
+/** Readable formats. Version 0.3 wrote format 2, without orders. */
 export const knownFormats: readonly number[] = [formatWithoutLibrary, 2, exportFormat]
 export const linesFile = 'group.ndjson'
 export const mediaFolder = 'media'
 
-/** A check that also gives the compiler the type of the values that pass it. */
+/** A check with the type of the values that pass it. */
 type Shape<Value> = Check & { readonly passes?: Value }
 type ValueOf<AnyShape> = AnyShape extends Shape<infer Value> ? Value : never
 const shape = <Value>(check: Check): Shape<Value> => check
@@ -56,10 +55,9 @@ const maxNameLength = 200
 const maxWordLength = 1000
 /** An index entry must stay below a third of a PostgreSQL page. */
 const maxIndexedBytes = 500
-/** Far below what an integer column takes. */
+/** Far below the limit of an integer column. */
 const maxVersion = 1_000_000_000
 const maxVersionsKept = 10_000
-/** No side of a picture that can be looked at is longer. */
 const maxPixels = 1_000_000_000
 const maxPlaceholderLength = 10_000
 const maxDerivatives = 50
@@ -110,7 +108,7 @@ type ObjectOf<AnyMembers, Optional extends keyof AnyMembers> = {
   [Key in Exclude<keyof AnyMembers, Optional>]: ValueOf<AnyMembers[Key]>
 } & { [Key in Optional]?: ValueOf<AnyMembers[Key]> }
 
-/** An object of known members: a misspelt or a newer one must not be dropped silently. */
+/** An object without unknown members: a misspelt or newer one must not be dropped silently. */
 function object<const AnyMembers extends Members, Optional extends keyof AnyMembers & string = never>(
   members: AnyMembers,
   optional: readonly Optional[] = [],
@@ -121,7 +119,7 @@ function object<const AnyMembers extends Members, Optional extends keyof AnyMemb
     const at = (key: string): string => (path === '' ? memberPath('', key).slice(1) : memberPath(path, key))
     const unknown = Object.keys(value).filter((key) => !Object.hasOwn(members, key))
     return [
-      ...unknown.map((key) => `${at(key)} is not known here`),
+      ...unknown.map((key) => `${at(key)} is unknown`),
       ...Object.entries(members).flatMap(([key, check]) => {
         if (Object.hasOwn(value, key)) return check(at(key), value[key])
         return optionalKeys.includes(key) ? [] : [`${at(key)} is missing`]
@@ -130,7 +128,7 @@ function object<const AnyMembers extends Members, Optional extends keyof AnyMemb
   })
 }
 
-/** Which form a line is held to follows from its type, so the type is right already. */
+/** The shape was chosen by the type, which therefore needs no check. */
 const type = <const Type extends string>(_: Type): Shape<Type> => shape(text)
 
 const containerSettings = object({ accepts: list(oneOf(submissionTypes)), moderation: boolean, hourlyLimit: whole }, [
@@ -168,7 +166,7 @@ const libraryFile = object({
   color: orNull(textShape('be a color such as #aa4400', (value) => /^#[0-9a-f]{6}$/.test(value))),
   placeholder: orNull(
     textShape(
-      'be a small picture as a data address',
+      'be a small picture as a data URL',
       (value) => value.length <= maxPlaceholderLength && /^data:image\/[a-z]+;base64,[\w+/=]+$/.test(value),
     ),
   ),
@@ -215,7 +213,7 @@ const order = object({
   ...dates,
 })
 
-/** What a line of each type must look like. What its content must be, beyond that, is for `import/check-export.ts`. */
+/** The shape of each type of line. `import/check-export.ts` checks the content. */
 const lineShapes = {
   'sluice-export': object({
     type: type('sluice-export'),
@@ -302,19 +300,18 @@ export type SiteLine = Line<'site'>
 export type ContainerLine = Line<'collection' | 'integration'>
 export type ObjectLine = Line<'object'>
 export type VersionLine = Line<'version'>
-/** What content refers to by its key, with all that is known of its file. Several may have the same file. */
+/** An item with the record of its file, which several items may share. */
 export type LibraryItemLine = Line<'libraryItem'>
-/** What was bought. Its account need not be connected here. */
+/** The order's account need not be connected here. */
 export type OrderLine = Line<'order'>
 /** A file below `media/`. */
 export type MediaLine = Line<'media'>
-/** Its counts and its digest show that nothing is missing. */
+/** Counts and a digest, which show that nothing is missing. */
 export type EndLine = Line<'end'>
 export type ExportLine = Line<LineType>
 
 const isLineType = (value: unknown): value is LineType => typeof value === 'string' && Object.hasOwn(lineShapes, value)
 
-/** A line in the shape of its type, or what is wrong with it. */
 export function toExportLine(value: unknown): { line: ExportLine } | { problems: string[] } {
   const lineType = isRecord(value) ? value.type : undefined
   if (!isLineType(lineType))
@@ -323,30 +320,7 @@ export function toExportLine(value: unknown): { line: ExportLine } | { problems:
   return problems.length > 0 ? { problems } : { line: value as ExportLine }
 }
 
-/** How many of each kind there are, which also shows that nothing is missing. */
-export interface Counts {
-  sites: number
-  collections: number
-  integrations: number
-  objects: number
-  versions: number
-  libraryItems: number
-  orders: number
-  media: number
-}
-
-export const noCounts = (): Counts => ({
-  sites: 0,
-  collections: 0,
-  integrations: 0,
-  objects: 0,
-  versions: 0,
-  libraryItems: 0,
-  orders: 0,
-  media: 0,
-})
-
-const countNames: Partial<Record<LineType, keyof Counts>> = {
+const countNames = {
   site: 'sites',
   collection: 'collections',
   integration: 'integrations',
@@ -355,9 +329,15 @@ const countNames: Partial<Record<LineType, keyof Counts>> = {
   libraryItem: 'libraryItems',
   order: 'orders',
   media: 'media',
-}
+} as const satisfies Partial<Record<LineType, string>>
+type CountName = (typeof countNames)[keyof typeof countNames]
+
+/** The number of lines of each kind. */
+export type Counts = Record<CountName, number>
+
+export const noCounts = () => Object.fromEntries(Object.values(countNames).map((name) => [name, 0])) as Counts
 
 export function countLine(counts: Counts, type: LineType): void {
-  const name = countNames[type]
+  const name = (countNames as Partial<Record<LineType, CountName>>)[type]
   if (name !== undefined) counts[name] += 1
 }

@@ -20,7 +20,7 @@ import {
   type VersionLine,
 } from './export-format.ts'
 
-/** Stored content as lines of an export, and lines that were checked as content. */
+/** Converts stored content to lines of an export, and checked lines back. */
 
 const publishDateOf = (publishMs: number): string | null => (publishMs === unsetPublishMs ? null : toIso(publishMs))
 

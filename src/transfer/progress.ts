@@ -1,4 +1,4 @@
-/** Progress of a long operation: its stage, and how far that is. */
+/** Progress of one stage of a long operation. */
 export interface Progress {
   stage: string
   done: number

@@ -5,8 +5,8 @@ import { schemaText } from '../store/content/containers.ts'
 export const hasSameSchema = (a: Container, b: Container): boolean => schemaText(a.schema) === schemaText(b.schema)
 
 /**
- * What an object that is only here becomes when an export brings another schema. By the rules of a change by hand: a
- * value that would be lost, or an object that would not fit, is harm.
+ * Migrates an object missing in the export to the export's schema. As in a schema change by an editor, a value that would be
+ * lost or that would not fit is harm.
  */
 export function underSchema(
   before: Container,
@@ -18,5 +18,8 @@ export function underSchema(
   const [lostValue] = lost
   const [problem] = problems
   const harm = lostValue ? `would lose its ${lostValue.field}` : problem && `would not fit: ${problem}`
-  return { value, harm: harm && `by the new schema of "${after.name}" the object ${id}, which is only here, ${harm}` }
+  return {
+    value,
+    harm: harm && `by the new schema of "${after.name}" the object ${id}, which is not in the export, ${harm}`,
+  }
 }

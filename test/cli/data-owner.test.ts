@@ -56,7 +56,7 @@ describe('a command on the data of another user', () => {
 
   it('says why root could not become the owner', () => {
     const { users } = systemWith(0, { [control]: sluice }, 'setuid EPERM')
-    assert.throws(() => actAsDataOwner(config, 'doctor', users), /sudo -u 'sluice'.*\(To become .*setuid EPERM/s)
+    assert.throws(() => actAsDataOwner(config, 'doctor', users), /sudo -u 'sluice'.*\(Switching .*setuid EPERM/s)
   })
 
   it('runs unchanged on its own data, on none, and on a database elsewhere', () => {
@@ -91,7 +91,7 @@ describe('a command on the data of another user', () => {
     // A checkout that only root can read cannot be run by another user: then nothing is made, and the reason is given.
     if (isRoot && !isOpenToOthers(join(import.meta.dirname, '../..'))) {
       assert.equal(code, 1)
-      assert.match(output, /belongs to the user .*To become that user failed/s)
+      assert.match(output, /belongs to the user .*Switching to that user failed/s)
       return
     }
     assert.equal(code, 0, output)

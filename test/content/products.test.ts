@@ -108,7 +108,7 @@ describe('a product with one price', () => {
   it('truncates a name that is too long, and reports it', () => {
     const { value, problems } = project(member({ id: 'p', name: 'x'.repeat(251) }, {}))
     assert.equal(String(value?.name).length, 250)
-    assert.match(problems[0] ?? '', /name of the product p is cut/)
+    assert.match(problems[0] ?? '', /name of the product p is truncated/)
   })
 })
 

@@ -74,7 +74,7 @@ describe('checkSubmission', () => {
   it('names the accepted type when it refuses another', () => {
     assert.match(
       problemOf('createReview', {}, collection({ accepts: ['subscribeUser'] })),
-      /takes only subscribeUser\./,
+      /accepts only subscribeUser\./,
     )
     assert.match(problemOf('createReview', {}, collection({})), /accepts no submissions\./)
   })

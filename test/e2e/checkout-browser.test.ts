@@ -178,7 +178,7 @@ onBothEngines('a customer with a browser', (engine) => {
 
     await page.goBack()
     await page.reload()
-    await page.getByText('This has been paid already.').waitFor()
+    await page.getByText('This has already been paid.').waitFor()
     await photograph(page, `${engine}-paid-already`)
     assert.equal((await ordersOf(bakery)).length, 1)
     assert.deepEqual(complaints, [])
@@ -208,8 +208,8 @@ onBothEngines('a customer with a browser', (engine) => {
   })
 
   for (const [button, outcome] of [
-    ['Pay later, and the money comes', 'paid'],
-    ['Pay later, and the payment fails', 'failed'],
+    ['Pay later: the payment succeeds', 'paid'],
+    ['Pay later: the payment fails', 'failed'],
   ] as const)
     it(`pays by bank debit: the order is pending, and ${outcome} when the bank has decided`, async () => {
       const bakery = await openBakery(engine)

@@ -70,7 +70,7 @@ onBothEngines('payment accounts', (engine) => {
     await open()
     await connect('one')
     for (const [account, handle, message] of [
-      ['one', 'other', /connected already, as "main"/],
+      ['one', 'other', /already connected as "main"/],
       ['two', 'main', /already a stripe account "main"/],
     ] as const)
       await assertUnchanged(created.service.store, async () => {
@@ -152,7 +152,7 @@ onBothEngines('payment accounts', (engine) => {
     await assertUnchanged(created.service.store, async () => {
       const other = await rotate(keyOf('stranger'))
       assert.equal(other.statusCode, 400)
-      assert.match(other.json().error, /of another account \(acct_stranger\)/)
+      assert.match(other.json().error, /to another account \(acct_stranger\)/)
       assert.equal((await rotate('sk_live_wrong-canary')).statusCode, 400)
     })
     assert.equal((await rotate(keyOf('rotated', 'new'))).statusCode, 200)

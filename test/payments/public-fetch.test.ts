@@ -54,8 +54,8 @@ async function serve(t: TestContext, answer: Answer) {
 }
 
 const quick = { headersMs: 150, silenceMs: 100, bodyMs: 300 }
-const refusal = (message: RegExp) => ({ name: 'PublicFetchFailure', mayPass: false, message })
-const trouble = (message: RegExp) => ({ name: 'PublicFetchFailure', mayPass: true, message })
+const refusal = (message: RegExp) => ({ name: 'PublicFetchFailure', isTransient: false, message })
+const trouble = (message: RegExp) => ({ name: 'PublicFetchFailure', isTransient: true, message })
 
 describe('openPublic', () => {
   it('gives the bytes', async (t) => {
@@ -153,7 +153,7 @@ describe('openPublic', () => {
     const { open, seen, port } = await serve(t, (response, { url }) =>
       url === '/' ? response.writeHead(302, { location: `https://127.0.0.1:${port}/secret` }).end() : response.end('x'),
     )
-    await assert.rejects(open('/'), refusal(/sends us elsewhere/))
+    await assert.rejects(open('/'), refusal(/redirects, which is not followed/))
     assert.equal(seen.length, 1)
   })
 
@@ -164,7 +164,7 @@ describe('openPublic', () => {
     assert.equal(seen.length, 0)
   })
 
-  for (const [status, mayPass] of [
+  for (const [status, isTransient] of [
     [204, false],
     [206, false],
     [403, false],
@@ -173,9 +173,13 @@ describe('openPublic', () => {
     [500, true],
     [503, true],
   ] as const) {
-    it(`does not take status ${status}, ${mayPass ? 'but may later' : 'now or later'}`, async (t) => {
+    it(`does not take status ${status}, ${isTransient ? 'but may later' : 'now or later'}`, async (t) => {
       const { open } = await serve(t, (response) => response.writeHead(status).end())
-      await assert.rejects(open(), { name: 'PublicFetchFailure', mayPass, message: new RegExp(`answers ${status}`) })
+      await assert.rejects(open(), {
+        name: 'PublicFetchFailure',
+        isTransient,
+        message: new RegExp(`answers ${status}`),
+      })
     })
   }
 

@@ -82,7 +82,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
     const { version, schema } = await show()
     const refused: [schema: object, message: RegExp][] = [
       [{ price: { type: 'integer' } }, /schema\.price is the provider's own field/],
-      [{ photo: { type: 'image' } }, /schema\.photo must be of a type that a text can be read as/],
+      [{ photo: { type: 'image' } }, /schema\.photo must have a type that text can be converted to/],
       [{ size: { type: 'integer', required: true } }, /schema\.size cannot be required/],
       [{ size: { type: 'text', searchable: true } }, /schema\.size cannot be searchable/],
     ]

@@ -293,7 +293,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     const products = Array.from({ length: 11 }, (_, number) => ({ price: `price_${number}`, quantity: 1 }))
     for (const { price } of products) offer(price)
     provider.findProductOfPrice = () => assert.fail('the provider was asked')
-    assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /11 of the prices are not known here/)
+    assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /11 of the prices are unknown/)
   })
 
   it('sells for the price that visitors are shown, and for no other of the same product', async () => {

@@ -318,7 +318,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     await group.add(container, ...Array.from({ length: 4 }, (_, n) => ({ value: { tags }, externalId: `p${n}` })))
     const list = (limit: number) => group.get(`/tenant/integrationObjects?type=stripe&groupBy[key]=tags&limit=${limit}`)
     assert.equal((await list(3)).json().data.groups.length, 300)
-    assertFailure(await list(4), 400, 'ValidationError', /more than 1000 places/)
+    assertFailure(await list(4), 400, 'ValidationError', /more than 1000 entries/)
   })
 
   it('answers 200 with an empty list for a type that is not connected', async () => {

@@ -37,7 +37,7 @@ describe('sluice export group and import group', () => {
     assert.equal((await runCli(['export', 'group', 'Shop', later], from)).code, 0)
     const unnamed = await runCli(['import', 'group', later], testDatabase.env)
     assert.equal(unnamed.code, 1)
-    assert.match(unnamed.output, /"Shop" \(\w{24}\), which exists here: 1 things? would be added and 0 changed/)
+    assert.match(unnamed.output, /"Shop" \(\w{24}\), which exists here: 1 items? would be added and 0 changed/)
     const looked = await runCli(['import', 'group', later, '--dry-run'], testDatabase.env)
     assert.match(looked.output, /objects +1 +0 +1\n[\s\S]+To change this group, add --into \w{24}/)
     const named = await runCli(['import', 'group', later, '--into', 'Shop'], testDatabase.env)

@@ -97,7 +97,7 @@ onBothEngines('an import of a media library', (engine) => {
       db.updateTable('jobs').set({ state: 'running' }).where('kind', '=', 'media.remove').execute(),
     )
     const dump = await dumpOf(target.service.store)
-    await assert.rejects(sync(source, target, id), /is being removed just now.+run the command again/)
+    await assert.rejects(sync(source, target, id), /is just being removed.+run the command again/)
     assert.equal(await dumpOf(target.service.store), dump)
   })
 
@@ -155,7 +155,7 @@ onBothEngines('an import of a media library', (engine) => {
       [
         () => change('media', { type: 'video' }, recipe.id),
         () => change('media', { type: 'file' }, recipe.id),
-        /is of the type video here, which no import changes/,
+        /has the type video here, which an import cannot change/,
       ],
       [
         () => change('media', { key: `${id}/other.txt` }, recipe.id),

@@ -62,7 +62,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     await assert.rejects(
       importInto(target, folder, unnamed),
       new RegExp(
-        `of the group "Shop" \\(${id}\\), which exists here: 0 things would be added and 1 changed.+--into ${id}`,
+        `of the group "Shop" \\(${id}\\), which exists here: 0 items would be added and 1 changed.+--into ${id}`,
       ),
     )
     await assert.rejects(importInto(target, folder, { into: stranger.group.id }), /not of "Stranger"/)
@@ -154,7 +154,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     const dump = await dumpOf(target.service.store)
     await assert.rejects(
       importInto(target, folder),
-      /line 3: by the new schema of "Posts" the object \w+, which is only here, would lose its title/,
+      /line 3: by the new schema of "Posts" the object \w+, which is not in the export, would lose its title/,
     )
     assert.equal(await dumpOf(target.service.store), dump)
     await edit(here, lossy?.id ?? '', { rank: 1 }, target.clock.now)
@@ -179,14 +179,14 @@ onBothEngines('an import into a group that exists', (engine) => {
           await createObjects(there, products, [{ value: {}, externalId: 'p1' }], now)
           await createObjects(here, products, [{ value: {}, externalId: 'p1' }], now)
         },
-        /the product p1 is here already, under the id \w+/,
+        /the product p1 already exists here, under the id \w+/,
       ],
       [
         () =>
           write(here, now, (writer) =>
             writer.db.updateTable('objects').set({ created_ms: 5 }).where('container_id', '=', posts.id).execute(),
           ),
-        /has another createdAt here, which no import changes/,
+        /has another createdAt here, which an import cannot change/,
       ],
     ]
     for (const [prepare, message] of refusals) {

@@ -128,7 +128,7 @@ onBothEngines('orders', (engine) => {
       [{ total: '1,50' }, /total must be an amount such as 12\.50/],
       [{ lines: [{ description: 'x' }] }, /lines\[0\]\.quantity is missing/],
       [{ sessionId: 'cs_2' }, /the session cs_2 appears more than once/],
-      [{ secretKey: 'sk_live_1' }, /secretKey is not known here/],
+      [{ secretKey: 'sk_live_1' }, /secretKey is unknown/],
     ] as const)
       await assert.rejects(importInto(target, edited(folder, change(changes))), message)
     assert.equal(await dumpOf(target.service.store), dump)

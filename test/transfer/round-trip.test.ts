@@ -158,7 +158,7 @@ onBothEngines('an import', (engine) => {
     assert.deepEqual([group?.database, group?.bucketName], ['elsewhere', 'pictures'])
     await assert.rejects(
       importInto(target, folder, { database: 'main' }),
-      /exists already, in the database "elsewhere"/,
+      /already exists, in the database "elsewhere"/,
     )
   })
 })

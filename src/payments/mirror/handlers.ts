@@ -27,9 +27,9 @@ import { type MirrorDeps, refreshProduct, writeMirror } from './mirror.ts'
 import { rebuildObjects } from './objects.ts'
 import { syncCatalogue } from './sync.ts'
 
-/** After this long a walk lets others have a turn. */
+/** A walk that takes longer is continued by another job, so that others get a turn. */
 const turnMs = 60_000
-/** How many products show a new picture at once. */
+/** Products updated per transaction. */
 const keysPerStep = 100
 
 export interface CatalogueWork {
@@ -44,7 +44,7 @@ const mirrorDeps = ({ clock }: CatalogueWork, { owner }: JobContext): MirrorDeps
   versionsKept: owner.versionsKept,
 })
 
-/** Walks through the whole catalogue; after an interruption it goes on where it was. A long one does so of itself. */
+/** Syncs the whole catalogue, resuming an interrupted walk. */
 function syncHandler(work: CatalogueWork): JobHandler {
   return {
     kind: syncKind,
@@ -54,7 +54,7 @@ function syncHandler(work: CatalogueWork): JobHandler {
       const { group, owner, signal, finish } = context
       const { integrationId } = payload as SyncWork
       const integration = await findIntegrationById(group, integrationId)
-      // Who is frozen may still leave.
+      // A frozen group can still disconnect.
       if (!integration || (owner.frozen && integration.status === 'active')) return
       const { store, payments, clock } = work
       const turn = { signal, untilMs: clock() + turnMs }
@@ -64,7 +64,6 @@ function syncHandler(work: CatalogueWork): JobHandler {
   }
 }
 
-/** Asks what one product is like now. */
 function refreshHandler(work: CatalogueWork): JobHandler {
   return {
     kind: refreshKind,
@@ -81,7 +80,7 @@ function refreshHandler(work: CatalogueWork): JobHandler {
   }
 }
 
-/** Takes a picture of the provider's into the library, once for each group, and shows it. */
+/** Stores a picture in the library, once per group, and updates the products that use it. */
 function pictureHandler(work: CatalogueWork): JobHandler {
   return {
     kind: pictureKind,
@@ -95,22 +94,21 @@ function pictureHandler(work: CatalogueWork): JobHandler {
       const [firstKey] = await findKeysShowing(group, integrationId, url, { after: '', limit: 1 })
       if (firstKey === undefined) return
       const isKnown = (await findPictures(group, [url])).has(url)
-      if (!isKnown) await takePicture(work, context, integration, { url, objectKey: firstKey })
-      await showPicture(work, context, integration, url)
+      if (!isKnown) await storePicture(work, context, integration, { url, objectKey: firstKey })
+      await rebuildProductsShowing(work, context, integration, url)
     },
   }
 }
 
 class NoPicture extends Error {}
 
-/** Whether another attempt would end the same. */
+/** Whether a retry would fail again. */
 function isFinal(error: unknown): error is Error {
-  if (error instanceof PublicFetchFailure) return !error.mayPass
+  if (error instanceof PublicFetchFailure) return !error.isTransient
   return error instanceof NoPicture || (error instanceof AppError && error.code === 'PayloadTooLarge')
 }
 
-/** Makes all products anew that show it, a few at a time. */
-async function showPicture(
+async function rebuildProductsShowing(
   work: CatalogueWork,
   context: JobContext,
   { id, type }: Integration,
@@ -128,8 +126,8 @@ async function showPicture(
   }
 }
 
-/** Takes it into the library, or notes why that is not possible: whoever comes next need not try. */
-async function takePicture(
+/** Stores the picture, or a final problem, so that it is not tried again. */
+async function storePicture(
   work: CatalogueWork,
   context: JobContext,
   integration: Integration,
@@ -149,11 +147,10 @@ async function takePicture(
 
 interface ShownPicture {
   url: string
-  /** One of the products of ours that show it. */
+  /** One of our products that use it. */
   objectKey: string
 }
 
-/** What it is, is decided by its content, as with every file that comes in. */
 async function fetchPicture(
   { payments, media, clock }: CatalogueWork,
   { group, owner, signal }: JobContext,
@@ -170,12 +167,12 @@ async function fetchPicture(
   const name = fileNameIn(url) ?? (product && shortName(product)) ?? 'picture'
   const content = await payments.openPicture(url, signal)
   return media.inbox.receive({ name, content }, media.maxBytes[tier], (received) => {
-    if (received.type !== 'image') throw new NoPicture('What lies there is not a picture.')
+    if (received.type !== 'image') throw new NoPicture('The URL does not lead to a picture.')
     return addMedia(library, received, displayName(name))
   })
 }
 
-/** A name that somebody gave the file, and not one that a machine made. */
+/** A file name that looks chosen by a person rather than generated. */
 function fileNameIn(url: string): string | undefined {
   const last = URL.parse(url)?.pathname.split('/').at(-1) ?? ''
   return /^[^%]+\.[a-z]{3,4}$/i.test(last) ? last : undefined

@@ -15,24 +15,23 @@ import type { GroupStore } from '../../store/store.ts'
 import type { Provider } from '../provider.ts'
 import { nothingDone, rebuildObjects, type Tally } from './objects.ts'
 
-/** So often somebody else may write about the same product while we ask for it. */
-const mostFetches = 20
+/** Attempts if others keep writing the product while it is being fetched. */
+const maxFetches = 20
 
 export interface MirrorDeps {
   clock: Clock
-  /** As many as the group wants kept of each object. */
   versionsKept: number
 }
 
 type Fetched = Awaited<ReturnType<Provider['fetchProduct']>>
 
-/** What can be kept of a product and its prices. What cannot, the next walk tells. */
-function keptOf(fetched: Fetched): Fetched {
+/** The storable part of a product and its prices. The next walk reports the rest. */
+function storablePart(fetched: Fetched): Fetched {
   const [product] = fetched ? keptProducts([fetched.product]).items : []
   return fetched && product && { product, prices: keptPrices(fetched.prices).items }
 }
 
-/** Every write to the mirror: nobody's doing but the provider's. */
+/** Every write to the mirror, with the provider as the author. */
 export function writeMirror<Result>(
   { clock, versionsKept }: MirrorDeps,
   group: GroupStore,
@@ -44,15 +43,15 @@ export function writeMirror<Result>(
 }
 
 /**
- * Whether something that was fetched may be written, or something newer is there. Writes to a catalogue are numbered:
- * `asked` is the integration as it was before the fetch, `current` as it is now, `seq` the write that made what is there.
- * What is not there may have been removed meanwhile.
+ * Whether fetched data may be written, or newer data may be stored already. Writes to a catalogue are numbered: `before` is
+ * the integration before the fetch, `current` the integration now, `seq` the write that stored the existing row. A missing
+ * row may have been removed since the fetch.
  */
-export function isFresh(asked: Integration, current: Integration, seq: number | undefined): boolean {
-  return (seq ?? current.removedSeq) <= asked.catalogueSeq
+export function isFresh(before: Integration, current: Integration, seq: number | undefined): boolean {
+  return (seq ?? current.removedSeq) <= before.catalogueSeq
 }
 
-/** Asks the provider what a product is like now, and makes ours the same. */
+/** Fetches a product from the provider and mirrors its current state. */
 export async function refreshProduct(
   deps: MirrorDeps,
   group: GroupStore,
@@ -60,33 +59,33 @@ export async function refreshProduct(
   provider: Pick<Provider, 'fetchProduct'>,
   productId: string,
 ): Promise<Tally> {
-  for (let fetches = 0; fetches < mostFetches; fetches += 1) {
-    const asked = await findIntegrationById(group, id)
-    if (asked?.status !== 'active') return nothingDone
-    const fetched = keptOf(await provider.fetchProduct(productId))
-    const tally = await writeMirror(deps, group, asked, (writer) => replaceProduct(writer, asked, productId, fetched))
+  for (let fetches = 0; fetches < maxFetches; fetches += 1) {
+    const before = await findIntegrationById(group, id)
+    if (before?.status !== 'active') return nothingDone
+    const fetched = storablePart(await provider.fetchProduct(productId))
+    const tally = await writeMirror(deps, group, before, (writer) => replaceProduct(writer, before, productId, fetched))
     if (tally) return tally
   }
-  const busy = `The product ${productId} was written by others each time that we asked for it.`
+  const busy = `The product ${productId} was changed during each of ${maxFetches} fetches.`
   throw new AppError('Unavailable', busy, { retryAfterSeconds: 1 })
 }
 
-/** Undefined, and nothing written, where what is there may be newer than what was fetched. */
+/** Returns undefined and writes nothing if the stored rows may be newer than the fetched ones. */
 async function replaceProduct(
   writer: ContentWriter,
-  asked: Integration,
+  before: Integration,
   productId: string,
   fetched: Fetched,
 ): Promise<Tally | undefined> {
   const { group } = writer
-  const { id } = asked
+  const { id } = before
   const current = await findIntegrationById(group, id)
   if (current?.status !== 'active') return nothingDone
   const known = (await findKnownProducts(group, id, [productId])).get(productId)
   const priceSeqs = await findPriceSeqsOf(group, id, productId)
   const fetchedIds = new Set(fetched?.prices.map((price) => price.id))
   const seqs = [known?.seq, ...priceSeqs.values(), ...[...fetchedIds].map((priceId) => priceSeqs.get(priceId))]
-  if (!seqs.every((seq) => isFresh(asked, current, seq))) return undefined
+  if (!seqs.every((seq) => isFresh(before, current, seq))) return undefined
   const seq = current.catalogueSeq + 1
   const goneIds = [...priceSeqs.keys()].filter((priceId) => !fetchedIds.has(priceId))
   if (fetched) {

@@ -25,39 +25,39 @@ import { insertObjects, type NewObject } from '../../store/content/objects.ts'
 import { insertJob } from '../../store/jobs/jobs.ts'
 import { pictureJob } from '../jobs.ts'
 
-/** What became of products of ours. */
+/** The effects on our products. */
 export interface Tally {
   added: number
   changed: number
   archived: number
-  /** What could not be taken over, in words. */
+  /** Messages about what could not be imported. */
   problems: string[]
 }
 
 export const nothingDone: Tally = { added: 0, changed: 0, archived: 0, problems: [] }
 
-/** A product of ours as the catalogue gives it now. */
+/** One of our products, as built from the current catalogue. */
 interface Draft {
   key: string
-  /** Undefined where nothing of it can be bought. */
+  /** Undefined if nothing is on sale. */
   value: Record<string, unknown> | undefined
   problems: string[]
-  /** Pictures that nobody has asked for yet. */
+  /** Pictures not fetched yet. */
   missingUrls: string[]
   createdMs: number
 }
 
-/** Makes products of ours anew from what the catalogue holds of them, and leaves alone what is as it should be. */
+/** Rebuilds our products from the mirrored catalogue; unchanged ones are not written. */
 export async function rebuildObjects(
   given: ContentWriter,
   integration: Integration,
   keys: readonly string[],
 ): Promise<Tally> {
-  // A description is the provider's: where it speaks of a file that we do not have, that is no reason to refuse it.
+  // The provider's description may refer to a file that we do not have.
   const writer: ContentWriter = { ...given, allowsMissingMedia: true }
   const drafts = await draftProducts(writer, integration, keys)
   const values = drafts.map(({ value }) => value).filter((value) => value !== undefined)
-  const container = await takeContainer(writer, integration.type, values)
+  const container = await ensureContainer(writer, integration.type, values)
   if (!container) return { ...nothingDone, problems: drafts.flatMap(({ problems }) => problems) }
   const fitted = drafts.map((draft) => fitDraft(container, writer.group.groupId, draft))
   const { id: containerId } = container
@@ -94,14 +94,14 @@ function draftProduct(
   return {
     key,
     value,
-    problems: fewProblems([...problems, ...refused.map((problem) => `A picture could not be taken over: ${problem}`)]),
+    problems: fewProblems([...problems, ...refused.map((problem) => `A picture could not be imported: ${problem}`)]),
     missingUrls: imageUrls.filter((url) => !pictures.has(url)),
     createdMs: Math.min(...members.map(({ product }) => product.createdMs)),
   }
 }
 
-/** One container holds the products of all accounts of a type. It gets a field for whatever is new in them. */
-async function takeContainer(
+/** The container for the products of all accounts of a type, with its schema extended to fit them. */
+async function ensureContainer(
   writer: ContentWriter,
   type: string,
   values: readonly Record<string, unknown>[],
@@ -113,7 +113,7 @@ async function takeContainer(
   return values.length === 0 ? undefined : insertContainer(writer, { kind: 'integration', name: type, schema })
 }
 
-/** That a name of metadata is new happens often, and must be cheap. */
+/** New metadata names are frequent, so only adding fields must be cheap. */
 async function changeProductSchema(writer: ContentWriter, found: Container, schema: Schema): Promise<Container> {
   const isSame = ([name, field]: [string, Field]): boolean => schema.get(name) === field
   const added = new Map([...schema].filter(([name]) => !found.schema.has(name)))
@@ -134,11 +134,11 @@ const editableOf = (archived: boolean, value: Record<string, unknown>): Editable
   productImage: value.productImage ?? null,
 })
 
-/** The provider lists the newest first, also of those that were made in the same second. */
+/** The provider lists the newest first, even within a second. */
 const inOrderOfCreation = (drafts: readonly Draft[]): Draft[] =>
   drafts.toReversed().sort((one, other) => one.createdMs - other.createdMs)
 
-/** Ids tell when something was made: in lists products stand in the order in which the provider made them. */
+/** Ids contain the time of creation, so that lists have the products in the order in which the provider created them. */
 function idMakerAt(): (createdMs: number) => string {
   let atMs = 0
   const makeId = createIdMaker(() => atMs)
@@ -148,7 +148,7 @@ function idMakerAt(): (createdMs: number) => string {
   }
 }
 
-/** What cannot be bought from the beginning does not come in at all. */
+/** A new product that is not on sale is not added. */
 async function addProducts(
   writer: ContentWriter,
   container: Container,
@@ -172,11 +172,11 @@ async function addProducts(
 
 interface Update {
   planned: PlannedChange
-  /** Undefined where it is what is known already. */
+  /** Undefined if unchanged. */
   origin: NewOrigin | undefined
 }
 
-/** What can no longer be bought keeps its last value. */
+/** A product no longer on sale keeps its last value. */
 function planUpdate({ value }: Draft, before: MirroredObject | undefined): Update | undefined {
   if (!before) return undefined
   const { object } = before

@@ -18,7 +18,7 @@ import { type MirrorDeps, writeMirror } from './mirror.ts'
 import { rebuildObjects } from './objects.ts'
 import { newWalk, walkPhases } from './walk.ts'
 
-/** What a walk found this long ago, nobody can rely on: one that was interrupted begins anew. */
+/** An interrupted walk older than this starts over, since its findings are outdated. */
 const walkLifeMs = 12 * 3_600_000
 const keysPerStep = 100
 
@@ -29,13 +29,13 @@ export interface SyncDeps extends MirrorDeps {
 
 export interface SyncOptions {
   signal?: AbortSignal
-  /** After this moment no further step is begun. */
+  /** No further step starts after this moment. */
   untilMs?: number
 }
 
 /**
- * Walks through all that the provider has, and makes ours the same. Each step is written together with how far the walk
- * has come: whoever comes next goes on from there. Only a page of it is ever held. Answers whether it came to its end.
+ * Walks through the provider's whole catalogue and mirrors it, with one page in memory at a time. Each step is committed
+ * together with its cursor, so that any process can resume the walk. Returns whether the walk is complete.
  */
 export async function syncCatalogue(
   deps: SyncDeps,
@@ -52,7 +52,7 @@ export async function syncCatalogue(
     if (!walk && status === 'active' && hasBegun) return true
     if (deps.clock() > untilMs) return false
     if (status === 'disconnecting') {
-      await giveUpSome(deps, group, integration)
+      await removeBatch(deps, group, integration)
     } else if (!walk || deps.clock() - walk.startedMs > walkLifeMs) {
       await beginWalk(deps, group, integration)
     } else {
@@ -62,18 +62,18 @@ export async function syncCatalogue(
   }
 }
 
-/** Its number is that of the write that begins it: no walk before had it. */
+/** A walk's number is that of its first write, and so unique. */
 async function beginWalk(deps: SyncDeps, group: GroupStore, { id, type, walk }: Integration): Promise<void> {
   await writeMirror(deps, group, { type }, async (writer) => {
     const current = await findIntegrationById(writer.group, id)
-    if (!current || current.walk?.number !== walk?.number) return // somebody else was faster
+    if (!current || current.walk?.number !== walk?.number) return // another process was faster
     const catalogueSeq = current.catalogueSeq + 1
     await updateSyncState(writer, id, { catalogueSeq, walk: newWalk(catalogueSeq, writer.nowMs) })
   })
 }
 
-/** An account that is disconnected has no catalogue any more: its products are archived, and at last it goes itself. */
-async function giveUpSome(deps: SyncDeps, group: GroupStore, { id, type }: Integration): Promise<void> {
+/** Archives a batch of products of a disconnected account; after the last one, deletes the account. */
+async function removeBatch(deps: SyncDeps, group: GroupStore, { id, type }: Integration): Promise<void> {
   const isDone = await writeMirror(deps, group, { type }, async (writer) => {
     const integration = await findIntegrationById(writer.group, id)
     if (!integration) return true
@@ -88,7 +88,7 @@ async function giveUpSome(deps: SyncDeps, group: GroupStore, { id, type }: Integ
   if (isDone) await unregisterIntegration(deps.store, id)
 }
 
-/** Asks for a walk through each catalogue that was not compared for so long. */
+/** Enqueues a sync of each catalogue whose last one was at least `everyMs` ago. */
 export async function scheduleSyncs(store: Store, nowMs: number, everyMs: number): Promise<void> {
   for (const owner of await listGroups(store)) {
     if (owner.frozen || owner.deletingMs !== null) continue

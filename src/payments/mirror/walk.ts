@@ -25,18 +25,16 @@ import { isFresh, type MirrorDeps, refreshProduct, writeMirror } from './mirror.
 import { rebuildObjects, type Tally } from './objects.ts'
 
 const dayMs = 24 * 3_600_000
-/** Orders are looked for somewhat further back than the last time: a session takes up to a day to be completed. */
+/** Sessions are listed from some time before the last sync, since it can take a day to complete one. */
 const ordersOverlapMs = 2 * dayMs
 const productsPerConfirmation = 20
 const keysPerStep = 100
-/** A report is to be read. */
 const maxProblems = 50
 
-/** One step of a walk: what was read before it, and who is asked. */
 export interface WalkStep {
   deps: MirrorDeps
   group: GroupStore
-  /** As it was before anything was asked for. */
+  /** As read before any fetch of this step. */
   integration: Integration
   walk: CatalogueWalk
   provider: Provider
@@ -56,7 +54,7 @@ export const newWalk = (number: number, startedMs: number): CatalogueWalk => ({
   problems: [],
 })
 
-/** What is counted in each phase, at its beginning. */
+/** The counters of each phase, for restarting it. */
 const countsOfPhase = {
   prices: { prices: 0 },
   products: { products: 0 },
@@ -67,7 +65,7 @@ const countsOfPhase = {
 
 type SyncState = Parameters<typeof updateSyncState>[2]
 
-/** Writes what a step has found together with how far the walk has come. Nothing, where somebody else has taken it. */
+/** Commits the findings of a step together with the new cursor; does nothing if another process has taken over the walk. */
 function advance(
   { deps, group, integration, walk }: WalkStep,
   work: (writer: ContentWriter, current: Integration) => Promise<SyncState>,
@@ -98,39 +96,46 @@ const beginPhase = (walk: CatalogueWalk, phase: CatalogueWalk['phase']): Catalog
   isSecondTry: false,
 })
 
-/** Goes on behind a page, or with the next phase where it was the last one. */
-const goOn = (walk: CatalogueWalk, cursor: string | undefined, nextPhase: CatalogueWalk['phase']): CatalogueWalk =>
-  cursor === undefined ? beginPhase(walk, nextPhase) : { ...walk, cursor }
+/** Continues after a page, or with the next phase after the last page. */
+const continueWalk = (
+  walk: CatalogueWalk,
+  cursor: string | undefined,
+  nextPhase: CatalogueWalk['phase'],
+): CatalogueWalk => (cursor === undefined ? beginPhase(walk, nextPhase) : { ...walk, cursor })
 
-/** Undefined where the provider no longer knows where we were: then the phase begins anew, once. */
-async function takePage<Item>(step: WalkStep, page: Promise<Page<Item>>): Promise<Page<Item> | undefined> {
+/** Undefined if the provider no longer knows our cursor: the phase then restarts, once. */
+async function readPage<Item>(step: WalkStep, page: Promise<Page<Item>>): Promise<Page<Item> | undefined> {
   const { walk } = step
   try {
     return await page
   } catch (error) {
     const isLost = error instanceof ProviderFailure && error.kind === 'unknown' && walk.cursor !== undefined
     if (!isLost || walk.isSecondTry) throw error
-    const anew = { ...walk, ...countsOfPhase[walk.phase], cursor: undefined, isSecondTry: true }
-    await advance(step, async () => ({ walk: anew }))
+    const restarted = { ...walk, ...countsOfPhase[walk.phase], cursor: undefined, isSecondTry: true }
+    await advance(step, async () => ({ walk: restarted }))
     return undefined
   }
 }
 
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id)
 
-/** Whether something on a page may be written, or the page comes too late for it. */
+/** Whether an item of a page may be written, or is older than the stored row. */
 const lateness = ({ integration }: WalkStep, current: Integration, seq: number | undefined): 'fresh' | 'late' =>
   isFresh(integration, current, seq) ? 'fresh' : 'late'
 
-/** What is newer here than on a page is asked for by itself. */
-async function askAgain(writer: ContentWriter, { id }: Integration, productIds: Iterable<string>): Promise<void> {
+/** Enqueues single fetches of products for which a page came too late. */
+async function enqueueRefreshes(
+  writer: ContentWriter,
+  { id }: Integration,
+  productIds: Iterable<string>,
+): Promise<void> {
   for (const productId of new Set(productIds)) await insertJob(writer, refreshJob(id, productId))
 }
 
-/** Prices come first: when the products come, all is there to make ours. */
+/** Prices come first, so that products can be built as soon as they arrive. */
 async function walkPrices(step: WalkStep): Promise<void> {
   const { integration, walk, provider } = step
-  const page = await takePage(step, provider.listPrices(walk.cursor))
+  const page = await readPage(step, provider.listPrices(walk.cursor))
   if (!page) return
   const { items, problems } = keptPrices(page.items)
   await advance(step, async (writer, current) => {
@@ -139,13 +144,13 @@ async function walkPrices(step: WalkStep): Promise<void> {
     const seq = current.catalogueSeq + 1
     await writePrices(writer, integration.id, fresh, { seq, walk: walk.number })
     const lateIds = late.map(({ productId }) => productId)
-    await askAgain(writer, integration, lateIds)
+    await enqueueRefreshes(writer, integration, lateIds)
     const counted = { ...withProblems(walk, problems), prices: walk.prices + page.items.length }
-    return { catalogueSeq: seq, walk: goOn(counted, page.next, 'products') }
+    return { catalogueSeq: seq, walk: continueWalk(counted, page.next, 'products') }
   })
 }
 
-/** One that was made after the prices were walked through, most likely. */
+/** Products whose default price was probably created after the walk through the prices. */
 async function withoutDefaultPrice(group: GroupStore, { id }: Integration, products: readonly CatalogueProduct[]) {
   const known = await findPriceSeqs(group, id, products.flatMap(({ defaultPriceId }) => defaultPriceId ?? [])) // biome-ignore format: short
   return products.filter(({ defaultPriceId }) => defaultPriceId !== null && !known.has(defaultPriceId))
@@ -153,7 +158,7 @@ async function withoutDefaultPrice(group: GroupStore, { id }: Integration, produ
 
 async function walkProducts(step: WalkStep): Promise<void> {
   const { integration, walk, provider } = step
-  const page = await takePage(step, provider.listProducts(walk.cursor))
+  const page = await readPage(step, provider.listProducts(walk.cursor))
   if (!page) return
   const { items, problems } = keptProducts(page.items)
   await advance(step, async (writer, current) => {
@@ -162,19 +167,19 @@ async function walkProducts(step: WalkStep): Promise<void> {
     const seq = current.catalogueSeq + 1
     await writeProducts(writer, integration.id, fresh, { seq, walk: walk.number })
     const unpriced = await withoutDefaultPrice(writer.group, integration, fresh)
-    await askAgain(writer, integration, idsOf([...late, ...unpriced]))
+    await enqueueRefreshes(writer, integration, idsOf([...late, ...unpriced]))
     const formerKeys = fresh.flatMap(({ id }) => known.get(id)?.objectKey ?? [])
     const keys = new Set([...formerKeys, ...fresh.map(objectKeyOf)])
     const tally = await rebuildObjects(writer, current, [...keys])
     const found = withTally(withProblems(walk, problems), tally)
     const counted = { ...found, products: walk.products + page.items.length }
-    // What was on no page may be gone: who has asked for it before must ask again.
+    // What was on no page may be gone: data fetched before this write must be fetched again.
     const isLast = page.next === undefined
-    return { catalogueSeq: seq, ...(isLast && { removedSeq: seq }), walk: goOn(counted, page.next, 'missing') }
+    return { catalogueSeq: seq, ...(isLast && { removedSeq: seq }), walk: continueWalk(counted, page.next, 'missing') }
   })
 }
 
-/** What was not on any page, or has a price that was not, is asked for by itself: a page may have been older than it. */
+/** Fetches products that were on no page, or have a price that was on none: a page may have been older than they are. */
 async function walkMissing(step: WalkStep): Promise<void> {
   const { deps, group, integration, walk, provider } = step
   const page = { after: walk.cursor ?? '', limit: productsPerConfirmation }
@@ -182,24 +187,24 @@ async function walkMissing(step: WalkStep): Promise<void> {
   let found = walk
   for (const productId of productIds)
     found = withTally(found, await refreshProduct(deps, group, integration, provider, productId))
-  await advance(step, async () => ({ walk: goOn(found, productIds.at(-1), 'strays') }))
+  await advance(step, async () => ({ walk: continueWalk(found, productIds.at(-1), 'strays') }))
 }
 
-/** Products that came by an import, and that the provider does not have. */
+/** Imported products that the provider does not have. */
 async function walkStrays(step: WalkStep): Promise<void> {
   const { walk } = step
   await advance(step, async (writer, current) => {
     const keys = await findOrphanedKeys(writer.group, current, { after: walk.cursor ?? '', limit: keysPerStep })
     const found = withTally(walk, await rebuildObjects(writer, current, keys))
-    return { walk: goOn(found, keys.at(-1), 'orders') }
+    return { walk: continueWalk(found, keys.at(-1), 'orders') }
   })
 }
 
-/** What was bought and nobody has told us of, or has been paid meanwhile. */
+/** Orders of which no event arrived, and those that may have been paid since. */
 async function walkOrders(step: WalkStep): Promise<void> {
   const { deps, integration, walk, provider } = step
   const sinceMs = (integration.syncedMs ?? integration.createdMs) - ordersOverlapMs
-  const page = await takePage(step, provider.listCompletedSessions(sinceMs, walk.cursor))
+  const page = await readPage(step, provider.listCompletedSessions(sinceMs, walk.cursor))
   if (!page) return
   await advance(step, async (writer, current) => {
     const ofGroup = page.items.filter(({ metadata }) => sessionOwner(metadata).groupId === writer.group.groupId)
@@ -222,7 +227,7 @@ function finish(writer: ContentWriter, { id }: Integration, walk: CatalogueWalk,
   return { walk: null, lastSync, syncedMs: finishedMs }
 }
 
-/** What is done in each phase, a page at a time. */
+/** The step of each phase, which handles one page. */
 export const walkPhases: Record<CatalogueWalk['phase'], (step: WalkStep) => Promise<void>> = {
   prices: walkPrices,
   products: walkProducts,

@@ -14,7 +14,7 @@ const maxMetadataKeyLength = 40
 const maxMetadataValueLength = 500
 const maxUnitAmount = 99_999_999
 
-/** A product with its prices, under ids of one's own choice; the first price is its default one. */
+/** A product with its prices, under given ids; the first price is the default. */
 export interface SeedProduct {
   product: Pick<Product, 'id' | 'name'> & Partial<Pick<Product, 'active' | 'description' | 'images' | 'metadata'>>
   prices: readonly SeedPrice[]
@@ -26,7 +26,7 @@ export interface SeedPrice extends Pick<Price, 'id' | 'currency'>, Partial<Pick<
   recurring?: { interval: NonNullable<Price['recurring']>['interval'] }
 }
 
-/** What a person says about a product. What is left out stays as it is. */
+/** An edit of a product. Omitted parts stay. */
 export interface ProductEdit {
   name?: string | undefined
   description?: string | undefined
@@ -63,7 +63,7 @@ function makePrice({ id, active = true, nickname = null, ...given }: SeedPrice, 
   }
 }
 
-/** Fills an account of the sandbox; the mirror is not told of it. The last product is the newest. */
+/** Fills a sandbox account without notifying the mirror. The last product is the newest. */
 export async function seedSandbox(
   group: GroupStore,
   integrationId: string,
@@ -80,20 +80,20 @@ export async function seedSandbox(
   })
 }
 
-/** What is not named stays; an empty text removes a name. */
+/** Omitted names stay; an empty text removes a name. */
 function mergeMetadata(before: Record<string, string>, given: Record<string, string> = {}): Record<string, string> {
   const merged = Object.entries({ ...before, ...given }).filter(([, value]) => value !== '')
-  if (merged.length > maxMetadataKeys) throw invalid(`Metadata can hold ${maxMetadataKeys} keys at most.`)
+  if (merged.length > maxMetadataKeys) throw invalid(`Metadata can have at most ${maxMetadataKeys} keys.`)
   for (const [key, value] of merged) {
     if (key.length > maxMetadataKeyLength)
-      throw invalid(`Metadata keys can have ${maxMetadataKeyLength} characters at most; this one is longer: ${key}`)
+      throw invalid(`Metadata keys can have at most ${maxMetadataKeyLength} characters; this one is longer: ${key}`)
     if (value.length > maxMetadataValueLength)
-      throw invalid(`Metadata values can have ${maxMetadataValueLength} characters at most.`)
+      throw invalid(`Metadata values can have at most ${maxMetadataValueLength} characters.`)
   }
   return Object.fromEntries(merged)
 }
 
-/** A picture of the library gets an address that nobody has to fetch. */
+/** The URL of a picture in the library is a reference, which needs no fetch. */
 async function imagesOf(writer: ContentWriter, key: string): Promise<string[]> {
   if (key === '') return []
   const [item] = await findMediaByKeys(writer.group, [key])
@@ -135,7 +135,7 @@ export async function addProduct(
   return id
 }
 
-/** A new price replaces the one that the product is sold at, which is then no longer in use. */
+/** Replaces the product's default price; the old one becomes inactive. */
 async function replacePrice(
   writer: ContentWriter,
   integrationId: string,
@@ -160,7 +160,7 @@ export async function editProduct(
   const before = await findObject(writer.group, integrationId, 'product', id)
   if (!before) throw notFound(`No such product: '${id}'`)
   if (edit.price === undefined && (edit.currency !== undefined || edit.interval !== undefined))
-    throw invalid('currency and interval are of a price: give price, too.')
+    throw invalid('currency and interval belong to a price: give price as well.')
   const after: Product = {
     ...before,
     name: edit.name ?? before.name,

@@ -34,16 +34,16 @@ button.pay { color: var(--on-accent); background: var(--accent); font-size: 1.1r
 a { color: var(--accent) } section > :last-child { margin-bottom: 0 } .problem { color: var(--bad); font-weight: 600 }
 .later { margin: 1.4rem 0 0; color: var(--soft); font-size: .9rem }`
 
-/** The page's own style and nothing else; a browser also asks where the answer to a form may lead. */
+/** Allows the page's own style only. For forms, browsers also check where the response redirects to. */
 export function pagePolicy({ success_url: successUrl }: Pick<Session, 'success_url'>): string {
   const origin = URL.parse(successUrl)?.origin ?? ''
-  // Hosts may hold signs such as `;`, with which a policy would say something else.
+  // A host may contain characters such as `;` that would change the policy.
   const targets = isOrigin(origin) ? `'self' ${origin}` : "'self'"
   const styleHash = hash('sha256', style, 'base64')
   return `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
 }
 
-/** Writes amounts of one currency. To make such a format takes longer than to use it a hundred times. */
+/** Formats amounts of one currency. Creating a formatter takes longer than using it a hundred times. */
 function amountsIn(currency: string): (amount: number) => string {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })
   return (amount) => format.format(Number(mainUnits(currency, String(amount))))
@@ -69,7 +69,7 @@ function rowOf(
   return `<tr><th scope="row">${escapeHtml(description)}<small>Quantity ${quantity}${rhythm}</small></th><td>${shown(amount)}</td></tr>`
 }
 
-/** What a customer has typed, to be shown again where it was not accepted. */
+/** A customer's input, shown again if it was not accepted. */
 export type Typed = Partial<Record<string, string>>
 
 function field(name: string, label: string, typed: Typed, attributes: string): string {
@@ -98,7 +98,6 @@ ${field('line2', 'Apartment, floor (optional)', typed, 'autocomplete="shipping a
 ${field('city', 'City', typed, 'autocomplete="shipping address-level2" required')}</div>
 ${field('state', 'State or province (optional)', typed, 'autocomplete="shipping address-level1"')}</fieldset>`
 
-/** Where a customer pays. */
 export function renderCheckout(record: SessionRecord, action: string, typed: Typed, problem?: string): string {
   const { session, lines, prices } = record
   const { currency, amount_total: amount, cancel_url: cancelUrl, shipping_address_collection: shipping } = session
@@ -120,20 +119,19 @@ ${field('email', 'E-mail', filled, 'type="email" autocomplete="email" required')
 ${field('name', 'Name', filled, 'autocomplete="name"')}
 ${shipping ? addressFields(shipping.allowed_countries, filled) : ''}
 <button class="pay" name="outcome" value="paid">Pay ${total}</button>
-<p class="later">Or try a bank debit, whose result comes a few seconds later:</p>
-<button name="outcome" value="paid-later">Pay later, and the money comes</button>
-<button name="outcome" value="fails-later">Pay later, and the payment fails</button></form></main>`,
+<p class="later">Or try a bank debit, whose result arrives a few seconds later:</p>
+<button name="outcome" value="paid-later">Pay later: the payment succeeds</button>
+<button name="outcome" value="fails-later">Pay later: the payment fails</button></form></main>`,
   )
 }
 
-/** Where there is nothing to pay (any more). */
+/** The page of a completed or expired session. */
 export function renderEnd({ status, success_url: successUrl, cancel_url: cancelUrl }: Session, id: string): string {
   const complete = status === 'complete'
   const back = complete ? returnUrl(successUrl, id) : cancelUrl
-  const words = complete ? 'This has been paid already.' : 'This page has expired. Begin again in the shop.'
+  const words = complete ? 'This has already been paid.' : 'This page has expired. Start again in the shop.'
   const link = back ? `<p><a href="${escapeHtml(back)}">Back to the shop</a></p>` : ''
   return page(words, `<main><section><h1>${words}</h1>${link}</section></main>`)
 }
 
-/** Where a customer goes after paying. */
 export const returnUrl = (successUrl: string, id: string): string => successUrl.replaceAll(sessionPlaceholder, id)

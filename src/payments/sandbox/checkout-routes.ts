@@ -18,7 +18,6 @@ import {
   paymentChoices,
 } from './sessions.ts'
 
-/** Where a checkout page is. */
 interface PageParams {
   integrationId: string
   sessionId: string
@@ -34,13 +33,13 @@ interface FoundSession {
 export type LimitVisitor = (request: FastifyRequest, reply: FastifyReply) => void
 
 const maxTextLength = 200
-/** Ten entries of that length, each letter as several escaped bytes. */
+/** Ten entries of that length, with each letter as several escaped bytes. */
 const maxFormBytes = 32_768
-/** For each account: a page is rendered anew each time. */
+/** Per account, since pages are not cached. */
 const maxPagesAtOnce = 2
 const sessionPattern = /^cs_test_[0-9A-Za-z]{1,100}$/
 
-/** The pages on which customers pay in the sandbox. They exist for accounts of the sandbox only. */
+/** The pages on which customers pay in the sandbox. */
 export function registerCheckoutPages(
   scope: FastifyInstance,
   { store, clock }: { store: Store; clock: Clock },
@@ -84,7 +83,7 @@ export function registerCheckoutPages(
     const session = await writeSandbox(group, clock(), (writer) =>
       completeSession(writer, params.integrationId, params.sessionId, customer, choice),
     )
-    // Another click may have been faster, or the session has expired meanwhile.
+    // Another click may have been faster, or the session may have expired.
     return session?.status === 'complete'
       ? sendBack(reply, session)
       : sendPage(reply, { ...record, session: session ?? record.session }, params, {})
@@ -96,7 +95,7 @@ export function registerCheckoutPages(
 
 const choiceOf = ({ outcome }: Typed): PaymentChoice => paymentChoices.find((each) => each === outcome) ?? 'paid'
 
-/** What the customer typed; or what is wrong with it, in words. */
+/** The customer, or a message about invalid input. */
 function readCustomer({ shipping_address_collection: shipping }: Session, typed: Typed): Customer | string {
   const textOf = (name: string): string | null => typed[name]?.trim() || null
   if (Object.values(typed).some((text = '') => text.length > maxTextLength)) return 'One of the entries is too long.'

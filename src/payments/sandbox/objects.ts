@@ -11,7 +11,7 @@ import { type Page, ProviderFailure } from '../provider.ts'
 export interface Product {
   id: string
   active: boolean
-  /** In seconds, as all moments here. */
+  /** In seconds, like all times here. */
   created: number
   default_price: string | null
   description: string | null
@@ -30,7 +30,7 @@ export interface Price {
   nickname: string | null
   product: string
   recurring: { interval: 'day' | 'week' | 'month' | 'year'; interval_count: number } | null
-  /** Null where an older version stored a price without a fixed amount. */
+  /** Null only in prices without a fixed amount stored by older versions. */
   unit_amount_decimal: string | null
 }
 
@@ -110,7 +110,7 @@ const pageSize = 100
 
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** In the form of Stripe's ids: a prefix and unguessable letters. */
+/** Like Stripe's ids: a prefix and unguessable characters. */
 export const newId = (prefix: string, length = 24): string =>
   prefix + Array.from(randomBytes(length), (byte) => letters[byte % letters.length]).join('')
 
@@ -126,7 +126,7 @@ export async function findObject<K extends Kind>(
   return found?.kind === kind ? JSON.parse(found.data) : undefined
 }
 
-/** A page of those that match, newest first. */
+/** A page of the matching objects, newest first. */
 export async function listObjects<K extends Kind>(
   group: GroupStore,
   integrationId: string,
@@ -156,7 +156,7 @@ export const putObject = <K extends Kind>(
   value: Kinds[K],
 ): Promise<void> => putSandboxObject(writer, integrationId, { id, kind, data: JSON.stringify(value) })
 
-/** Delivered content does not change with it, so no record of the change is written. */
+/** Delivered content does not change, so nothing is recorded. */
 export const writeSandbox = <Result>(
   group: GroupStore,
   nowMs: number,

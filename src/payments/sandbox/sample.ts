@@ -3,14 +3,14 @@ import type { SeedProduct } from './catalogue.ts'
 const currency = 'usd'
 
 /**
- * A small shop to try things with: a simple product, one whose variants are products, one whose variants are prices, and
- * a subscription. Two accounts of a group never have the same ids, and one that comes back has those that it had before.
+ * A small sample shop: a simple product, one whose variants are products, one whose variants are prices, and a
+ * subscription. Ids are unique to the account handle, so a reconnected account has the same ids again.
  */
 export function sampleProducts(accountHandle: string): SeedProduct[] {
   const productId = (name: string): string => `prod_${accountHandle}_${name}`
   const priceId = (name: string): string => `price_${accountHandle}_${name}`
 
-  /** What was made in the same second is in the order of its ids. */
+  /** Products created in the same second are ordered by id. */
   const shirt = (number: number, variant: string, cents: number): SeedProduct => ({
     product: {
       id: productId(`shirt_${number}`),

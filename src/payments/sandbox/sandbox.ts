@@ -14,9 +14,8 @@ import { createSession, findSession, type SettleWork, settleKind, settleSession 
 
 /** A payment provider without money, for those who have no account. Its objects are in our own database. */
 export interface Sandbox {
-  /** An account of the sandbox. It needs no key. */
   open(group: GroupStore, integrationId: string): Provider
-  /** Adds the pages on which customers pay. They are public, so each visitor is limited. */
+  /** Adds the checkout pages. They are public, so each visitor is rate limited. */
   registerPages(app: FastifyInstance, limit: LimitVisitor): void
   handlers: JobHandler[]
 }
@@ -24,7 +23,7 @@ export interface Sandbox {
 export interface SandboxDeps {
   store: Store
   clock: Clock
-  /** Where this service is reached: the checkout pages are there. */
+  /** The URL of this service, which has the checkout pages. */
   baseUrl(): string
 }
 
@@ -106,13 +105,13 @@ function openAccount({ store, clock, baseUrl }: SandboxDeps, group: GroupStore, 
       return mapPage(page, ({ session: { id, metadata } }) => ({ id, metadata }))
     },
 
-    // Changes are noted in the transaction that makes them: nobody has to call us.
+    // Changes are recorded in their own transaction, so no webhook is needed.
     registerWebhook: async () => ({ id: newId('we_'), secret: newId('whsec_', 32) }),
     removeWebhook: async () => {},
   }
 }
 
-/** Lets a payment that takes its time succeed or fail. */
+/** Lets a delayed payment succeed or fail. */
 const settleHandler: JobHandler = {
   kind: settleKind,
   retryAfterSeconds,
@@ -120,7 +119,7 @@ const settleHandler: JobHandler = {
   run: ({ payload }, { finish }) => finish((writer) => settleSession(writer, payload as SettleWork)),
 }
 
-/** Up to 0.6 each change was stored as an event with a job that delivered it; an upgrade may find such jobs waiting. */
+/** Up to 0.6 each change was stored as an event with a delivery job; such jobs may be pending after an upgrade. */
 const formerEventHandler: JobHandler = {
   kind: 'sandbox.event',
   retryAfterSeconds,
@@ -137,7 +136,7 @@ export const createSandbox = (deps: SandboxDeps): Sandbox => ({
   open: (group, integrationId) => openAccount(deps, group, integrationId),
   registerPages: (app, limit) =>
     void app.register(async (scope) => {
-      const { registerCheckoutPages } = await import('./checkout-routes.ts') // with what only a server needs
+      const { registerCheckoutPages } = await import('./checkout-routes.ts') // loads what only a server needs
       registerCheckoutPages(scope, deps, limit)
     }),
   handlers: [settleHandler, formerEventHandler],

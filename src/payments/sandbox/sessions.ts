@@ -27,14 +27,14 @@ const idempotencySeconds = 24 * 3600
 const settleAfterMs = 3000
 export const settleKind = 'sandbox.settle'
 
-/** To let a payment that takes its time succeed or fail. */
+/** Lets a delayed payment succeed or fail. */
 export interface SettleWork {
   integrationId: string
   sessionId: string
   succeeds: boolean
 }
 
-/** How a customer pays: at once, or by a bank debit that succeeds or fails some time later. */
+/** Paid at once, or by a bank debit that succeeds or fails later. */
 export const paymentChoices = ['paid', 'paid-later', 'fails-later'] as const
 export type PaymentChoice = (typeof paymentChoices)[number]
 
@@ -44,7 +44,7 @@ export interface Customer {
   shipping: ShippingDetails | null
 }
 
-/** The shop as customers know it: by the site that the session was made for, else by the group's first one. */
+/** The shop's name and country, from the session's site, else from the group's first one. */
 export async function findShop(
   group: GroupStore,
   owner: Pick<Group, 'name'>,
@@ -82,7 +82,7 @@ async function makeLine(
   return { line: { id: newId('li_'), priceId, description: product.name, quantity, amount }, price }
 }
 
-/** The mirror may be older than the catalogue, so a request can name what no longer fits together. */
+/** Validates the lines, since our mirror may be older than the catalogue. */
 async function makeLines(
   group: GroupStore,
   integrationId: string,
@@ -97,7 +97,7 @@ async function makeLines(
   }
   const prices = [...priceById.values()]
   if ((mode === 'subscription') !== prices.some(({ recurring }) => recurring !== null))
-    throw refuse('mode', 'A subscription needs a price that recurs; a single payment must not have one.')
+    throw refuse('mode', 'A subscription needs a recurring price; a one-time payment must not have one.')
   const currencies = new Set(prices.map(({ currency }) => currency))
   if (currencies.size > 1)
     throw refuse('currency', `All lines must have the same currency, not ${[...currencies].join(' and ')}.`)
@@ -157,7 +157,7 @@ export async function createSession(
   return { id, url }
 }
 
-/** As it stands now: an open session expires. */
+/** In its current state: an open session may have expired. */
 export async function findSession(
   group: GroupStore,
   integrationId: string,
@@ -179,7 +179,7 @@ const withStatus = (payment: Payment, status: 'paid' | 'pending' | 'failed'): Pa
   status: paymentStatuses[payment.object][status],
 })
 
-/** Records what the customer entered and how they pay. A session is completed once: a second time changes nothing. */
+/** Records the customer's input and choice. Idempotent: a completed session does not change. */
 export async function completeSession(
   writer: ContentWriter,
   integrationId: string,
@@ -211,7 +211,7 @@ export async function completeSession(
   return session
 }
 
-/** The money that was to come later has arrived, or never will. */
+/** The outcome of a delayed payment. */
 export async function settleSession(
   writer: ContentWriter,
   { integrationId, sessionId, succeeds }: SettleWork,

@@ -3,7 +3,7 @@ import { isRecord } from '../../content/schema.ts'
 import { invalid } from '../../core/errors.ts'
 import type { ProviderEvent } from '../provider.ts'
 
-/** What Stripe tells us of. Everything else is asked for when it is needed. */
+/** The subscribed events. Everything else is fetched when it is needed. */
 export const handledEvents = [
   'product.created',
   'product.updated',
@@ -17,10 +17,10 @@ export const handledEvents = [
 ] as const
 
 const toleranceSeconds = 300
-/** The SDK looks at the past only, and not at all with this: both directions are looked at here. */
+/** Disables the SDK's check of the time, which covers the past only: both directions are checked here. */
 const anyTime = 0
 
-/** Reads a call of Stripe's. Whoever cannot sign learns nothing but that. */
+/** Verifies the signature before anything else, so that unsigned calls learn nothing. */
 export async function readStripeEvent(call: {
   body: Buffer
   signature: string
@@ -36,7 +36,7 @@ export async function readStripeEvent(call: {
   return eventOf(parse(body))
 }
 
-const wrongSignature = () => invalid('The signature of this call is not right.')
+const wrongSignature = () => invalid('The signature of this call is invalid.')
 
 function isSigned(verify: () => boolean | undefined): boolean {
   try {
@@ -46,7 +46,7 @@ function isSigned(verify: () => boolean | undefined): boolean {
   }
 }
 
-/** Read more strictly than by the SDK, to which `t=12x` is 12, and the last of two times the right one. */
+/** Stricter than the SDK, which reads `t=12x` as 12 and accepts the last of two times. */
 function signedAtSeconds(signature: string): number {
   const [time, ...more] = signature.split(',').filter((part) => part.startsWith('t='))
   if (time === undefined || !/^t=\d+$/.test(time) || more.length > 0) throw wrongSignature()
@@ -57,23 +57,23 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
   } catch {
-    throw invalid('This call holds no event.')
+    throw invalid('This call contains no event.')
   }
 }
 
 /** The part of a Stripe event that we use. */
 export function eventOf(event: unknown): ProviderEvent {
   if (!isRecord(event) || typeof event.id !== 'string' || typeof event.type !== 'string') {
-    throw invalid('This call holds no event.')
+    throw invalid('This call contains no event.')
   }
   const { id, type } = event
-  // What cannot be an id could not even be looked for.
+  // An invalid id could not be stored or queried.
   const concerns = isProviderId(id) ? concernOf(type, event) : undefined
   return { id, type, live: event.livemode === true, concerns }
 }
 
 function concernOf(type: string, { account, data }: Record<string, unknown>): ProviderEvent['concerns'] {
-  // What has an account came from another one that is connected with ours; what has no data is of the newer, thin kind.
+  // Events with an account come from a connected account, not ours; those without data are thin events.
   if (account || !isRecord(data) || !isRecord(data.object)) return undefined
   if (!handledEvents.some((handled) => handled === type)) return undefined
   const { object } = data
@@ -82,7 +82,7 @@ function concernOf(type: string, { account, data }: Record<string, unknown>): Pr
   return id === undefined ? undefined : { kind, id }
 }
 
-/** Stripe names another object by its id, or gives the object itself. */
+/** Stripe refers to another object by its id, or embeds it. */
 function idOf(reference: unknown): string | undefined {
   const id = isRecord(reference) ? reference.id : reference
   return typeof id === 'string' && isProviderId(id) ? id : undefined

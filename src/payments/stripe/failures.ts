@@ -3,14 +3,14 @@ import { ProviderFailure, type ProviderFailureKind } from '../provider.ts'
 
 type StripeError = Stripe.errors.StripeError
 
-/** Longer ones repeat what they were sent. */
+/** Longer messages repeat the request. */
 const maxQuotedLength = 300
-/** Stripe quotes parts of keys, and whatever was given in place of an id. */
+/** Stripe quotes parts of keys, and anything passed as an id. */
 const secretPattern = /\b(?:sk|rk|pk|ek|whsec)_/i
 
 export const cannotAnswer = 'Stripe could not be reached, or could not answer.'
 
-/** What the SDK threw, in our words. Of the error itself only what holds no secret goes on, as it may reach a log. */
+/** Converts an error of the SDK. Only parts without secrets are kept as its cause, since they may be logged. */
 export function failureOf(error: unknown, { StripeError }: typeof Stripe.errors): ProviderFailure {
   if (!(error instanceof StripeError)) {
     const type = error instanceof Error ? error.name : typeof error
@@ -25,11 +25,11 @@ export function failureOf(error: unknown, { StripeError }: typeof Stripe.errors)
   })
 }
 
-/** The amount of a checkout is made of its lines; Stripe names no parameter then. */
+/** Errors about the total, which results from the lines; Stripe names no parameter for them. */
 const amountCodes = ['amount_too_small', 'amount_too_large']
 
 function parameterOf({ type, code, param }: StripeError): string | undefined {
-  if (type === 'StripeIdempotencyError') return 'idempotency_key' // which key we use, and for what, is our own doing
+  if (type === 'StripeIdempotencyError') return 'idempotency_key' // not the caller's: we choose the key
   return param ?? (amountCodes.includes(code ?? '') ? 'line_items' : undefined)
 }
 
@@ -57,13 +57,13 @@ function quote({ message }: StripeError): string {
   return message === '' || secretPattern.test(message) ? '.' : `: ${message.slice(0, maxQuotedLength)}`
 }
 
-/** What a restricted key lacks. The sentence it stands in names the key, so it is taken out by itself. */
+/** The permission that a restricted key lacks, extracted because the whole message quotes the key. */
 function missingPermission({ message }: StripeError): string {
   const [permission] = /\brak_[a-z_]+\b/.exec(message) ?? []
   return permission === undefined ? '' : ` It needs the permission ${permission}.`
 }
 
-/** Why there was no connection, such as `ECONNREFUSED`. */
+/** Such as `ECONNREFUSED`. */
 function codeOfConnection({ detail }: StripeError): unknown {
   return detail instanceof Error && 'code' in detail ? detail.code : undefined
 }

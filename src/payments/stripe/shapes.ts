@@ -4,7 +4,7 @@ import type { CataloguePrice, CatalogueProduct } from '../../content/catalogue.t
 import type { OrderStatus, PurchaseLine, ShippingDetails } from '../../content/orders.ts'
 import type { CheckoutSession, Page } from '../provider.ts'
 
-/** From Stripe's objects to ours. The types name the fields that are read: the sandbox stores these and no others. */
+/** Converts Stripe's objects to ours. The types name the fields that are read, which are all that the sandbox stores. */
 
 type Reference = string | { id: string }
 type StripeSession = Stripe.Checkout.Session
@@ -49,7 +49,7 @@ type LineFields = Pick<Stripe.LineItem, 'amount_total' | 'currency' | 'descripti
   price: { id: string; product: Reference } | null
 }
 
-/** Stripe names another object by its id, or gives the object itself. */
+/** Stripe refers to another object by its id, or embeds it. */
 const idOf = (reference: Reference): string => (typeof reference === 'string' ? reference : reference.id)
 const idOrNull = (reference: Reference | null | undefined): string | null => (reference ? idOf(reference) : null)
 
@@ -87,7 +87,7 @@ export const priceOf = (price: PriceFields): CataloguePrice => ({
   createdMs: price.created * 1000,
 })
 
-/** Null where the customer chooses the amount, or where it depends on the quantity. */
+/** Null if the customer chooses the amount, or if it depends on the quantity. */
 function fixedAmountOf({ billing_scheme, custom_unit_amount, unit_amount_decimal }: PriceFields): string | null {
   return billing_scheme === 'tiered' || custom_unit_amount ? null : (unit_amount_decimal?.toString() ?? null)
 }
@@ -117,13 +117,13 @@ export function sessionOf(session: SessionFields, lineItems: readonly LineFields
   }
 }
 
-/** Of a payment that waits for another try or was given up, and of a subscription whose first bill was not paid. */
+/** Of a payment that failed or was cancelled, and of a subscription whose first invoice was not paid. */
 const failedStatuses: readonly string[] = [
   ...['requires_payment_method', 'canceled'],
   ...['past_due', 'unpaid', 'incomplete_expired'],
 ]
 
-/** Some ways to pay take days. What became of it is known by what the session has led to: one of the two. */
+/** Some payment methods take days: their outcome is that of the payment intent or subscription. */
 function statusOf({ status, payment_status, payment_intent, subscription }: SessionFields): OrderStatus | null {
   if (status !== 'complete') return null
   if (payment_status === 'paid' || payment_status === 'no_payment_required') return 'paid'

@@ -6,24 +6,22 @@ import { accountNameOf, pageOf, priceOf, productOf, sessionOf } from './shapes.t
 
 export { readStripeEvent } from './events.ts'
 
-/** Ours, whatever the account's own is: answers and events keep their shape until we choose another. */
+/** Overrides the account's version, so that responses and events keep their shape until we upgrade. */
 export const apiVersion = '2026-10-28.endive'
 const pageSize = 100
-/** With the pauses in between, all attempts end before the time of a request of ours does. */
+/** With the backoff in between, all attempts end before our own request times out. */
 const defaultTimeoutMs = 6000
 const defaultRetries = 2
 const maxIdLength = 255
 
 export interface StripeOptions {
   secretKey: string
-  /** Where its API is. */
   url: string
-  /** How long it may be silent in one attempt. */
+  /** Per attempt. */
   timeoutMs?: number
   retries?: number
 }
 
-/** An account at Stripe, by its secret key. */
 export async function openStripe({
   secretKey,
   url,
@@ -37,10 +35,10 @@ export async function openStripe({
     maxNetworkRetries: retries,
     timeout: timeoutMs,
     appInfo: { name: 'Sluice' },
-    ...addressOf(new URL(url), Stripe),
+    ...endpointOf(new URL(url), Stripe),
   })
 
-  /** The SDK takes an answer without an error for a success, also a proxy's that says 502. */
+  /** The SDK treats any response without an error object as a success, even a proxy's 502. */
   async function ask<Answer>(request: Promise<Stripe.Response<Answer>>): Promise<Answer> {
     const answer = await request.catch((error: unknown) => {
       throw failureOf(error, Stripe.errors)
@@ -65,7 +63,7 @@ export async function openStripe({
       } catch (error) {
         if (!isFailure(error, 'refused') || !secretKey.startsWith('rk_')) throw error
       }
-      // A restricted key need not be allowed to read the account; without the catalogue it is of no use.
+      // A restricted key need not have access to the account, but must have access to the catalogue.
       await ask(stripe.products.list({ limit: 1 }))
       return { id: '', name: '', live }
     },
@@ -88,7 +86,7 @@ export async function openStripe({
 
     async createSession(request, idempotencyKey) {
       const { id, url } = await ask(stripe.checkout.sessions.create(sessionParams(request), { idempotencyKey }))
-      // The types promise it, but nothing has checked the answer.
+      // The type promises a URL, but the response is unchecked.
       if (typeof url !== 'string' || url === '') throw new ProviderFailure('unreachable', cannotAnswer)
       return { id, url }
     },
@@ -127,8 +125,8 @@ export async function openStripe({
   }
 }
 
-/** Where the SDK finds the API. It knows of no path before its own, so one is put there for it. */
-function addressOf(
+/** The SDK's options for an API base URL. It does not support a base path, so the client prepends it. */
+function endpointOf(
   { protocol, hostname, port, pathname }: URL,
   { createNodeHttpClient }: typeof Stripe,
 ): Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol' | 'httpClient'> {
@@ -148,13 +146,13 @@ function addressOf(
   }
 }
 
-/** Keys with which Stripe would refuse everything; so each is named as what it is. */
+/** Names the mistake behind keys with which Stripe would refuse everything. */
 function refuseOtherKeys(key: string): void {
   if (key.startsWith('pk_')) {
     throw new ProviderFailure('refused', 'This is a publishable key (pk_…). Give the secret key, or a restricted one.')
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new ProviderFailure('refused', 'This is not a secret key: no key holds spaces or letters beyond ASCII.')
+    throw new ProviderFailure('refused', 'This is not a secret key: keys contain no spaces or non-ASCII characters.')
   }
 }
 
@@ -165,7 +163,7 @@ const pageAfter = (after: string | undefined) => ({
 
 const asIs = <Item>(item: Item): Item => item
 
-/** The items of all pages; the first of them may be at hand. */
+/** The items of all pages; the first page may be given. */
 async function collect<Item>(
   readPage: (after: string | undefined) => Promise<Page<Item>>,
   first?: Page<Item>,
@@ -182,7 +180,7 @@ async function collect<Item>(
 const isFailure = (error: unknown, kind: ProviderFailure['kind']): boolean =>
   error instanceof ProviderFailure && error.kind === kind
 
-/** Undefined where Stripe does not know the id, or where it could not even stand in an address. */
+/** Undefined if Stripe does not know the id, or if it cannot be part of a URL. */
 async function ifKnown<Answer>(id: string, fetch: () => Promise<Answer>): Promise<Answer | undefined> {
   if (/^\.*$/.test(id) || id.length > maxIdLength || !id.isWellFormed()) return undefined
   try {

@@ -8,16 +8,16 @@ import { invalid } from '../../core/errors.ts'
 import type { Draft } from './draft.ts'
 import { extractPublishing } from './publishing.ts'
 
-/** A cell without an end, after a quote that nobody closed, must not take all memory. */
+/** Bounds the memory for an unclosed quote. */
 const maxRowBytes = 2 * 1024 * 1024
 const openingBytes = 64 * 1024
 const byteOrderMark = Buffer.from('\uFEFF')
 const delimiters = [',', ';', '\t']
 
 export interface Row {
-  /** Where the row begins in the file, counted from 1. */
+  /** The line at which the row begins, from 1. */
   line: number
-  /** One byte in each character: whether they are UTF-8 can be said only of a whole cell. */
+  /** As latin1, one byte per character: only a whole cell can be checked for UTF-8. */
   cells: string[]
 }
 
@@ -29,7 +29,7 @@ const reasons: Readonly<Record<string, string>> = {
   CSV_MAX_RECORD_SIZE: `a row is longer than ${maxRowBytes / 1024 / 1024} MB; is a quote never closed?`,
 }
 
-/** The sign that the header has most of, outside of quotes. */
+/** The candidate most frequent in the header, outside of quotes. */
 function detectDelimiter(opening: string): string {
   const [header = ''] = /[^\r\n]+/.exec(opening.replace(/"[^"]*"?/g, 'x')) ?? []
   const count = (delimiter: string): number => header.split(delimiter).length
@@ -56,9 +56,9 @@ async function* parseRows(file: string, delimiter: string | undefined): AsyncGen
     relax_column_count: true,
     skip_empty_lines: true,
   })
-  // The pipeline hands an error of the file to the parser, and closes the file when nobody wants more rows.
+  // The pipeline forwards errors of the file to the parser, and closes the file when the consumer stops.
   pipeline(createReadStream(file, { start }), parser, () => {})
-  // Lines are counted here: to the parser, a \r\n inside quotes is two of them.
+  // Counted here, since the parser counts a \r\n inside quotes as two lines.
   let nextLine = 1
   let emptyLines = 0
   for await (const { record: cells, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
@@ -69,7 +69,7 @@ async function* parseRows(file: string, delimiter: string | undefined): AsyncGen
   }
 }
 
-/** The rows of a CSV file, the header among them, a few at a time in memory. Empty lines are no rows. */
+/** Streams the rows of a CSV file, header included. Empty lines are skipped. */
 export async function* readRows(file: string, delimiter: string | undefined): AsyncGenerator<Row> {
   try {
     yield* parseRows(file, delimiter)
@@ -83,7 +83,7 @@ export async function* readRows(file: string, delimiter: string | undefined): As
 }
 
 export interface CsvOptions {
-  /** One sign; found in the header when it is not given. */
+  /** One character; detected in the header by default. */
   delimiter?: string
 }
 
@@ -127,10 +127,10 @@ function describeRow(file: string, names: readonly string[], row: Row): Draft {
   }
 }
 
-/** All rows below the header of a CSV file, one at a time. Blank rows, as spreadsheets leave them, are no objects. */
+/** Streams the rows below the header as drafts. Blank rows, as spreadsheets leave them, are skipped. */
 export async function* readCsv(file: string, { delimiter }: CsvOptions = {}): AsyncGenerator<Draft> {
   if (delimiter !== undefined && !/^[^"\r\n]$/u.test(delimiter)) {
-    throw invalid(`The delimiter must be one sign, and no quote or line end, not ${JSON.stringify(delimiter)}.`)
+    throw invalid(`The delimiter must be one character, not a quote or line end: ${JSON.stringify(delimiter)}.`)
   }
   let names: string[] | undefined
   for await (const row of readRows(file, delimiter)) {

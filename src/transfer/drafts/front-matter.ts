@@ -2,9 +2,9 @@ import { type Document, parseDocument, visit } from 'yaml'
 import { isRecord } from '../../content/schema.ts'
 import { invalid } from '../../core/errors.ts'
 
-/** Much more than an author writes, and little enough to bound what a parser can be made to do. */
+/** Far more than an author writes; bounds the work of the parser. */
 const maxLength = 64 * 1024
-/** How often an anchor may be used, all that it holds multiplied in. */
+/** How often an anchor may be used, nested uses multiplied. */
 const maxAliasCount = 100
 
 interface Page {
@@ -13,8 +13,8 @@ interface Page {
 }
 
 /**
- * A number that would print in another way stays text, with its digits: a version 1.10, a code 007, a commit 1e10, an
- * id beyond 2^53. Code that knows the type of the field decides what they mean.
+ * A number that would print differently stays text: a version 1.10, a code 007, a commit 1e10, an id beyond 2^53. Code that
+ * knows the field's type decides what it means.
  */
 function keepDigits(document: Document): void {
   visit(document, {
@@ -26,9 +26,9 @@ function keepDigits(document: Document): void {
 
 function parseFields(yaml: string): Record<string, unknown> {
   if (yaml.length > maxLength) throw invalid(`the front matter is longer than ${maxLength} characters`)
-  // The empty line stands for the opening one, so that errors name the lines of the file.
+  // The empty line replaces the opening one, so that errors name the lines of the file.
   const document = parseDocument(`\n${yaml}`, { schema: 'core', resolveKnownTags: false, stringKeys: true })
-  // A tag that is not of the core schema is only a warning to the parser, which would drop it.
+  // For the parser, a tag outside of the core schema is only a warning, and dropped.
   const [error] = [...document.errors, ...document.warnings]
   if (error !== undefined)
     throw invalid(`the front matter is not valid: ${error.message.split('\n')[0]?.replace(/:$/, '')}`)
@@ -42,17 +42,17 @@ function parseFields(yaml: string): Record<string, unknown> {
 function readAliases(document: Document): unknown {
   try {
     const fields: unknown = document.toJS({ maxAliasCount })
-    JSON.stringify(fields) // throws where an anchor holds itself
+    JSON.stringify(fields) // throws if an anchor contains itself
     return fields
   } catch (error) {
     throw invalid(`the front matter is not valid: ${error instanceof Error ? error.message : error}`)
   }
 }
 
-/** Parts a page into its front matter and its body. Throws a `ValidationError` that says what is wrong with it. */
+/** Splits a page into front matter and body. */
 export function parsePage(text: string): Page {
   if (/^\+\+\+[ \t]*(\n|$)/.test(text)) {
-    throw invalid('the front matter is TOML (+++), which is not read; write it as YAML between --- lines')
+    throw invalid('the front matter is TOML (+++), which is not supported; write it as YAML between --- lines')
   }
   const opening = /^---[ \t]*(\n|$)/.exec(text)?.[0]
   if (opening === undefined) return { fields: {}, body: text }

@@ -26,20 +26,20 @@ export interface DraftImportDeps {
   onProgress: OnProgress
 }
 
-/** Files of another making, which become objects of one collection. */
+/** Foreign files to be imported as objects of one collection. */
 export interface DraftImport {
   /** For the record, such as `import.csv`. */
   verb: string
   /** For messages: the file or the folder. */
   source: string
-  /** Reads from the beginning each time. */
+  /** Each call reads from the beginning. */
   read(): AsyncIterable<Draft>
-  /** By its id or its name. */
+  /** An id or a name. */
   collection: string
   /** The field by which objects are distinguished. */
   key: string | undefined
   isAppend: boolean
-  /** Makes the collection where there is none. */
+  /** Creates the collection if there is none. */
   mayCreate: boolean
   isDryRun: boolean
 }
@@ -58,7 +58,7 @@ async function findOrInfer(content: GroupStore, wanted: DraftImport): Promise<Co
   if (found) return found
   if (!mayCreate || idPattern.test(which))
     throw notFound(
-      `The group has no collection "${which}". To make one of a name with the fields of ${source}, add --create.`,
+      `The group has no collection "${which}". To create it with the fields of ${source}, add --create and a name.`,
     )
   if (which.trim() === '' || which.length > maxNameLength || !isStorableText(which))
     throw invalid(`A collection needs a name of 1 to ${maxNameLength} characters.`)
@@ -69,7 +69,6 @@ async function findOrInfer(content: GroupStore, wanted: DraftImport): Promise<Co
 const verdictOf = ({ before, after }: DraftChange): Verdict =>
   before ? judgeObject(before, { ...before, ...after }) : 'added'
 
-/** Adds what prevents one change. */
 async function checkChange(
   content: GroupStore,
   { schema }: Container,
@@ -85,7 +84,7 @@ async function checkChange(
     problems.add(source, problem)
 }
 
-/** Compares all drafts with what is here, and refuses them where any of them cannot be stored. Only reads. */
+/** Compares all drafts with the stored objects, and throws if any cannot be stored. Read-only. */
 async function planDrafts(
   content: GroupStore,
   container: Container,
@@ -109,12 +108,12 @@ async function planDrafts(
   return counts
 }
 
-/** The collection as the transaction sees it. */
-async function takeContainer(writer: ContentWriter, { id, name, schema, version }: Container): Promise<Container> {
+/** Inserts a new collection; checks that an existing one is unchanged since the plan. */
+async function ensureContainer(writer: ContentWriter, { id, name, schema, version }: Container): Promise<Container> {
   if (id === unmadeId) return insertContainer(writer, { kind: 'collection', name, schema })
   const current = await findCollection(writer.group, id)
   if (current?.version !== version)
-    throw conflict('The collection was changed meanwhile. Nothing was imported; run the command again.')
+    throw conflict('The collection was changed in the meantime. Nothing was imported; run the command again.')
   return current
 }
 
@@ -126,11 +125,11 @@ async function writeDrafts(
   { read }: DraftImport,
   onStep: (done: number) => void,
 ): Promise<Container> {
-  const container = await takeContainer(writer, planned)
+  const container = await ensureContainer(writer, planned)
   let done = 0
   for await (const changes of matchDrafts(writer.group, container, key, read(), writer.nowMs)) {
     const [problem] = changes.flatMap(({ source, problems }) => problems.map((text) => `${source}: ${text}`))
-    if (problem !== undefined) throw conflict(`${problem}. Nothing was imported.`) // it has come up since the plan
+    if (problem !== undefined) throw conflict(`${problem}. Nothing was imported.`) // arisen since the plan
     await insertObjects(
       writer,
       container,
@@ -145,8 +144,8 @@ async function writeDrafts(
 }
 
 /**
- * Makes objects of the drafts that files hold: new ones, and changes to those that are here already. All are checked
- * before the first write, and all are written or none. Again, it changes nothing.
+ * Imports drafts as new objects or changes to existing ones. All are checked before the first write, and all are written or
+ * none. Idempotent.
  */
 export async function importDrafts(deps: DraftImportDeps, group: Group, wanted: DraftImport): Promise<DraftReport> {
   const { store, nowMs, author, onProgress } = deps

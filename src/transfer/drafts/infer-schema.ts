@@ -5,12 +5,12 @@ import { type Draft, fitValue } from './draft.ts'
 const maxTextLength = 300
 const htmlTag = /<\/?[a-z][a-z0-9-]*(\s[^<>]*)?\/?>/i
 
-/** The narrower before the wider: every integer is a decimal, every date a moment. */
+/** Narrow types first: every integer is a decimal, every date a dateTime. */
 const exactTypes: readonly ScalarType[] = ['boolean', 'integer', 'decimal', 'date', 'dateTime']
 
-/** What is known of a field after any number of values: never the values themselves. */
+/** What the values of a field so far have in common. */
 interface Impression {
-  /** The types that every value so far fits. */
+  /** The types that all values so far fit. */
   possible: ScalarType[]
   hasValue: boolean
   hasList: boolean
@@ -22,7 +22,7 @@ function firstImpression(name: string): Impression {
   return { possible: [...possible], hasValue: false, hasList: false, hasLongText: name === 'body' }
 }
 
-/** A type is possible when an import would accept the value: by the same rules, so that they cannot disagree. */
+/** Uses the rules of the import itself, so that both agree. */
 function fits(type: ScalarType, value: unknown): boolean {
   // Digits after a leading zero are a code or a telephone number, not an amount.
   if (type === 'decimal' && /^\s*-?0\d/.test(String(value))) return false
@@ -54,8 +54,8 @@ function toField({ possible, hasValue, hasList, hasLongText }: Impression): Fiel
 }
 
 /**
- * A schema, as it is written, that accepts what the drafts hold: for a collection that does not exist yet. Drafts with
- * problems will not be imported, and have no say in it.
+ * Infers the schema of a new collection from the values of the drafts. Drafts with problems, which will not be imported, do
+ * not count.
  */
 export async function inferSchema(drafts: AsyncIterable<Draft> | Iterable<Draft>): Promise<Record<string, Field>> {
   const impressions = new Map<string, Impression>()

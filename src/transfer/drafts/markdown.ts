@@ -10,21 +10,21 @@ import { parsePage } from './front-matter.ts'
 import { extractPublishing } from './publishing.ts'
 import { readMoment } from './read-text.ts'
 
-/** The date in front of a name, as blogs on files have it: `2024-05-01-hello`. */
-function partDate(name: string): { name: string; date?: string } {
+/** Splits off a date prefix, as blogs use it: `2024-05-01-hello`. */
+function splitDate(name: string): { name: string; date?: string } {
   const [, date = '', rest = ''] = /^(\d{4}-\d{2}-\d{2})-(.+)$/s.exec(name) ?? []
   return isDate(date) && slugify(rest) !== '' ? { name: rest, date } : { name }
 }
 
 /**
- * What a file's path says of its page. An `index` file speaks for its folder. A name without a letter that a slug can
- * hold stays as it is, so that validation names it.
+ * The slug and date in a file's path. An `index` file stands for its folder. A name without any character for a slug stays
+ * as it is, for validation to report.
  */
 export function readPath(path: string, rootName: string, keepFolders: boolean): { slug: string; date?: string } {
   const folders = path.replace(/\.[^./]+$/, '').split('/')
   const fileName = folders.pop() ?? ''
   const pageName = fileName.toLowerCase() === 'index' ? (folders.pop() ?? rootName) : fileName
-  const { name, ...date } = partDate(pageName)
+  const { name, ...date } = splitDate(pageName)
   const parts = keepFolders ? [...folders, name] : [name]
   const slugs = parts.map(slugify)
   return { slug: (slugs.includes('') ? parts : slugs).join('/'), ...date }
@@ -32,7 +32,7 @@ export function readPath(path: string, rootName: string, keepFolders: boolean): 
 
 export interface Body {
   html: string
-  /** The text of the first `# heading`, which `html` is then without. */
+  /** The text of the first `# heading`, which is then not in `html`. */
   title?: string
   htmlWithTitle?: string
 }
@@ -56,33 +56,33 @@ function renderBody(text: string, takeTitle: boolean): Body {
   return { html: markdown.parser(others).trim(), title, htmlWithTitle: html }
 }
 
-/** The HTML of a body, or undefined when there is none. HTML that the author wrote passes as it is. */
+/** Renders a body; undefined if it is blank. HTML in it is kept unchanged. */
 export function readBody(text: string, takeTitle: boolean): Body | undefined {
   if (text.trim() === '') return undefined
   try {
     return renderBody(text, takeTitle)
   } catch (error) {
-    // Such as a quote in a quote in a quote, some thousands deep.
+    // Such as quotes nested some thousands deep.
     throw invalid(`the body cannot be read as Markdown: ${error instanceof Error ? error.message : error}`)
   }
 }
 
 export interface MarkdownOptions {
-  /** Makes the slug of `blog/2024/hello.md` `blog/2024/hello`, and not `hello`. */
+  /** Whether the slug of `blog/2024/hello.md` is `blog/2024/hello` instead of `hello`. */
   keepFolders?: boolean
-  /** The keys that may hold the publish date; the first of them that a page has is taken. */
+  /** The possible keys of the publish date; the first one present is used. */
   publishDateKeys?: readonly string[]
-  /** How long one page may take to be read. */
+  /** The time limit for parsing one page. */
   maxPageMs?: number
 }
 
 const maxBytes = 2 * 1024 * 1024
 const defaultPageMs = 10_000
-/** A shorter page takes no parser long, and to keep an eye on it would. */
+/** Shorter pages are parsed without a time limit, since they are quick and the limit itself costs time. */
 const shortPageLength = 10_000
 const defaultDateKeys = ['publishDate', 'pubDate', 'date']
 
-/** Paths below a folder, in order. Symbolic links are neither files nor folders here, so that none is followed. */
+/** Paths below a folder, in order. Symbolic links are not followed. */
 async function* listMarkdownFiles(folder: string, path = ''): AsyncGenerator<string> {
   const entries = await readdir(join(folder, path), { withFileTypes: true }).catch((error: Error) => {
     throw invalid(`The folder ${join(folder, path)} cannot be read: ${error.message}.`)
@@ -90,7 +90,7 @@ async function* listMarkdownFiles(folder: string, path = ''): AsyncGenerator<str
   const names = entries
     .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
     .filter((entry) => entry.isDirectory() || (entry.isFile() && /\.(md|markdown)$/i.test(entry.name)))
-    // With its slash, a folder sorts among all paths as its files do.
+    // The slash makes a folder sort where its files do.
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .sort()
   for (const name of names) {
@@ -108,7 +108,7 @@ async function readBytes(file: string): Promise<Buffer> {
   return readFile(file).catch(unreadable)
 }
 
-/** Text without its byte order mark, its lines ended by \n. */
+/** Removes a byte order mark and normalises line ends to \n. */
 function decodeText(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r\n?/g, '\n')
@@ -117,7 +117,7 @@ function decodeText(bytes: Buffer): string {
   }
 }
 
-/** Whether an author wrote a field, in whatever case. */
+/** Whether the author wrote a field, ignoring case. */
 function isWritten(fields: Record<string, unknown>, name: string): boolean {
   return Object.keys(fields).some((key) => key.toLowerCase() === name && fields[key] !== null)
 }
@@ -147,14 +147,14 @@ function describePage(source: string, text: string, rootName: string, options: M
 const timed = createContext({ describe: undefined as (() => Draft) | undefined })
 const describeScript = new Script('describe()')
 
-/** Some pages would take the parsers hours, such as one of nothing but asterisks: whatever still runs then is ended. */
+/** Some pages, such as one of only asterisks, would take the parser hours: it is stopped after a time limit. */
 function describeInTime(describe: () => Draft, { maxPageMs = defaultPageMs }: MarkdownOptions): Draft {
   timed.describe = describe
   try {
     return describeScript.runInContext(timed, { timeout: maxPageMs })
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-    throw invalid(`the page takes more than ${maxPageMs} ms to be read; is it Markdown?`)
+    throw invalid(`parsing the page took more than ${maxPageMs} ms; is it Markdown?`)
   }
 }
 
@@ -169,7 +169,7 @@ async function readPage(folder: string, source: string, rootName: string, option
   }
 }
 
-/** All pages below a folder, one at a time, in the order of their paths. A file that cannot be used says so itself. */
+/** Streams the pages below a folder, ordered by path. An unreadable file becomes a draft with a problem. */
 export async function* readMarkdownFolder(folder: string, options: MarkdownOptions = {}): AsyncGenerator<Draft> {
   const rootName = basename(resolve(folder))
   for await (const source of listMarkdownFiles(folder)) yield await readPage(folder, source, rootName, options)

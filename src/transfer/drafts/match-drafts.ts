@@ -9,7 +9,7 @@ import { findObjects, iterateObjects } from '../../store/content/objects.ts'
 import type { GroupStore } from '../../store/store.ts'
 import { type Draft, fitDraft } from './draft.ts'
 
-/** What a draft makes of an object: of one that is here, or of a new one. */
+/** The change that a draft makes: to an existing object, or a new one. */
 export interface DraftChange {
   source: string
   before: StoredObject | undefined
@@ -17,7 +17,7 @@ export interface DraftChange {
   problems: string[]
 }
 
-/** The field by which a draft is known to be an object that is here already; undefined where every draft is a new one. */
+/** The field that identifies existing objects. */
 export interface KeyField {
   name: string
   field: ScalarField
@@ -25,7 +25,7 @@ export interface KeyField {
 
 const draftsPerStep = 250
 
-/** Given by name, or the slug where there is one. */
+/** The given field, or `slug`; undefined if all drafts become new objects. */
 export function chooseKey(schema: Schema, given: string | undefined, isAppend: boolean): KeyField | undefined {
   if (isAppend && given !== undefined) throw invalid('Give --key or --append, not both.')
   if (isAppend) return undefined
@@ -33,11 +33,11 @@ export function chooseKey(schema: Schema, given: string | undefined, isAppend: b
   const field = schema.get(name)
   if (!field && given === undefined)
     throw invalid(
-      'The collection has no slug by which its objects could be distinguished. Name the field with --key <field>, or add all as new ones with --append.',
+      'The collection has no field "slug" to identify objects by. Name another field with --key <field>, or add all as new objects with --append.',
     )
   if (!field) throw invalid(`--key ${name} is not a field of the collection (it has ${[...schema.keys()].join(', ')}).`)
   if (!(scalarTypes as readonly string[]).includes(field.type))
-    throw invalid(`--key ${name} is a ${field.type}; objects can be distinguished only by a single value.`)
+    throw invalid(`--key ${name} is a ${field.type}; only a field with a single value can identify objects.`)
   return { name, field: field as ScalarField }
 }
 
@@ -48,7 +48,7 @@ function keyOf({ name, field }: KeyField, value: Record<string, unknown>): strin
   return filterKeyOf(field, String(written)) ?? filterKeyOfText(String(written))
 }
 
-/** The ids of all objects of a collection by their key. Not by the index: a private field is not in it. */
+/** Key → ids of all objects of a collection. Does not use the index, which lacks private fields. */
 async function findKeys(group: GroupStore, container: Container, key: KeyField): Promise<Map<string, string[]>> {
   const ids = new Map<string, string[]>()
   for await (const { id, value } of iterateObjects(group, container.id)) {
@@ -58,24 +58,24 @@ async function findKeys(group: GroupStore, container: Container, key: KeyField):
   return ids
 }
 
-/** What the file names is set, what it leaves empty is taken away, what it does not name stays. */
+/** Fields in the file are set, empty ones removed, missing ones kept. */
 function mergeDraft({ value, emptied = [] }: Draft, before: StoredObject | undefined): Record<string, unknown> {
   const none = Object.fromEntries(emptied.map((name) => [name, null]))
   return mergeParts({ ...before?.value }, { ...value, ...none })
 }
 
-/** A draft with a date is a draft all the same, as blogs on files have it. */
+/** `draft` takes precedence over a date, as in static site generators. */
 function publishMsOf({ draft, publishDate, archived }: Draft, before: StoredObject | undefined, nowMs: number): number {
   if (draft) return draftPublishMs
   if (publishDate !== undefined) return parseDateTime(publishDate) ?? unsetPublishMs
-  const isNoDraftAnyMore = draft === false && before?.publishMs === draftPublishMs
-  if (isNoDraftAnyMore || (!before && !archived)) return nowMs
+  const leavesDraft = draft === false && before?.publishMs === draftPublishMs
+  if (leavesDraft || (!before && !archived)) return nowMs
   return before?.publishMs ?? unsetPublishMs
 }
 
 /**
- * All drafts as changes to a collection, some at a time. Inside a transaction, `group` is the transaction's: a plan that
- * made before is then repeated on the current content.
+ * Streams the changes to a collection in batches. Inside a transaction, `group` is the transaction's, so that an earlier
+ * plan is repeated on the current content.
  */
 export async function* matchDrafts(
   group: GroupStore,
@@ -87,11 +87,11 @@ export async function* matchDrafts(
   const idsHere = key ? await findKeys(group, container, key) : new Map<string, string[]>()
   const sources = new Map<string, string>()
 
-  /** Which object a draft is, and why it cannot be said. */
+  /** The object that a draft matches, or why that is undecidable. */
   function match({ source, value, problems }: Draft): { id?: string; problem?: string } {
     if (!key || problems.length > 0) return {}
     const its = keyOf(key, value)
-    if (its === undefined) return { problem: `has no ${key.name}, by which objects are distinguished` }
+    if (its === undefined) return { problem: `has no ${key.name}, which identifies objects` }
     const other = sources.get(its)
     if (other !== undefined) return { problem: `has the same ${key.name} as ${other}` }
     sources.set(its, source)

@@ -1,12 +1,10 @@
 import { isDate, parseDateTime, toIso } from '../../content/moments.ts'
 
-/** Values that foreign files write as text. Each function is undefined for a text that is not exactly such a value. */
-
-/** As ISO 8601 and YAML write it: `2024-05-01 10:00:00 +0200`, with all after the minutes left out at will. */
+/** ISO 8601 or YAML: `2024-05-01 10:00:00 +0200`, where everything after the minutes is optional. */
 const momentPattern =
   /^(\d{4}-\d{2}-\d{2})(?:T| +)(\d{1,2})(:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) *(?:Z|([+-]\d{2})(?::?(\d{2}))?)?$/i
 
-/** A moment as ISO text in UTC. A plain date is its midnight, and a moment without a zone is in UTC, as YAML has it. */
+/** Returns ISO text in UTC. A date means its midnight, and a time without a zone is UTC, as in YAML. */
 export function readMoment(text: string): string | undefined {
   if (isDate(text)) return `${text}T00:00:00.000Z`
   const parts = momentPattern.exec(text)

@@ -55,7 +55,7 @@ async function writeOrders(lines: LineWriter, group: GroupStore): Promise<void> 
   for await (const order of iterateExportOrders(group)) await lines.write(orderLine(order))
 }
 
-/** Copies one file and tells what was copied; undefined for one that was deleted meanwhile. */
+/** Copies one file and returns its line; undefined if it was deleted in the meantime. */
 async function copyFile(
   storage: MediaStorage,
   { id, bucketName }: Group,
@@ -91,7 +91,7 @@ async function writeMedia(
   { storage, onProgress }: ExportDeps,
 ): Promise<void> {
   for await (const { key } of storage.list(group.bucketName, group.id)) {
-    if (!isMediaKey(key)) continue // put there by somebody else: nothing of ours can speak of it
+    if (!isMediaKey(key)) continue // put there by somebody else: no content can refer to it
     const copied = await copyFile(storage, group, key, folder)
     if (copied) await lines.write(copied)
     onProgress({ stage: 'Copying files', done: lines.counts.media, total: 0 })
@@ -99,11 +99,11 @@ async function writeMedia(
 }
 
 /**
- * Writes all of a group into a folder, as it is at one moment, while others may go on writing. Files are copied
- * afterwards, outside of the database's snapshot: they may take long, and a database connection must not fall silent.
+ * Exports a group from one database snapshot, while others may keep writing. Files are copied afterwards, outside of the
+ * snapshot: that may take long, and must not keep a transaction idle.
  */
 export async function exportGroup(deps: ExportDeps, group: Group, folder: string): Promise<Counts> {
-  if (group.deletingMs !== null) throw conflict('This group is being deleted; there is no whole of it to export.')
+  if (group.deletingMs !== null) throw conflict('This group is being deleted and can no longer be exported.')
   const { groupId, database } = await openContentOf(deps.store, group)
   return fillFolder(folder, group.id, async (draft) => {
     const lines = await createLineWriter(join(draft, linesFile))

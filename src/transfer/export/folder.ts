@@ -12,7 +12,7 @@ async function filesIn(folder: string): Promise<string[]> {
   })
 }
 
-/** The group of the export in a folder; undefined where there is none. */
+/** The group id of the export in a folder; undefined if it has none. */
 async function groupExportedTo(folder: string): Promise<string | undefined> {
   try {
     for await (const { bytes } of readLines(join(folder, linesFile))) {
@@ -20,12 +20,12 @@ async function groupExportedTo(folder: string): Promise<string | undefined> {
       return type === 'sluice-export' ? groupId : undefined
     }
   } catch {
-    // whatever it is, it is not an export
+    // not an export
   }
   return undefined
 }
 
-/** An export replaces nothing but an earlier export of the same group. */
+/** An export may only replace an earlier export of the same group. */
 async function refuseOccupied(folder: string, groupId: string): Promise<void> {
   const files = await filesIn(folder)
   const isOurs = files.every((name) => name === linesFile || name === mediaFolder)
@@ -43,15 +43,15 @@ async function replaceTarget(draft: string, target: string, former: string): Pro
     await rename(draft, target)
   } catch (error) {
     if (isOccupied) await rename(former, target)
-    // A folder that a disk is mounted at stays where it is.
+    // Such as a mount point, which cannot be renamed.
     throw invalid(`${target} cannot be replaced: ${(error as Error).message}. Name a folder that does not exist yet.`)
   }
   await rm(former, { recursive: true, force: true })
 }
 
 /**
- * Lets `fill` write into a temporary folder beside it, and renames that when it is complete: an interrupted export
- * leaves nothing behind that looks like one.
+ * `fill` writes into a temporary folder, which is renamed when complete: an interrupted export leaves nothing that looks
+ * like one.
  */
 export async function fillFolder<Result>(
   folder: string,
@@ -68,7 +68,7 @@ export async function fillFolder<Result>(
   })
   try {
     const result = await fill(draft)
-    await refuseOccupied(target, groupId) // somebody may have put something there meanwhile
+    await refuseOccupied(target, groupId) // again: it may have been filled in the meantime
     await replaceTarget(draft, target, beside('former'))
     return result
   } finally {

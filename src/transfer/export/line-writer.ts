@@ -4,11 +4,11 @@ import { type Counts, countLine, type ExportLine, noCounts } from '../export-for
 
 const bytesPerWrite = 256 * 1024
 
-/** Writes the lines of an export; never more than one write ahead of the disk. */
+/** Writes the lines of an export with backpressure. */
 export interface LineWriter {
   counts: Counts
   write(line: Exclude<ExportLine, { type: 'end' }>): Promise<void>
-  /** Adds the last line, and returns when all is safely on the disk. */
+  /** Adds the last line and syncs the file to disk. */
   finish(): Promise<void>
   /** Must always be called. */
   close(): Promise<void>
@@ -27,7 +27,7 @@ export async function createLineWriter(file: string): Promise<LineWriter> {
     waiting = []
     waitingLength = 0
     digest.update(bytes)
-    await handle.writeFile(bytes) // from where the last one ended
+    await handle.writeFile(bytes) // appends at the current position
   }
 
   return {

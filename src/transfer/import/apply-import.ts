@@ -31,8 +31,8 @@ async function findByIds(
 }
 
 /**
- * Adds what is missing, and changes nothing: for a group that does not exist yet, whose content is either not there
- * or exactly that of the export.
+ * Adds what is missing, and changes nothing: for a new group, whose content is either missing or equal to the export after
+ * an interruption.
  */
 export const addStep: ApplyStep = async (writer, step) => {
   if (step.kind === 'site') {
@@ -55,21 +55,21 @@ export const addStep: ApplyStep = async (writer, step) => {
   }
 }
 
-/** A container while its objects are merged: before, after, and the objects that were imported. */
+/** A container while its objects are merged. */
 interface MergedContainer {
   before: Container
   after: Container
-  /** Only where the schema changes. */
+  /** The ids of imported objects, if the schema changes. */
   imported: Set<string> | undefined
 }
 
 /**
- * Changes the content here to that of the export. The former content becomes a version; content that is only here stays. Addresses of files
- * that are replaced may be asked for as long as they live.
+ * Changes existing content to that of the export. The former content becomes a version; content missing in the export
+ * stays. Replaced files are kept until their signed URLs have expired.
  */
 export function createMerger(signedUrlLifetimeMs: number): ApplyStep {
   let container: MergedContainer | undefined
-  /** The latest object, where it was not here before: its former versions may come in the next step. */
+  /** The latest object if it is new: the next step may have more of its former versions. */
   let lastAdded: string | undefined
 
   async function mergeSite(writer: ContentWriter, site: StoredSite): Promise<void> {
@@ -125,7 +125,7 @@ export function createMerger(signedUrlLifetimeMs: number): ApplyStep {
     for await (const object of iterateObjects(writer.group, after.id)) {
       if (imported.has(object.id)) continue
       const { value, harm } = underSchema(before, after, object)
-      if (harm !== undefined) throw conflict(`${harm}. Nothing was changed.`) // made since the plan
+      if (harm !== undefined) throw conflict(`${harm}. Nothing was changed.`) // added since the plan
       planned.push({ before: object, wanted: { value } })
       if (planned.length === objectsPerChange) await change()
     }

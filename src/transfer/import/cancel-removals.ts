@@ -8,8 +8,8 @@ import type { CheckedExport } from './check-export.ts'
 import { readSteps } from './read-steps.ts'
 
 /**
- * What was deleted or replaced a while ago may still wait to be removed from the bucket. An export that brings it back
- * must not lose it afterwards: so this comes before its files are copied.
+ * Cancels pending jobs that would remove files of the export from the bucket. Must run before the files are copied, or they
+ * would be removed afterwards.
  */
 export async function cancelRemovals(checked: CheckedExport, content: GroupStore, authoring: Authoring): Promise<void> {
   const removals = new Map<string, string>()
@@ -28,7 +28,7 @@ export async function cancelRemovals(checked: CheckedExport, content: GroupStore
     for (const id of jobIds) {
       if (await cancelJob(writer, id)) writer.record({ type: 'job.cancelled', subjectId: id, note: removeKind })
       else if ((await findJob(writer.group, id))?.state === 'running')
-        throw conflict('A file of this export is being removed just now. Nothing was imported; run the command again.')
+        throw conflict('A file of this export is just being removed. Nothing was imported; run the command again.')
     }
   })
 }

@@ -17,12 +17,12 @@ import { createLineChecker } from './check-lines.ts'
 import { type Line, readLines } from './line-reader.ts'
 import { createProblemList, type ProblemList } from './problem-list.ts'
 
-/** An export in which everything was found to be right. */
+/** A fully validated export. */
 export interface CheckedExport {
   folder: string
   head: HeadLine
   counts: Counts
-  /** Of all lines but the last: tells whether the file is still the one that was checked. */
+  /** Of all lines but the last, to detect later changes. */
   sha256: string
 }
 
@@ -41,7 +41,7 @@ function parseLine(problems: ProblemList, location: string, bytes: Buffer): Expo
   return undefined
 }
 
-/** Without a head that can be trusted, all else would be found wrong for its sake. */
+/** Throws at once if the head is wrong, since every other problem would follow from it. */
 function readHead(file: string, { bytes }: Line): HeadLine {
   const problems = createProblemList()
   const line = parseLine(problems, 'line 1', bytes)
@@ -64,12 +64,12 @@ function checkEnd(problems: ProblemList, number: number, end: EndLine, counts: C
   for (const part of parts.filter((name) => (end[name] ?? 0) !== counts[name]))
     problems.add(location, `the export had ${end[part] ?? 0} ${part}, and there are ${counts[part]}`)
   if (end.sha256 !== sha256)
-    problems.add(location, 'the file is not as it was exported. If you changed it on purpose, add --edited')
+    problems.add(location, 'the file was changed after the export. If you changed it on purpose, add --edited')
 }
 
 /**
- * Reads all of an export and refuses it where anything is wrong, naming all of it. Nothing of it is kept in memory but
- * the ids, by which it is known that none comes twice.
+ * Reads the whole export and throws an error that names every problem. Only the ids are kept in memory, to detect
+ * duplicates.
  */
 export async function checkExport(
   folder: string,

@@ -19,7 +19,7 @@ import type { ProblemList } from './problem-list.ts'
 
 const containers = ['collection', 'integration'] as const
 const anyContent = ['sluice-export', 'site', ...containers, 'object', 'version'] as const
-/** Which lines may stand right before one. */
+/** Type of line → the types that may precede it. */
 const mayFollow: Readonly<Record<LineType, readonly LineType[]>> = {
   'sluice-export': [],
   site: ['sluice-export', 'site'],
@@ -34,14 +34,14 @@ const mayFollow: Readonly<Record<LineType, readonly LineType[]>> = {
 }
 
 interface CheckedContainer {
-  /** Undefined where the schema itself is wrong: then nothing can be said of the objects. */
+  /** Undefined if the schema itself is invalid: objects are then not validated. */
   schema: Schema | undefined
   lastId: string
   /** An account's products are distinguished by the provider's id. */
   products: Set<string>
 }
 
-/** Checks the lines of an export after its head, each in the light of those before it. */
+/** Checks the lines after the head, in order. */
 export function createLineChecker(folder: string, head: HeadLine, problems: ProblemList) {
   const { groupId } = head
   const counts = noCounts()

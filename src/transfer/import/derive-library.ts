@@ -20,10 +20,10 @@ interface FoundFacts {
   facts: Pick<MediaFile, 'contentType' | 'width' | 'height' | 'problem'>
 }
 
-/** What a file is. One that cannot be looked at is what its name says, and it is written down why. */
+/** Inspects a file. If that fails, the type follows from its name, and the problem is stored. */
 async function inspect(path: string, key: string): Promise<FoundFacts> {
   try {
-    // However large a picture is, it is there already.
+    // No limit: the picture exists already.
     const { type, contentType, width, height } = await inspectFile(path, { maxPixels: Number.POSITIVE_INFINITY })
     return { type, facts: { contentType, width, height, problem: null } }
   } catch (error) {
@@ -34,7 +34,7 @@ async function inspect(path: string, key: string): Promise<FoundFacts> {
   }
 }
 
-/** The item of a file that content has pointed to by its own key. Its ids are the same whenever it is made. */
+/** Creates the item of a file to which content referred directly. Its ids are deterministic. */
 async function makeItem({ folder, head }: CheckedExport, { key, sha256, bytes }: MediaLine): Promise<MediaItem> {
   const createdMs = parseDateTime(head.exportedAt) as number // checked before
   const seconds = Math.floor(createdMs / 1000)
@@ -47,7 +47,7 @@ async function makeItem({ folder, head }: CheckedExport, { key, sha256, bytes }:
   return { id: idFor(key), key, name: displayName(key), type, version: 1, createdMs, updatedMs: createdMs, file }
 }
 
-/** The files that a step's content shows. */
+/** The files to which a step's content refers. */
 function keysIn(step: ImportStep): string[] {
   const values =
     step.kind === 'site'
@@ -59,8 +59,8 @@ function keysIn(step: ImportStep): string[] {
 }
 
 /**
- * The steps of an export that was made before there was a library, with items for all files that its content shows:
- * afterwards they can be replaced, and what uses them can be found, like those that were uploaded.
+ * Adds library items to the steps of an export without a library, for all files that its content shows: so they can be
+ * replaced and their uses found, like those of uploaded files.
  */
 export async function* deriveLibrary(
   checked: CheckedExport,

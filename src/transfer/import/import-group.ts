@@ -30,18 +30,17 @@ export interface ImportDeps {
   storage: MediaStorage
   nowMs: number
   author: Author
-  /** So long an address of a file that was handed out may still be asked for. */
   signedUrlLifetimeMs: number
   onProgress: OnProgress
 }
 
 export interface ImportOptions {
-  /** The group that exists and may be changed, by id or name. What the export says of itself, anybody can write. */
+  /** The existing group that may be changed, by id or name: the export's own statement is not trusted. */
   into?: string | undefined
-  /** Where a new group goes. */
+  /** For a new group. */
   database?: string | undefined
   bucketName?: string | undefined
-  /** The file was changed by hand, and is not to be held to its checksum. */
+  /** The file was edited by hand, so its checksum is ignored. */
   isEdited: boolean
   isDryRun: boolean
 }
@@ -51,9 +50,9 @@ export interface ImportReport extends ImportPlan {
   name: string
   isNew: boolean
   counts: Counts
-  /** Whether it would change a group that exists and that nobody has named. */
+  /** Whether it would change an existing group that `into` does not name. */
   needsInto: boolean
-  /** Where name, tier or kept versions differ from the export's: an import leaves them. */
+  /** Settings of the group that differ from the export's: an import keeps them. */
   keptSettings: string[]
 }
 
@@ -72,7 +71,7 @@ function findTarget(groups: readonly Group[], { groupId }: HeadLine, options: Im
     throw invalid('--bucket-name takes 3 to 63 lower-case letters, digits, - or .')
   if (group && (group.database !== database || group.bucketName !== bucketName))
     throw invalid(
-      `The group "${group.name}" exists already, in the database "${group.database}" and the bucket "${group.bucketName}". Leave --database and --bucket-name out.`,
+      `The group "${group.name}" already exists, in the database "${group.database}" and the bucket "${group.bucketName}". Omit --database and --bucket-name.`,
     )
   if (group && group.deletingMs !== null) throw conflict('This group is being deleted. Delete it again to finish.')
   return { group, database, bucketName }
@@ -107,7 +106,7 @@ async function copyMedia(
   }
 }
 
-/** Everything in one transaction: readers of the group see it before or after, never between. */
+/** In one transaction: readers of the group see all changes or none. */
 async function changeGroup(
   { onProgress, signedUrlLifetimeMs }: ImportDeps,
   checked: CheckedExport,
@@ -126,10 +125,10 @@ async function changeGroup(
 }
 
 /**
- * In many short transactions, because nobody can see a group that does not exist: it comes to be, as a whole, with its
- * row at the end. What an interrupted import has left is gone on with, or removed where it is of another export.
+ * In many short transactions, because a group is invisible until its row is inserted at the end. Leftovers of an interrupted
+ * import are continued, or removed if they belong to another export.
  */
-async function makeGroup(
+async function createWholeGroup(
   { store, onProgress }: ImportDeps,
   { checked, content, plan, target }: { checked: CheckedExport; content: GroupStore; plan: ImportPlan; target: Target },
   authoring: Authoring,
@@ -137,7 +136,7 @@ async function makeGroup(
   const { groupId: id, name, tier, versionsKept } = checked.head
   if (Object.values(plan.onlyHere).some((count) => count > 0))
     await deleteGroupContent(content, authoring.nowMs, (done) =>
-      onProgress({ stage: 'Removing what is left of another import', done, total: 0 }),
+      onProgress({ stage: 'Removing leftovers of another import', done, total: 0 }),
     )
   await reopenGroupContent(content, authoring.nowMs)
   let done = 0
@@ -157,22 +156,20 @@ async function checkInto(store: Store, into: string | undefined, { groupId }: He
   if (into === undefined) return
   const named = await findGroup(store, into)
   if (named.id !== groupId)
-    throw invalid(
-      `The export is that of the group ${groupId}, and not of "${named.name}" (${named.id}). Nothing was changed.`,
-    )
+    throw invalid(`The export is of the group ${groupId}, not of "${named.name}" (${named.id}). Nothing was changed.`)
 }
 
 function intoIsMissing(group: Group, tally: Tally): Error {
   const all = Object.values(tally)
   const sum = (part: 'added' | 'changed') => all.reduce((count, counts) => count + counts[part], 0)
   return conflict(
-    `The export says that it is of the group "${group.name}" (${group.id}), which exists here: ${sum('added')} things would be added and ${sum('changed')} changed. Nothing was changed. Look at it with --dry-run, then say that you mean this group with --into ${group.id}.`,
+    `The export states that it is of the group "${group.name}" (${group.id}), which exists here: ${sum('added')} items would be added and ${sum('changed')} changed. Nothing was changed. Check it with --dry-run, then confirm this group with --into ${group.id}.`,
   )
 }
 
 /**
- * Imports the export in a folder. All of it is checked before the first write; files come first, then the content. An
- * interruption at any moment leaves what delivery shows as it was, or as it will be; running it again completes it.
+ * Imports the export in a folder. All of it is checked before the first write; files are written first, then the content.
+ * After an interruption, delivery shows the state before or after the import; running it again completes it.
  */
 export async function importGroup(deps: ImportDeps, folder: string, options: ImportOptions): Promise<ImportReport> {
   const { store, storage, nowMs, author, onProgress } = deps
@@ -183,7 +180,7 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
   const groups = await listGroups(store)
   const target = findTarget(groups, head, options)
   const { group, database, bucketName } = target
-  // To open a database is to make it.
+  // Opening a database creates it.
   const mayOpen = !isDryRun || groups.some((one) => one.database === database)
   const content = mayOpen ? await openGroup(store, { database, groupID: head.groupId }) : undefined
   const plan = await planImport(checked, { isNew: !group, content, bucketName }, storage, onProgress)
@@ -194,9 +191,9 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
     const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept, allowsMissingMedia: true }
     if (group) await cancelRemovals(checked, content, authoring)
     await copyMedia(checked, { storage, bucketName, content }, onProgress)
-    if (!group) await makeGroup(deps, { checked, content, plan, target }, authoring)
+    if (!group) await createWholeGroup(deps, { checked, content, plan, target }, authoring)
     else if (changesContent(plan.tally)) await changeGroup(deps, checked, content, authoring)
-    // After the group is there: work of a group that is not is thrown away.
+    // After the group exists: jobs of a missing group are discarded.
     await deriveMissing(content, authoring, { retryFailed: false })
   }
   const keptSettings = settingsThatDiffer(group, head)

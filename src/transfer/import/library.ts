@@ -19,20 +19,22 @@ import type { ProblemList } from './problem-list.ts'
 import type { LibraryStep } from './step.ts'
 import type { TallyCounts, Verdict } from './tally.ts'
 
-/** Says what is wrong with each item of the library in the light of those before it. */
+/** Checks the items of the library in order. */
 export function createLibraryChecker({ groupId, format }: HeadLine) {
   const keys = new Set<string>()
-  /** By id, what was said of each file: as a digest, because there may be many. */
+  /** File id → digest of its record; there may be many. */
   const files = new Map<string, string>()
   const contents = new Set<string>()
 
   function problemOfFile({ id, sha256, ...facts }: LibraryItemLine['file']): string | undefined {
-    const said = hash('sha256', JSON.stringify([sha256, facts]))
+    const digest = hash('sha256', JSON.stringify([sha256, facts]))
     const before = files.get(id)
     if (before === undefined && contents.has(sha256)) return `the file ${id} has the same bytes as one before it`
-    files.set(id, said)
+    files.set(id, digest)
     contents.add(sha256)
-    return before === undefined || before === said ? undefined : `the file ${id} was another one before`
+    return before === undefined || before === digest
+      ? undefined
+      : `the file ${id} differs from an earlier one of this id`
   }
 
   return ({ key, file }: LibraryItemLine): string[] => {
@@ -46,7 +48,7 @@ export function createLibraryChecker({ groupId, format }: HeadLine) {
   }
 }
 
-/** Each item with the one that is here under its key. */
+/** Pairs each item with the existing one of its key. */
 async function compareItems(group: GroupStore, items: LibraryStep['items']) {
   const keys = items.map(({ media }) => media.key)
   const found = new Map((await findMediaByKeys(group, keys)).map((media) => [media.key, media]))
@@ -56,12 +58,11 @@ async function compareItems(group: GroupStore, items: LibraryStep['items']) {
   })
 }
 
-/** How many items are here, and as the export says. */
 export async function countSameItems(group: GroupStore, items: LibraryStep['items']): Promise<number> {
   return (await compareItems(group, items)).filter(({ verdict }) => verdict === 'equal').length
 }
 
-/** Bytes never change under a key: addresses of it are in caches. */
+/** The bytes of a key never change, since its URLs are cached. */
 async function problemOfFile(group: GroupStore, { id, key, sha256 }: MediaFile): Promise<string | undefined> {
   if (await findFileByContent(group, sha256)) return undefined
   const isChosenByHand = fileIdIn(key) === undefined
@@ -75,13 +76,13 @@ async function problemOfItem(
   wanted: MediaItem,
 ): Promise<string | undefined> {
   if (here && here.type !== wanted.type)
-    return `the file "${wanted.key}" is of the type ${here.type} here, which no import changes`
+    return `the file "${wanted.key}" has the type ${here.type} here, which an import cannot change`
   const other = here ? undefined : await findMedia(group, wanted.id)
   if (other) return `the id ${wanted.id} is that of the file "${other.key}" here`
   return problemOfFile(group, wanted.file)
 }
 
-/** Plans what an import would do to the library of a group that exists, and adds what prevents it. */
+/** Plans the import into the library of an existing group, and collects what prevents it. */
 export async function planItems(
   group: GroupStore,
   { items }: LibraryStep,
@@ -97,28 +98,28 @@ export async function planItems(
 
 type Items = LibraryStep['items']
 
-/** Undefined where nobody has looked at the whole picture. */
+/** Undefined if the picture has not been analysed. */
 function detailsOf({ width, height, color, placeholder, derivatives }: MediaFile): ImageDetails | undefined {
   if (width === null || height === null || color === null) return undefined
   return { width, height, color, placeholder, derivatives }
 }
 
-/** What an export tells of a picture's looks, where it is another thing than what is known here. */
+/** The image details in the export, if they differ from the existing ones. */
 export function changedDetails(here: MediaFile, wanted: MediaFile): ImageDetails | undefined {
-  // The same bytes under another key have smaller pictures of their own.
+  // The same bytes under another key have derivatives of their own.
   const described = here.key === wanted.key ? detailsOf(wanted) : undefined
   return JSON.stringify(described) === JSON.stringify(detailsOf(here)) ? undefined : described
 }
 
-/** The same bytes are there once, whatever they were called elsewhere. */
-async function takeFile(writer: ContentWriter, wanted: MediaFile): Promise<MediaFile> {
+/** Inserts a file unless the group has the same bytes, under whatever key. */
+async function ensureFile(writer: ContentWriter, wanted: MediaFile): Promise<MediaFile> {
   const here = await findFileByContent(writer.group, wanted.sha256)
   if (!here) {
     await insertFile(writer, wanted)
     return wanted
   }
-  const news = changedDetails(here, wanted)
-  if (news) await saveImageDetails(writer, here, news)
+  const details = changedDetails(here, wanted)
+  if (details) await saveImageDetails(writer, here, details)
   return here
 }
 
@@ -128,17 +129,17 @@ async function findByKeys({ group }: ContentWriter, items: Items): Promise<Map<s
 }
 
 async function addItem(writer: ContentWriter, media: MediaItem): Promise<void> {
-  await insertMedia(writer, { ...media, file: await takeFile(writer, media.file) })
-  writer.bumpMediaRevision() // content may have shown it before it was deleted
+  await insertMedia(writer, { ...media, file: await ensureFile(writer, media.file) })
+  writer.bumpMediaRevision() // content may refer to an item that was deleted
 }
 
-/** Brings in the items that are missing, and changes none. */
+/** Adds missing items, and changes none. */
 export async function addItems(writer: ContentWriter, items: Items): Promise<void> {
   const here = await findByKeys(writer, items)
   for (const { media } of items) if (!here.has(media.key)) await addItem(writer, media)
 }
 
-/** Changes the items to those of the export. They are distinguished by their keys, which is what content does. */
+/** Changes existing items to those of the export, identified by their keys as in content. */
 export async function mergeItems(writer: ContentWriter, items: Items, signedUrlLifetimeMs: number): Promise<void> {
   const here = await findByKeys(writer, items)
   for (const { media } of items) {
@@ -147,7 +148,7 @@ export async function mergeItems(writer: ContentWriter, items: Items, signedUrlL
       await addItem(writer, media)
       continue
     }
-    const after = await updateMedia(writer, before, { name: media.name, file: await takeFile(writer, media.file) })
+    const after = await updateMedia(writer, before, { name: media.name, file: await ensureFile(writer, media.file) })
     if (after.file.id !== before.file.id)
       await releaseFile(writer, before.file, signedUrlLifetimeMs, { mediaKey: before.key })
   }

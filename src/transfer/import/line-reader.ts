@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { invalid } from '../../core/errors.ts'
 
-/** Several times what any object can have; a line without an end must not take all memory. */
+/** Several times the largest object; bounds the memory for a line without an end. */
 const maxLineBytes = 16 * 1024 * 1024
 const bytesPerRead = 256 * 1024
 const lineEnd = 10
 
 export interface Line {
-  /** Counted from 1. */
+  /** From 1. */
   number: number
   /** Without the line end. */
   bytes: Buffer
@@ -22,7 +22,7 @@ export async function* readLines(file: string): AsyncGenerator<Line> {
   const add = (part: Buffer): void => {
     length += part.length
     if (length > maxLineBytes)
-      throw invalid(`Line ${number} of ${file} is longer than ${maxLineBytes / 1024 / 1024} MB: this is no export.`)
+      throw invalid(`Line ${number} of ${file} is longer than ${maxLineBytes / 1024 / 1024} MB: this is not an export.`)
     parts.push(part)
   }
   const take = (): Line => {

@@ -17,14 +17,14 @@ export async function digestOf(stream: Readable): Promise<string> {
 export const pathOfMedia = (folder: string, groupId: string, key: string): string =>
   join(folder, mediaFolder, key.slice(groupId.length + 1))
 
-/** A link could lead to any file of this machine, and so to the web. */
+/** A symbolic link could publish any file of this machine. */
 async function isPlainFile(folder: string, path: string): Promise<boolean> {
   const root = join(await realpath(folder), mediaFolder)
   const inside = path.slice(join(folder, mediaFolder).length)
   return (await lstat(path)).isFile() && (await realpath(path)) === `${root}${inside}`
 }
 
-/** Why a file of an export cannot be imported; undefined when it can. */
+/** Why a file of an export cannot be imported. */
 export async function mediaProblem(folder: string, groupId: string, line: MediaLine): Promise<string | undefined> {
   const { key, bytes, sha256 } = line
   if (!isKeyOfGroup(groupId, key)) return `the media key ${JSON.stringify(key)} does not belong to this group`
@@ -40,7 +40,7 @@ export async function mediaProblem(folder: string, groupId: string, line: MediaL
   }
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if there is no such file. */
 export async function digestOfStored(storage: MediaStorage, bucketName: string, key: string) {
   return digestOf(storage.read(bucketName, key)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

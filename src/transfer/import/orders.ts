@@ -7,7 +7,7 @@ import type { ProblemList } from './problem-list.ts'
 import type { OrdersStep } from './step.ts'
 import type { TallyCounts } from './tally.ts'
 
-/** Plans what an import would do to the orders of a group that exists, and adds what prevents it. */
+/** Plans the import into the orders of an existing group, and collects what prevents it. */
 export async function planOrders(
   group: GroupStore,
   { orders }: OrdersStep,
@@ -29,7 +29,7 @@ type Orders = OrdersStep['orders']
 
 const sessionOf = ({ type, sessionId }: Order): string => JSON.stringify([type, sessionId])
 
-/** Each order with the one that is here of the same session. */
+/** Pairs each order with the existing one of its session. */
 export async function compareOrders(group: GroupStore, orders: Orders) {
   const sessionIds = orders.map(({ sessionId }) => sessionId)
   const found = new Map((await findOrdersBySessions(group, sessionIds)).map((order) => [sessionOf(order), order]))
@@ -44,12 +44,12 @@ const insertMissing = (writer: ContentWriter, compared: Compared): Promise<void>
     compared.flatMap(({ wanted, here }) => (here ? [] : wanted)),
   )
 
-/** Brings in the orders that are missing, and changes none. */
+/** Adds missing orders, and changes none. */
 export async function addOrders(writer: ContentWriter, orders: Orders): Promise<void> {
   await insertMissing(writer, await compareOrders(writer.group, orders))
 }
 
-/** What was bought does not change any more. Whether it was paid is taken over, where the export knows more. */
+/** A purchase never changes, but its payment status may advance. */
 export async function mergeOrders(writer: ContentWriter, orders: Orders): Promise<void> {
   const compared = await compareOrders(writer.group, orders)
   await insertMissing(writer, compared)

@@ -11,7 +11,7 @@ import type { ProblemList } from './problem-list.ts'
 import type { ImportStep, ObjectsStep } from './step.ts'
 import { judgeContainer, judgeObject, judgeSite, type Tally } from './tally.ts'
 
-/** A collection here that gets another schema: what is only here must come to fit it too. */
+/** An existing collection that gets a new schema, which objects missing in the export must also fit. */
 interface SchemaChangeHere {
   location: string
   before: Container
@@ -20,13 +20,14 @@ interface SchemaChangeHere {
   imported: Set<string>
 }
 
-/** What an import never changes of an object: an export that says otherwise is not of the same object. */
+/** The immutable parts of an object: if the export differs in them, it is not the same object. */
 function identityProblem(
   { containerId, object: here }: FoundObject,
   container: Container,
   wanted: StoredObject,
 ): string | undefined {
-  const other = (what: string): string => `the object ${wanted.id} has another ${what} here, which no import changes`
+  const other = (what: string): string =>
+    `the object ${wanted.id} has another ${what} here, which an import cannot change`
   if (containerId !== container.id) return other('collection')
   if (here.createdMs !== wanted.createdMs) return other('createdAt')
   if (here.externalId !== wanted.externalId) return other('externalId')
@@ -34,7 +35,7 @@ function identityProblem(
   return (here.review === null) !== (wanted.review === null) ? other('review') : undefined
 }
 
-/** Plans, step by step, what an import would do to an existing group, and adds what prevents it. */
+/** Plans, step by step, the import into an existing group, and collects what prevents it. */
 export function createChangePlanner(group: GroupStore, tally: Tally, problems: ProblemList) {
   let schemaChange: SchemaChangeHere | undefined
 
@@ -64,7 +65,7 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
     for (const object of objects) {
       const id = taken.get(keyOf(object))
       if (id !== undefined && id !== object.id)
-        problems.add(object.location, `the product ${object.externalId} is here already, under the id ${id}`)
+        problems.add(object.location, `the product ${object.externalId} already exists here, under the id ${id}`)
     }
   }
 
@@ -81,7 +82,7 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
     await findTakenProducts(step)
   }
 
-  /** The same rules as for a change of schema by hand: nothing is lost, and nothing is left that does not fit. */
+  /** As in a schema change by an editor, nothing may be lost, and everything must fit. */
   async function planOtherObjects({ location, before, after, imported }: SchemaChangeHere): Promise<void> {
     for await (const object of iterateObjects(group, before.id)) {
       const { harm } = underSchema(before, after, object)

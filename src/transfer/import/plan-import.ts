@@ -21,18 +21,16 @@ import { readSteps } from './read-steps.ts'
 import type { ImportStep } from './step.ts'
 import { emptyTally, type Tally, type TallyCounts } from './tally.ts'
 
-/** Where an export goes. */
 export interface ImportTarget {
   isNew: boolean
-  /** Undefined only where nobody has made the database yet. */
+  /** Undefined only if the database does not exist yet. */
   content: GroupStore | undefined
   bucketName: string
 }
 
-/** What an import would do. */
 export interface ImportPlan {
   tally: Tally
-  /** What is here and not in the export. In a group that exists it stays. */
+  /** What is missing in the export. In an existing group it stays. */
   onlyHere: ContentCounts
 }
 
@@ -62,7 +60,7 @@ async function refuseIdsOfOthers(group: GroupStore, step: ImportStep, problems: 
   }
 }
 
-/** In a group that does not exist there can be only what an interrupted import has left. */
+/** A new group can only contain leftovers of an interrupted import. */
 function createLeftoverPlanner(group: GroupStore | undefined, tally: Tally) {
   const add = (counts: TallyCounts, all: number, equal: number): void => {
     counts.equal += equal
@@ -106,7 +104,7 @@ async function countOnlyHere(group: GroupStore | undefined, tally: Tally): Promi
   }
 }
 
-/** Compares an export with what is here, and refuses one that cannot be imported. Only reads. */
+/** Compares an export with the existing content, and throws if it cannot be imported. Read-only. */
 export async function planImport(
   checked: CheckedExport,
   { isNew, content, bucketName }: ImportTarget,
@@ -115,11 +113,12 @@ export async function planImport(
 ): Promise<ImportPlan> {
   const tally = emptyTally()
   const problems = createProblemList()
-  const look = isNew || !content ? createLeftoverPlanner(content, tally) : createChangePlanner(content, tally, problems)
+  const planStep =
+    isNew || !content ? createLeftoverPlanner(content, tally) : createChangePlanner(content, tally, problems)
   const { objects: total } = checked.counts
   for await (const step of readSteps(checked)) {
     if (content) await refuseIdsOfOthers(content, step, problems)
-    await look(step)
+    await planStep(step)
     if (step.kind === 'media') {
       const here = await digestOfStored(storage, bucketName, step.media.key)
       tally.media[here === undefined ? 'added' : here === step.media.sha256 ? 'equal' : 'changed'] += 1

@@ -3,13 +3,13 @@ import { AppError, invalid } from '../../core/errors.ts'
 const maxShown = 20
 const maxCharactersShown = 500
 
-/** Everything that is wrong with a file, reported at once; of many problems the first ones and how many there are. */
+/** Collects the problems of a file, to report them at once: the first ones, and the number of others. */
 export interface ProblemList {
   readonly count: number
   add(location: string, problem: string): void
-  /** Takes the message of what is thrown for people as a problem, and answers undefined then. */
+  /** If `work` throws an `AppError`, adds its message and returns undefined. */
   attempt<Result>(location: string, work: () => Result): Result | undefined
-  /** Throws where there is a problem. `what` begins the sentence. */
+  /** Throws if there are problems. `what` begins the message. */
   refuse(what: string): void
 }
 

@@ -25,7 +25,7 @@ import type { ImportStep, LibraryStep, ObjectsStep, OrdersStep } from './step.ts
 const linesPerStep = 500
 const bytesPerStep = 4 * 1024 * 1024
 
-/** The lines of a checked export. Fails after the last one, at the latest, if the file was changed since. */
+/** The lines of a checked export. Throws after the last one, at the latest, if the file has changed. */
 async function* readCheckedLines({ folder, sha256 }: CheckedExport) {
   const digest = createHash('sha256')
   for await (const { number, bytes } of readLines(join(folder, linesFile))) {
@@ -66,7 +66,7 @@ function addLine(open: OpenContainer, location: string, line: ObjectLine | Versi
   }
 }
 
-/** Items and orders are small: so many are never more than a step may be. */
+/** Items and orders are small: this many never exceed a step. */
 const itemsPerStep = 100
 
 function* flushItems(items: LibraryStep['items']): Generator<LibraryStep> {
@@ -95,7 +95,7 @@ async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportS
   const orders: OrdersStep['orders'] = []
   for await (const { location, line, size } of readCheckedLines(checked)) {
     if (line.type === 'object' || line.type === 'version') {
-      if (!open) continue // the check has refused such a file
+      if (!open) continue // impossible in a checked file
       addLine(open, location, line, size)
       if (countLines(open.step) >= linesPerStep || open.size >= bytesPerStep) yield* flushStep(open)
       continue
@@ -119,7 +119,7 @@ async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportS
   yield* flushOrders(orders)
 }
 
-/** All of an export in parts, in its order. One without a library gets the library that it would have today. */
+/** Streams the steps of an export in order. An export without a library gets a derived one. */
 export function readSteps(checked: CheckedExport): AsyncGenerator<ImportStep> {
   const steps = readWrittenSteps(checked)
   return checked.head.format === formatWithoutLibrary ? deriveLibrary(checked, steps) : steps

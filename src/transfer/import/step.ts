@@ -5,7 +5,7 @@ import type { ExportedObject } from '../../store/transfer/export.ts'
 import type { ImportedContainer, ImportedVersion } from '../../store/transfer/import.ts'
 import type { MediaLine } from '../export-format.ts'
 
-/** A part of an import that fits in memory. */
+/** A batch of an import that fits in memory. */
 export type ImportStep =
   | { kind: 'site'; location: string; site: StoredSite }
   | { kind: 'container'; location: string; container: ImportedContainer }
@@ -20,11 +20,10 @@ export interface ObjectsStep {
   kind: 'objects'
   container: ImportedContainer
   objects: (ExportedObject & { location: string })[]
-  /** Of these objects, or of the last one of the step before. */
+  /** Of these objects, or of the last one of the previous step. */
   versions: ImportedVersion[]
 }
 
-/** Items of the media library. */
 export interface LibraryStep {
   kind: 'library'
   items: { media: MediaItem; location: string }[]

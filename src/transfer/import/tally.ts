@@ -5,7 +5,7 @@ import { hasSameSchema } from '../schemas.ts'
 export type Verdict = 'added' | 'changed' | 'equal'
 export type TallyCounts = Record<Verdict, number>
 
-/** What an import does, counted by kind. */
+/** The effects of an import, counted by kind. */
 export type Tally = Record<
   'sites' | 'collections' | 'integrations' | 'objects' | 'libraryItems' | 'orders' | 'media',
   TallyCounts
@@ -26,7 +26,7 @@ export const emptyTally = (): Tally => ({
 export const changesAnything = (tally: Tally): boolean =>
   Object.values(tally).some(({ added, changed }) => added + changed > 0)
 
-/** Whether anything but files would be different afterwards. */
+/** Whether anything but files changes. */
 export const changesContent = (tally: Tally): boolean => changesAnything({ ...tally, media: none() })
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -43,7 +43,7 @@ export function judgeContainer(here: Container | undefined, wanted: Container): 
   return isEqual ? 'equal' : 'changed'
 }
 
-/** By what visitors and editors see; how often an object was changed on the way there is not part of it. */
+/** Compares what visitors and editors see, not the number of changes. */
 export function judgeObject(here: StoredObject | undefined, wanted: StoredObject): Verdict {
   if (!here) return 'added'
   return differencesOf(here, wanted).length === 0 ? 'equal' : 'changed'

@@ -218,7 +218,7 @@ describe('S3 storage, on a real server', () => {
         assert.ok(error instanceof AppError)
         assert.match(
           error.message,
-          /in the bucket "no-such-bucket": the store answered HTTP 404, NoSuchBucket\. Make the/,
+          /in the bucket "no-such-bucket": the store answered HTTP 404, NoSuchBucket\. Create the/,
         )
         return true
       })

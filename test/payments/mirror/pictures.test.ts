@@ -59,7 +59,7 @@ onBothEngines('pictures of products', (engine) => {
 
   it('that cannot be had just now are asked for once, not once for each product that shows them', async () => {
     const { worker, provider, sync, opened, clock } = await withPicture(engine, () => {
-      throw new PublicFetchFailure('pictures.example could not be reached.', { mayPass: true })
+      throw new PublicFetchFailure('pictures.example could not be reached.', { isTransient: true })
     })
     for (let number = 0; number < 120; number += 1) provider.put({ id: `prod_${number}`, images: [url] }, {})
     await sync()
@@ -115,12 +115,12 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(opened(), 1)
     assert.equal(await image(), undefined)
     assert.deepEqual(await library(), [])
-    assert.match((await problems())[0] ?? '', /picture could not be taken over: What lies there is not a picture/)
+    assert.match((await problems())[0] ?? '', /picture could not be imported: The URL does not lead to a picture/)
   })
 
   it('that may not be fetched are not asked for again', async () => {
     const { worker, problems, sync, opened, clock } = await withPicture(engine, () => {
-      throw new PublicFetchFailure('pictures.example leads into a private network.', { mayPass: false })
+      throw new PublicFetchFailure('pictures.example leads into a private network.', { isTransient: false })
     })
     await worker.runDue()
     clock.now += 600 * minuteMs
@@ -134,7 +134,7 @@ onBothEngines('pictures of products', (engine) => {
     const png = await smallPicture('png')
     let isAway = true
     const { worker, image, clock } = await withPicture(engine, () => {
-      if (isAway) throw new PublicFetchFailure('pictures.example could not be reached.', { mayPass: true })
+      if (isAway) throw new PublicFetchFailure('pictures.example could not be reached.', { isTransient: true })
       return Readable.from([png])
     })
     await worker.runDue()

@@ -88,7 +88,7 @@ onBothEngines('products of the sandbox', (engine) => {
     ]
     for (const [body, message] of refused) assertRefused(await call('POST', path, body), 400, message)
     assertRefused(await call('PATCH', `${path}/prod_none`, { name: 'x' }), 404, /No such product/)
-    assertRefused(await call('PATCH', `${path}/prod_sandbox_mug`, { currency: 'eur' }), 400, /give price, too/)
+    assertRefused(await call('PATCH', `${path}/prod_sandbox_mug`, { currency: 'eur' }), 400, /give price as well/)
     const account = { type: 'stripe', accountHandle: 'real', secretKey: 'sk_test_real_canary' }
     const { _id } = await ask('POST', `${base}/integrations`, account)
     assertRefused(await call('POST', `${base}/integrations/${_id}/sandbox/products`, good), 400, /is a real account/)

@@ -147,7 +147,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.deepEqual([done.status, done.payment_status, done.url, done.payment], ['complete', 'paid', null, 'succeeded']) // biome-ignore format: short
     assert.deepEqual([done.customer_details?.email, done.customer_details?.name], ['ada@example.com', 'Ada'])
     assert.equal(await ordersAsked(session), 1)
-    assert.match((await see(session)).body, /paid already/)
+    assert.match((await see(session)).body, /already been paid/)
     const { items } = await provider.listCompletedSessions(0, undefined)
     assert.equal(items[0]?.id, session.id)
     assert.deepEqual((await provider.listCompletedSessions(house.clock.now + 1000, undefined)).items, [])

@@ -25,7 +25,7 @@ const read = (event: unknown) => {
   return readStripeEvent({ body, signature: sign(body), secret, nowMs })
 }
 
-const wrong = { code: 'ValidationError', message: 'The signature of this call is not right.' }
+const wrong = { code: 'ValidationError', message: 'The signature of this call is invalid.' }
 const untimely = { code: 'ValidationError', message: 'This call was signed too long ago, or in the future.' }
 
 describe('what an event concerns', () => {

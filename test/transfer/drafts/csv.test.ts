@@ -87,7 +87,7 @@ describe('a CSV file', () => {
 
   for (const delimiter of ['', '"', '\n', ',,']) {
     it(`cannot be parted by ${JSON.stringify(delimiter)}`, async (t) => {
-      await assert.rejects(readText(t, 'a,b\n', { delimiter }), refusal(/delimiter must be one sign/))
+      await assert.rejects(readText(t, 'a,b\n', { delimiter }), refusal(/delimiter must be one character/))
     })
   }
 

@@ -110,7 +110,7 @@ onBothEngines('an import of Markdown', (engine) => {
     const folder = pages(t)
     await assert.rejects(
       run('import', 'markdown', 'Shop', 'Blog', folder, '--json'),
-      /no collection "Blog"\. To make one.+, add --create/,
+      /no collection "Blog"\. To create it .+, add --create/,
     )
     const before = await dump()
     const dry = await json('import', 'markdown', 'Shop', 'Blog', folder, '--create', '--dry-run')
@@ -155,7 +155,7 @@ onBothEngines('an import of CSV', (engine) => {
     const file = join(folderOf(t, { 'people.csv': 'email;name\na@b.example;Ann\nb@b.example;Bob\n' }), 'people.csv')
     await assert.rejects(
       run('import', 'csv', 'Shop', 'People', file, '--json'),
-      /no slug by which .+ --key <field>, or add all as new ones with --append/,
+      /no field "slug" .+ --key <field>, or add all as new objects with --append/,
     )
     await assert.rejects(
       run('import', 'csv', 'Shop', 'People', file, '--key', 'phone', '--json'),
