@@ -18,9 +18,7 @@ const urlAttributes = new Map([
 ])
 
 /** An attribute whose value is one or more URLs. `start` and `end` enclose the value, quotes included. */
-interface UrlAttribute {
-  start: number
-  end: number
+interface UrlAttribute extends Span {
   /** With entities decoded. */
   value: string
   isSrcset: boolean
@@ -96,30 +94,27 @@ function parseReference(reference: string): { key: string; fragment: string } | 
   }
 }
 
+/** An attribute without a rewritten URL stays as it was written. */
 function rewriteUrls(html: string, rewrite: (url: string) => string | undefined): string {
-  const parts: string[] = []
-  let copied = 0
-  for (const { start, end, value, isSrcset } of urlAttributesOf(html)) {
-    const rewritten = rewriteValue(value, urlsIn(value, isSrcset), rewrite)
-    if (rewritten === undefined) continue
+  const rewriteAttribute = ({ start, value, isSrcset }: UrlAttribute): string | undefined => {
+    const rewritten = replaceSpans(value, urlsIn(value, isSrcset), (url) => rewrite(value.slice(url.start, url.end)))
     const quote = html[start] === "'" ? "'" : '"'
-    parts.push(html.slice(copied, start), quote, escapeHtml(rewritten), quote)
-    copied = end
+    return rewritten === undefined ? undefined : `${quote}${escapeHtml(rewritten)}${quote}`
   }
-  return parts.join('') + html.slice(copied)
+  return replaceSpans(html, urlAttributesOf(html), rewriteAttribute) ?? html
 }
 
-/** Undefined if no URL changes: the attribute then stays as it was written. */
-function rewriteValue(value: string, urls: Span[], rewrite: (url: string) => string | undefined): string | undefined {
+/** Undefined if no span is replaced. */
+function replaceSpans<S extends Span>(text: string, spans: S[], replace: (span: S) => string | undefined) {
   const parts: string[] = []
   let copied = 0
-  for (const { start, end } of urls) {
-    const rewritten = rewrite(value.slice(start, end))
-    if (rewritten === undefined) continue
-    parts.push(value.slice(copied, start), rewritten)
-    copied = end
+  for (const span of spans) {
+    const replacement = replace(span)
+    if (replacement === undefined) continue
+    parts.push(text.slice(copied, span.start), replacement)
+    copied = span.end
   }
-  return parts.length === 0 ? undefined : parts.join('') + value.slice(copied)
+  return parts.length === 0 ? undefined : parts.join('') + text.slice(copied)
 }
 
 /** The URLs in an attribute's value: one between white space, or one for each candidate of a srcset. */

@@ -129,7 +129,7 @@ function checkSubscribing({ schema, settings: { accepts } }: Pick<Container, 'sc
     throw invalid('A collection that accepts subscribeUser needs a field "email" of type text in its schema.')
 }
 
-/** Breaking pages or deleting much content by one call must be asked for explicitly. */
+/** Breaking pages or deleting much content in one call requires `force`. */
 async function refuseInUse(group: GroupStore, collection: Container): Promise<void> {
   const objects = (await countObjects(group)).get(collection.id) ?? 0
   const boundSites = (await listSites(group)).filter(({ settings: of }) => collectionIdsIn(of).includes(collection.id))

@@ -59,7 +59,7 @@ async function requireForUpdate(group: GroupStore, input: { type: string; versio
   return before
 }
 
-/** Values that were read by the old types are read again by the next sync, which also reports those that do not fit. */
+/** Requests a sync, which converts values to the new types and reports those that do not fit. */
 async function declare(writer: ContentWriter, before: Container, schema: Schema): Promise<Container> {
   const container = await declareFields(writer, before, schema)
   const accounts = container === before ? [] : await listIntegrations(writer.group, before.name)
@@ -87,7 +87,7 @@ export const integrationTypeVerbs = [
     isCreation: true,
     summary: 'Create an integration type, such as the posts of a social network',
     description:
-      'Its objects are created and changed by the "object" verbs, with its _id (at the terminal its type) in place of a collection’s, and delivered by GET /tenant/integrationObjects?type=…. For a payment provider’s type, the schema names the metadata that is not text.',
+      'Its objects are created and changed by the "object" verbs, with its _id (at the terminal its type) instead of a collection’s, and delivered by GET /tenant/integrationObjects?type=…. For a payment provider’s type, the schema names the metadata that is not text.',
     maxBodyBytes: settingsBodyBytes,
     input: { type, schema: schemaChangeInput.schema },
     answer: typeShape,

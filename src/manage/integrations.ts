@@ -140,7 +140,7 @@ export const integrationVerbs = [
   defineGroupVerb({
     name: 'integration sandbox',
     isCreation: true,
-    summary: 'Connect a sandbox in place of a payment provider, to try things without an account',
+    summary: 'Connect a sandbox instead of a payment provider, to try it without an account',
     description:
       'It behaves like the provider, has a few sample products, and its own checkout page, on which no money moves.',
     input: { type, accountHandle: accountHandle('sandbox') },
@@ -183,7 +183,7 @@ export const integrationVerbs = [
       await ctx.write(async (writer) => {
         const { id: foundId } = await getIntegration(writer.group, input.integrationId)
         await requestSync(writer, foundId)
-        writer.record({ type: 'account.updated', subjectId: foundId, note: 'sync asked for' })
+        writer.record({ type: 'account.updated', subjectId: foundId, note: 'sync requested' })
       })
       return show(ctx, input.integrationId)
     },

@@ -27,14 +27,12 @@ export const showInvitation = (invitation: Invitation): Static<typeof invitation
   expiresAt: toIso(invitation.expiresMs),
 })
 
-/** The verbs of the invited person; those of the group are in `members.ts`. */
-
 const invitationInput = {
   invitationId: Type.Optional(id('As `invitation list` shows it. Needs your token.')),
   secret: Type.Optional(secret('The secret that came with the invitation.', 'SLUICE_INVITATION')),
 }
 
-/** The person behind the token. A narrowed token may have been created by somebody else, so it cannot accept in their name. */
+/** The token's user. A narrowed token may have been created by somebody else, so it cannot accept on their behalf. */
 async function requirePerson({ actor, store }: ServiceContext): Promise<User> {
   if (actor.id === null) throw new AppError('Unauthorized', 'Send your admin token, or the secret of the invitation.')
   if (actor.narrowed)

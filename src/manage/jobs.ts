@@ -49,11 +49,10 @@ interface JobAction {
   name: 'retry' | 'cancel'
   change(writer: ContentWriter, id: string): Promise<boolean>
   type: ContentChangeType
-  /** The states that it applies to. */
   applicableTo: string
 }
 
-/** A delivery is changed through its e-mail, which changes the job with it, so that the two never disagree. */
+/** A delivery is changed through its e-mail, which also changes the job, so that both stay consistent. */
 function refuseDelivery({ kind, payload }: Job, action: JobAction['name']): void {
   if (kind !== deliverKind) return
   const { mailId } = payload as DeliverWork // only e-mails have jobs of this kind
@@ -65,7 +64,7 @@ function changeJob({ write }: GroupContext, wantedId: string, { name, change, ty
     refuseDelivery(await requireJob(writer.group, wantedId), name)
     const isChanged = await change(writer, wantedId)
     const job = await requireJob(writer.group, wantedId)
-    if (!isChanged) throw conflict(`The job is ${job.state}; only one that is ${applicableTo} can be changed so.`)
+    if (!isChanged) throw conflict(`The job is ${job.state}; only a ${applicableTo} job can be changed this way.`)
     writer.record({ type, subjectId: job.id, note: job.kind })
     return showJob(job)
   })

@@ -105,7 +105,7 @@ async function cancel(writer: ContentWriter, wantedId: string) {
   return showMessage(await requireMessage(writer.group, message.id))
 }
 
-/** A test message counts into the quota like any other, so that it is no way around the quota. */
+/** A test message counts towards the quota like any other. */
 async function sendTest({ group, mail, write }: GroupContext, recipient: string) {
   return write(async (writer) => {
     await consumeMailQuota(writer, mail.dailyLimits[group.tier])

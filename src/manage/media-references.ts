@@ -23,7 +23,7 @@ function charactersIn(value: unknown): number {
   return characters
 }
 
-/** The keys that the texts of these objects refer to now. Of two items with the same file, the one already shown is preferred. */
+/** The keys in the stored texts of these objects: of two items with the same file, the one already shown is preferred. */
 async function keysInTexts(group: GroupStore, items: readonly Item[]): Promise<Set<string>> {
   const ids = items.flatMap(({ objectId }) => objectId ?? [])
   const keys = new Set<string>()
@@ -55,8 +55,8 @@ async function findKeys(
 }
 
 /**
- * An edited text may come back with the signed URLs that it was delivered with. They expire, so they are stored as references:
- * a URL leads to a file, or to one that was derived from it; the reference names the item that has this file.
+ * Edited texts may contain signed URLs from delivery, which expire, so they are stored as references. A URL leads to a file
+ * or a derivative; the reference names the item that has this file.
  */
 export async function withMediaReferences<Given extends Item>(
   { group, content, media }: GroupContext,
@@ -68,7 +68,7 @@ export async function withMediaReferences<Given extends Item>(
   }
   const fileKeys = new Set<string>()
   for (const { objectValue } of items) {
-    await yieldForHeavyWork(charactersIn(objectValue)) // a call may bring 4 MB of them
+    await yieldForHeavyWork(charactersIn(objectValue)) // a request may contain 4 MB
     mapTexts(objectValue, (html) =>
       toMediaReferences(html, (address) => {
         const key = keyOf(address)

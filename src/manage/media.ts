@@ -93,7 +93,7 @@ const libraryOf = ({ content, group, media, authoring }: GroupContext): Library 
   quotaBytes: media.quotas[group.tier],
 })
 
-/** Receives the file, within the quota of the group, in which files that are still being uploaded count too. */
+/** Receives the file within the quota of the group, towards which concurrent uploads count too. */
 async function receiveFile<Result>(
   ctx: GroupContext,
   work: (received: ReceivedFile, fileName: string) => Promise<Result>,
@@ -138,7 +138,7 @@ async function refuseUsed(writer: ContentWriter, media: MediaItem): Promise<void
   const others = totalCount > 1 ? ` and ${totalCount - 1} more` : ''
   const details = { usedBy: users.map(({ kind, id: userId }) => ({ kind, _id: userId })) }
   throw conflict(
-    `This file is shown by the ${first.kind} ${first.id}${others}. Remove it there first, or delete it with force: then it is missing there.`,
+    `This file is used by the ${first.kind} ${first.id}${others}. Remove it there first, or delete it with force, which leaves it missing there.`,
     details,
   )
 }

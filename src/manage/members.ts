@@ -63,7 +63,7 @@ function refuseSelf({ actor }: GroupContext, memberId: string): void {
 async function invite(ctx: GroupContext, input: Omit<NewInvitation, 'invitedBy' | 'tokenExpiresMs'>) {
   const { store, group, authoring, actor } = ctx
   const invitedBy = actor.id
-  if (invitedBy === null) throw new Error('An invitation needs a user who invites.')
+  if (invitedBy === null) throw new Error('An invitation needs an inviting user.')
   const wanted = { ...input, invitedBy, tokenExpiresMs: actor.tokenExpiresMs }
   const created = await createInvitation(store, group.id, wanted, authoring)
   return { token: created.token, ...showInvitation(created) }

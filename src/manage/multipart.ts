@@ -5,11 +5,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalid } from '../core/errors.ts'
 import type { Upload } from '../media/inbox.ts'
 
-/** A file may take long, as long as bytes arrive. */
+/** For a file that keeps arriving. */
 export const uploadTimeoutMs = 3_600_000
-/** After the last byte of a body, the end of its form follows at once or never. */
+/** After the last byte of a body, the form either ends at once or never. */
 const endOfFormMs = 1000
-/** Most bytes of a body that are not the file itself. */
+/** The part of a body that is not the file itself. */
 const maxFormBytes = 16_384
 const sliceBytes = 8192
 const howTo = 'Send the file as multipart/form-data in a part called "file": curl -F file=@photo.jpg'
@@ -48,7 +48,7 @@ function openForm({ headers }: FastifyRequest): BusboyInstance {
   }
 }
 
-/** Parsing the parts of a form costs far more than their bytes, so it is fed in small slices, and stops once it was refused. */
+/** Parsing the parts of a form is expensive, so the parser is fed small slices, and no more once the upload is refused. */
 function feedInSlices(form: BusboyInstance, isRefused: () => boolean): Writable {
   async function feed(chunk: Buffer): Promise<void> {
     for (let at = 0; at < chunk.length && !isRefused(); at += sliceBytes)
@@ -63,7 +63,7 @@ function feedInSlices(form: BusboyInstance, isRefused: () => boolean): Writable 
   }).on('error', () => {}) // the form's own listeners handle it
 }
 
-/** The one file of a form, as a stream that is never buffered. The form must hold nothing else. */
+/** The file of a form as an unbuffered stream. The form must contain nothing else. */
 export async function openUpload(request: FastifyRequest): Promise<Upload> {
   const { raw } = request
   const form = openForm(request)
@@ -90,12 +90,12 @@ export async function openUpload(request: FastifyRequest): Promise<Upload> {
   form.on('field', (field) =>
     refuse(
       field === 'file'
-        ? 'The part "file" is a text. To send a file, name it behind an @: curl -F file=@photo.jpg'
+        ? 'The part "file" is a text. To send a file, write @ before its name: curl -F file=@photo.jpg'
         : `"${field}" belongs in the query string, as ?${field}=….`,
     ),
   )
-  form.once('filesLimit', () => refuse('The form holds more than one file. Send one at a time.'))
-  form.once('finish', () => (file ? content.end() : refuse(`The form holds no file. ${howTo}`)))
+  form.once('filesLimit', () => refuse('The form contains more than one file. Send one at a time.'))
+  form.once('finish', () => (file ? content.end() : refuse(`The form contains no file. ${howTo}`)))
   form.on('file', (field, part, name) => {
     part.on('error', abort)
     if (field !== 'file') refuse(`The form has a file in "${field}". ${howTo}`)

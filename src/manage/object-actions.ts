@@ -43,7 +43,7 @@ function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?:
   return ms
 }
 
-/** The changes to an object's state that an input asks for. */
+/** The changes to an object's state in an input. */
 export function stateOf(
   given: GivenState,
   nowMs: number,

@@ -266,7 +266,7 @@ export const objectVerbs: Verb[] = [
         const single = objectVerbs.find(({ name }) => name === `object ${action}`) as Verb
         for (const [position, item] of items.entries())
           forNamedItem(position, () => checkInput(single.input, { groupId: ctx.group.id, ...item }))
-        // Without values: a thousand of them may exceed the size of an answer.
+        // Without values: a thousand of them may exceed the limit of an answer.
         const show = ({ containerId, object }: ActedOn) => {
           const { objectValue: _, ...state } = showObject(containerId, object, ctx.nowMs)
           return state
@@ -294,7 +294,7 @@ function toNewObject({ objectValue: value, externalId, accountHandle, ...given }
   }
 }
 
-/** Prepares as much as possible before the transaction, which blocks other writers of the group. */
+/** Prepares as much as possible before the transaction, which blocks the group's other writers. */
 async function createObjects(
   { content, authoring, nowMs, write }: GroupContext,
   ofCollection: string,

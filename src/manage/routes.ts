@@ -20,7 +20,7 @@ declare module 'fastify' {
 }
 
 const readTimeoutMs = 25_000
-/** A change of many objects may take long; it ends before the connection is given up for silence. */
+/** For a change of many objects; shorter than the timeout of an idle connection. */
 const writeTimeoutMs = 85_000
 
 /** By user: an upload may take an hour, and one user must not occupy all slots. */
@@ -31,7 +31,7 @@ const uploadLimit = {
   busyMessage: 'Others are uploading many files. Try again in a moment.',
   retryAfterSeconds: 5,
 }
-/** By group: a large body is in memory several times over until it is stored. */
+/** By group: a large body needs several times its size in memory until it is stored. */
 const largeBodyLimit = {
   maxPerKey: 4,
   max: 16,
@@ -39,7 +39,7 @@ const largeBodyLimit = {
   busyMessage: 'Many large bodies are coming in from others. Try again in a moment.',
   retryAfterSeconds: 1,
 }
-/** By verb and group: verbs that work on everything a group has. */
+/** By verb and group: verbs that work on all of a group's content. */
 const exclusiveLimit = {
   maxPerKey: 1,
   max: 4,
@@ -47,17 +47,17 @@ const exclusiveLimit = {
   busyMessage: 'This is running for several other groups. Try again in a moment.',
   retryAfterSeconds: 5,
 }
-/** From this cost on a body is heavy: processing it takes many times as long as parsing it. */
+/** From this cost on, processing a body takes many times as long as parsing it. */
 const heavyBodyCost = 100_000
 const maxWaitMs = 15_000
-/** Writes of a group run one after the other in the database in any case. By group. */
+/** By group, whose writes run one after the other in the database anyway. */
 const heavyWriteLimit = {
   maxPerKey: 1,
   maxWaitingPerKey: 50,
   maxWaitMs,
   busyMessage: 'Too much is being written to this group. Try again in a moment.',
 }
-/** A list or an object is in memory several times over until it is sent. By group. */
+/** By group: a list or an object needs several times its size in memory until it is sent. */
 const readLimit = {
   maxPerKey: 2,
   maxWaitingPerKey: 200,
@@ -131,7 +131,7 @@ export function inputOf(
     return { ...bodyInput(request.body, inPath), ...path }
   }
   if (request.body !== undefined && !verb.takesFile)
-    throw invalid('This takes no body; its parameters are in the query string.')
+    throw invalid('This endpoint takes no body; its parameters are in the query string.')
   const { properties, required = [] } = verb.input
   const inQuery = Object.fromEntries(Object.entries(properties).filter(([name]) => !inPath.includes(name)))
   return { ...queryInput(inQuery, required, request.query as RawQuery), ...path }
@@ -183,11 +183,11 @@ function routeOf(deps: RouteDeps, limits: Limits, verb: Verb): RouteOptions {
     }
   }
 
-  /** The bytes of the answer: built inside the group's semaphore, sent outside of it, however slowly they are read. */
+  /** Builds the answer inside the group's semaphore; it is sent outside of it, however slowly it is read. */
   async function make(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const data = await run(request, reply)
     if (verb.contentType) return data
-    // A change that was made is not refused afterwards, however long its answer is.
+    // A committed change is not refused for the length of its answer.
     const maxBytes = (isRead ? deps.maxAnswerBytes : undefined) ?? Number.POSITIVE_INFINITY
     return answerJson(data, maxBytes)
   }

@@ -32,7 +32,7 @@ const parts = {
 }
 const optional = Type.Partial(Type.Object(parts)).properties
 
-/** Each change refreshes the mirror; concurrent changes of one account would overtake each other's refresh. */
+/** Serialises changes of an account, since each refreshes the mirror, and concurrent refreshes would conflict. */
 const accountMutex = createKeyedMutex()
 
 /** Changes a product in the sandbox, mirrors it, and shows the result. */
@@ -60,7 +60,7 @@ async function changeNow(
   const key = fetched && objectKeyOf(fetched.product)
   const mirror = { containerId: container?.id ?? '', accountHandle: integration.accountHandle }
   const mirrored = key === undefined ? undefined : (await findMirroredObjects(content, mirror, [key])).get(key)
-  if (!container || !mirrored) throw invalid('The product was not imported, because nothing of it can be bought.')
+  if (!container || !mirrored) throw invalid('The product was not imported, because it has no price that can be used.')
   return showProduct(container, mirrored.object, nowMs)
 }
 

@@ -12,12 +12,10 @@ export function refuseStale(
 ): void {
   if (started === undefined || started === current) return
   throw conflict(
-    `The ${what} was changed meanwhile: it is at version ${current}, you started from ${started}. Merge what you need and send it with the current version.`,
+    `The ${what} has been changed: it is at version ${current}, you started from ${started}. Merge the two and send the result with the current version.`,
     details(),
   )
 }
-
-/** Shared parts of inputs and answers. */
 
 const exampleId = '66f0c0ffee0123456789abcd'
 export const id = (description: string) =>
@@ -41,7 +39,7 @@ export const isoOrNull = (ms: number | null): string | null => (ms === null ? nu
 export const listOf = <Item extends TSchema>(item: Item) =>
   Type.Object({ items: Type.Array(item), totalCount: Type.Integer({ minimum: 0 }) })
 
-/** The answer of a list without pages. */
+/** The answer of an unpaged list. */
 export const completeList = <Item>(items: Item[]) => ({ items, totalCount: items.length })
 
 export const oneTimeSecret = (what: string) => Type.String({ description: `The ${what} itself, shown only this once.` })

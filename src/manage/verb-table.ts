@@ -5,8 +5,8 @@ export type NeededRole = 'anonymous' | 'anyone' | GroupRole | 'administrator'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * The whole management API, in the order in which a newcomer needs it: each verb with the role that it needs and its route.
- * The files of this folder define what each verb takes, does and answers, under its name here.
+ * The whole management API in the order in which a newcomer needs it: each verb with its required role and its route. The
+ * files of this folder define each verb's input, effect and answer under its name here.
  */
 // biome-ignore format: a table reads better in columns
 export const verbTable = {
@@ -121,7 +121,7 @@ export const verbTable = {
   'mail-server remove':             ['owner',         'DELETE /manage/groups/:groupId/mailServer'],
   'suppression list':               ['viewer',        'GET /manage/groups/:groupId/suppressions'],
   'suppression add':                ['editor',        'POST /manage/groups/:groupId/suppressions'],
-  // The address is in the body: addresses of people do not belong in the logs of proxies.
+  // The address is in the body, since personal addresses do not belong in the logs of proxies.
   'suppression remove':             ['editor',        'POST /manage/groups/:groupId/suppressions/remove'],
   'audit list':                     ['owner',         'GET /manage/groups/:groupId/audit'],
   'audit list-all':                 ['administrator', 'GET /manage/audit'],

@@ -14,7 +14,7 @@ import type { GroupStore, Store } from '../store/store.ts'
 import { id } from './shapes.ts'
 import { type Method, type NeededRole, type VerbName, verbTable } from './verb-table.ts'
 
-/** The caller: a user of the API with a token, or somebody at the machine's own terminal. */
+/** The caller: a user of the API with a token, or somebody at the machine's terminal. */
 export interface Actor {
   id: string | null
   name: string
@@ -24,14 +24,14 @@ export interface Actor {
   /** Whether their token allows less than they may do themselves. */
   narrowed: boolean
   roleIn(groupId: string): GroupRole | undefined
-  /** When their token expires; null where it does not, or where there is none. */
+  /** When their token expires; null if it does not, or if there is none. */
   tokenExpiresMs: number | null
-  /** Authenticates them again: a token may be revoked at any time. Left out at the terminal. */
+  /** Authenticates them again: a token may be revoked at any time. Missing at the terminal. */
   again?(): Promise<Actor>
 }
 
 export interface ManageDeps {
-  /** Unlimited at the machine's own terminal. */
+  /** Unlimited at the machine's terminal. */
   maxAnswerBytes?: number
   store: Store
   media: Media
@@ -40,7 +40,7 @@ export interface ManageDeps {
   clock: Clock
 }
 
-/** What a verb works with. */
+/** A verb's dependencies. */
 export interface ServiceContext extends Omit<ManageDeps, 'clock'> {
   maxAnswerBytes: number
   actor: Actor
@@ -61,14 +61,14 @@ export interface GroupContext extends ServiceContext {
 }
 
 const kilobyte = 1024
-/** Most bytes of a body, unless the verb stores content. */
+/** The body limit of verbs that store no content. */
 export const defaultBodyBytes = 256 * kilobyte
 /** Settings of a site, or a schema. */
 export const settingsBodyBytes = 1024 * kilobyte
 /** Objects: the million characters of one may take four bytes each. */
 export const contentBodyBytes = 4 * 1024 * kilobyte
 
-/** One thing that a person can do. The HTTP API, the command line and later the portal offer these, and nothing else. */
+/** One operation. The HTTP API, the command line and later the portal offer these, and nothing else. */
 export interface Verb {
   /** On the command line `object publish`, in the audit record `object.publish`. */
   name: VerbName
@@ -85,18 +85,18 @@ export interface Verb {
   input: TObject
   /** The schema of `data` in the answer. */
   answer: TSchema
-  /** On the command line: inputs without an option's name, after those of the path. */
+  /** On the command line: positional arguments after those of the path. */
   args: readonly string[]
-  /** The fields that the command line shows in a table. */
+  /** The columns of the command line's table. */
   columns: readonly string[]
   inGroup: boolean
   /** Whether it uploads a file, as `multipart/form-data`; the rest of the input is then in the query string. */
   takesFile: boolean
-  /** Whether it works on everything a group has: then one at a time runs in each group. */
+  /** Whether it works on all of a group's content, so that only one runs per group. */
   isExclusive: boolean
   /** Whether it creates something: HTTP answers 201. */
   isCreation: boolean
-  /** The command that a person at the terminal is likely to need next. */
+  /** A suggestion for the next command at the terminal. */
   next(data: unknown): string
   /** The type of an answer that is not in the envelope. */
   contentType: string | undefined
@@ -180,7 +180,7 @@ export function defineGroupVerb<Properties extends TProperties>(
     checkRole: (actor, groupId) => checkGroupRole(actor, groupId, needs),
     async run(service, given) {
       const { groupId } = given as { groupId?: unknown }
-      // The role comes first: without it, nothing is said about the input.
+      // The role comes first: without it, nothing is revealed about the input.
       const ctx = await enterGroup(service, typeof groupId === 'string' ? groupId : '', common)
       const { groupId: _, ...others } = checkInput(schema, given) as { groupId: string }
       return run({ ctx, input: others as Static<TObject<Properties>> })
@@ -195,7 +195,7 @@ function checkServiceRole({ administrator }: Actor, needs: NeededRole): void {
   if (needs === 'administrator' && !administrator) throw forbidden('administrator')
 }
 
-/** A group in which the actor has no role looks like one that does not exist. */
+/** A group in which the actor has no role looks like a missing one. */
 function checkGroupRole(actor: Actor, groupId: string, needs: NeededRole): void {
   if (actor.administrator) return
   const role = actor.roleIn(groupId)
@@ -203,7 +203,7 @@ function checkGroupRole(actor: Actor, groupId: string, needs: NeededRole): void 
   if (needs === 'administrator' || (isGroupRole(needs) && !reaches(role, needs))) throw forbidden(needs)
 }
 
-/** The one verb that a group under deletion still accepts. */
+/** The only verb that a group under deletion accepts. */
 const deletion = 'group.delete'
 
 async function enterGroup(
@@ -237,7 +237,7 @@ async function noUpload(): Promise<never> {
   throw invalid('A file is required.')
 }
 
-/** The one entry to a verb, which checks the role, then the input, and then runs. */
+/** The only entry point: checks the role, then the input, then runs the verb. */
 export async function runVerb(
   deps: ManageDeps,
   actor: Actor,

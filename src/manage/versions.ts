@@ -49,7 +49,7 @@ interface Difference {
   to: unknown
 }
 
-/** The fields in which two versions differ; a side that lacks the field is undefined, and so left out. */
+/** The fields in which two versions differ; undefined on a side without the field, and so omitted. */
 function differences(from: ObjectVersion, to: ObjectVersion): Difference[] {
   const state = ({ publishMs, archived }: ObjectVersion) => ({ publishDate: publishDateOf(publishMs), archived })
   const parts = [

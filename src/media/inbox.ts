@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Readable, Transform } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../core/errors.ts'
 import { type FileFacts, inspectFile } from './files/inspect.ts'
@@ -29,33 +29,25 @@ export interface ReceivedFile extends FileFacts {
 const formatBytes = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.floor(bytes / 1024)} KB` : `${Math.floor((bytes / 1024 ** 2) * 10) / 10} MB`
 
-function measure(maxBytes: number, onBytes: (bytes: number) => void) {
+/** A pipeline step that counts and hashes the bytes, and ends an upload that is too large. */
+function createMeter(maxBytes: number, onBytes: (bytes: number) => void) {
   const digest = createHash('sha256')
   const measured = { bytes: 0, sha256: '' }
-  const stream = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
+  async function* measure(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of source) {
       measured.bytes += chunk.length
-      if (measured.bytes > maxBytes) {
-        done(
-          new AppError('PayloadTooLarge', `The file is larger than ${formatBytes(maxBytes)}, the limit of this tier.`),
+      if (measured.bytes > maxBytes)
+        throw new AppError(
+          'PayloadTooLarge',
+          `The file is larger than ${formatBytes(maxBytes)}, the limit of this tier.`,
         )
-        return
-      }
-      try {
-        onBytes(chunk.length)
-      } catch (error) {
-        done(error as Error)
-        return
-      }
+      onBytes(chunk.length)
       digest.update(chunk)
-      done(null, chunk)
-    },
-    flush(done) {
-      measured.sha256 = digest.digest('hex')
-      done()
-    },
-  })
-  return { stream, measured }
+      yield chunk
+    }
+    measured.sha256 = digest.digest('hex')
+  }
+  return { measure, measured }
 }
 
 function explain(error: unknown): unknown {
@@ -99,8 +91,8 @@ export function createInbox(root: string, { maxPixels }: { maxPixels: number }):
     receive: (upload, maxBytes, work, onBytes = () => {}) =>
       withFolder(async (folder) => {
         const path = join(folder, 'file')
-        const { stream, measured } = measure(maxBytes, onBytes)
-        await pipeline(upload.content, stream, createWriteStream(path, { mode: 0o600 }))
+        const { measure, measured } = createMeter(maxBytes, onBytes)
+        await pipeline(upload.content, measure, createWriteStream(path, { mode: 0o600 }))
         const facts = await inspectFile(path, { maxPixels })
         await removeMetadata(path, facts.contentType)
         return work({ path, ...measured, ...facts })

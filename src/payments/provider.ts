@@ -14,6 +14,20 @@ export interface Page<Item> {
   next: string | undefined
 }
 
+/** The items of all pages; the first page may be given. */
+export async function collectPages<Item>(
+  readPage: (after: string | undefined) => Promise<Page<Item>>,
+  first?: Page<Item>,
+): Promise<Item[]> {
+  let page = first ?? (await readPage(undefined))
+  const items = [...page.items]
+  while (page.next !== undefined) {
+    page = await readPage(page.next)
+    items.push(...page.items)
+  }
+  return items
+}
+
 export interface SessionRequest {
   mode: 'payment' | 'subscription'
   lines: { price: string; quantity: number }[]

@@ -140,16 +140,12 @@ onBothEngines('a replaced file', (engine) => {
 onBothEngines('a deleted file', (engine) => {
   it('in use is refused, and the answer lists the uses', async () => {
     const { send, does, picture, post, site, stored } = await shownEverywhere(engine)
-    const details = assertRefused(
-      await send('DELETE', `/media/${picture._id}`),
-      409,
-      /shown by the site \w+ and 1 more/,
-    )
+    const details = assertRefused(await send('DELETE', `/media/${picture._id}`), 409, /used by the site \w+ and 1 more/)
     assert.deepEqual(details, { usedBy: [{ kind: 'site', _id: site._id }, { kind: 'object', _id: post._id }] }) // biome-ignore format: short
     assertRefused(await send('DELETE', `/media/${picture._id}?force=false`), 409, /or delete it with force/)
     assert.equal((await stored()).length, 1)
     await does('DELETE', `/sites/${site._id}`)
-    assertRefused(await send('DELETE', `/media/${picture._id}`), 409, new RegExp(`shown by the object ${post._id}\\.`))
+    assertRefused(await send('DELETE', `/media/${picture._id}`), 409, new RegExp(`used by the object ${post._id}\\.`))
     await does('DELETE', `/objects/${post._id}`)
     assert.deepEqual(await does('DELETE', `/media/${picture._id}`), { done: true })
   })

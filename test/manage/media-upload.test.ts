@@ -132,7 +132,7 @@ onBothEngines('a refused upload leaves nothing behind, and says why:', (engine) 
     const field = `--${boundary}\r\nContent-Disposition: form-data; name="name"\r\n\r\nx`
     const headers = `--${boundary}\r\nX`
     const refused: [what: string, body: string, message: RegExp][] = [
-      ['an empty form', end.slice(2), /The form holds no file. Send the file as multipart\/form-data .* curl -F/],
+      ['an empty form', end.slice(2), /The form contains no file. Send the file as multipart\/form-data .* curl -F/],
       ['text in place of a file', `${field}${end}`, /"name" belongs in the query string/],
       ['text before the file', `${field}\r\n${first}${end}`, /"name" belongs in the query string/],
       ['text behind the file', `${first}\r\n${field}${end}`, /"name" belongs in the query string/],

@@ -90,7 +90,7 @@ onBothEngines('sites', (engine) => {
     const before = await everythingIn(group.store)
     const put = (slug: string, page: object, version = 1) => send('PUT', `${path}/pages/${slug}`, { version, page })
     const stale = await put('blog', { name: 'Blog' }, 2)
-    assertRefused(stale, 409, /The site was changed meanwhile/)
+    assertRefused(stale, 409, /The site has been changed/)
     assertRefused(await put('blog', {}), 400, /settings\.pages\[0\]\.name is required/)
     assertRefused(await put('shop', { name: 'Shop', slug: 'blog' }), 400, /slug is that of an earlier page/)
     assertRefused(await put('Shop', { name: 'Shop' }), 400, /pages\[1\]\.slug must be lower-case/)

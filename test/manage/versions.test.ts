@@ -179,7 +179,7 @@ onBothEngines('versions', (engine) => {
       await does('PATCH', path, { version: 1, ...change('theirs') })
       const before = await everythingIn(group.store)
       const answer = await send('PATCH', path, { version: 1, ...change('mine') })
-      const details = assertRefused(answer, 409, new RegExp(`The ${kind} was changed meanwhile: it is at version 2`))
+      const details = assertRefused(answer, 409, new RegExp(`The ${kind} has been changed: it is at version 2`))
       assert.deepEqual(details, { current: await does('GET', path), yours: change('mine') })
       assert.deepEqual(await everythingIn(group.store), before)
     }

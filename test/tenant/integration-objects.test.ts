@@ -310,7 +310,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     )
   })
 
-  it('refuses to show the items of a page in more than 1000 places', async () => {
+  it('refuses a page that groups into more than 1000 entries', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const container = await group.integration('stripe', { tags: { type: 'list', of: { type: 'text' } } })

@@ -155,7 +155,7 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['with an item of another group', change('libraryItem', { key: `${otherGroupId}/d.txt` }), /media key "f{24}\/d.txt" does not belong to this group/],
   ['with an item whose file is that of another group', changeFile({ key: `${otherGroupId}/d.txt` }), /media key "f{24}\/d.txt" does not belong to this group/],
   ['with a smaller picture of another group', changeFile({ derivatives: [{ width: 320, format: 'webp', key: `${otherGroupId}/d.webp`, bytes: 1 }] }), /media key "f{24}\/d.webp" does not belong to this group/],
-  ['with a placeholder that is a script', changeFile({ placeholder: 'javascript:alert(1)' }), /file.placeholder must be a small picture as a data address/],
+  ['with a placeholder that is a script', changeFile({ placeholder: 'javascript:alert(1)' }), /file.placeholder must be a small picture as a data URL/],
   ['with a color that is none', changeFile({ color: 'red;}' }), /file.color must be a color/],
   ['with a type of media that does not exist', change('libraryItem', { mediaType: 'song' }), /mediaType must be one of image, video, file/],
   ['with a key twice in the library', (lines, folder) => change('libraryItem', { key: itemsOf(lines)[1]?.key })(lines, folder), /appears more than once in the library/],

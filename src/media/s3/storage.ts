@@ -31,6 +31,14 @@ function headersOf(key: string): Record<string, string> {
   }
 }
 
+async function* eachKey(keys: readonly string[]): AsyncGenerator<string> {
+  yield* keys
+}
+
+async function* keysIn(files: AsyncIterable<StoredFile>): AsyncGenerator<string> {
+  for await (const { key } of files) yield key
+}
+
 const isMissingFile = (error: unknown): boolean => error instanceof S3Failure && error.s3Code === 'NoSuchKey'
 
 /** Buckets of a store that speaks S3, such as Amazon's, R2 or MinIO. */
@@ -143,21 +151,9 @@ export function createS3Storage(options: S3Options): MediaStorage {
 
     async remove(bucketName, keys) {
       checkKeys(keys, isForeignKey)
-      await removeAll(
-        bucketName,
-        (async function* () {
-          yield* keys
-        })(),
-      )
+      await removeAll(bucketName, eachKey(keys))
     },
 
-    async removeFolder(bucketName, folder) {
-      await removeAll(
-        bucketName,
-        (async function* () {
-          for await (const { key } of list(bucketName, folder)) yield key
-        })(),
-      )
-    },
+    removeFolder: (bucketName, folder) => removeAll(bucketName, keysIn(list(bucketName, folder))),
   }
 }

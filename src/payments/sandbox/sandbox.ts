@@ -5,7 +5,7 @@ import { findSandboxObject } from '../../store/commerce/sandbox.ts'
 import { findGroupById } from '../../store/control/groups.ts'
 import type { GroupStore, Store } from '../../store/store.ts'
 import { recordChange } from '../jobs.ts'
-import type { Page, Provider } from '../provider.ts'
+import { collectPages, type Page, type Provider } from '../provider.ts'
 import { eventOf } from '../stripe/events.ts'
 import { priceOf, productOf, sessionOf } from '../stripe/shapes.ts'
 import type { LimitVisitor } from './checkout-routes.ts'
@@ -73,13 +73,7 @@ function openAccount({ store, clock, baseUrl }: SandboxDeps, group: GroupStore, 
       const product = await find('product', id)
       if (!product) return undefined
       const isOurs = (price: Price) => price.active && price.product === id
-      const prices: Price[] = []
-      for (let after: string | undefined, isLast = false; !isLast; ) {
-        const page = await listObjects(group, integrationId, 'price', after, isOurs)
-        prices.push(...page.items)
-        after = page.next
-        isLast = after === undefined
-      }
+      const prices = await collectPages((after) => listObjects(group, integrationId, 'price', after, isOurs))
       return { product: productOf(product), prices: prices.map(priceOf) }
     },
 

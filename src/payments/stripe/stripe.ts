@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import { type Page, type Provider, ProviderFailure, type SessionRequest } from '../provider.ts'
+import { collectPages, type Provider, ProviderFailure, type SessionRequest } from '../provider.ts'
 import { handledEvents } from './events.ts'
 import { cannotAnswer, failureOf } from './failures.ts'
 import { accountNameOf, pageOf, priceOf, productOf, sessionOf } from './shapes.ts'
@@ -78,7 +78,7 @@ export async function openStripe({
       ifKnown(id, async () => {
         const product = await ask(stripe.products.retrieve(id))
         if (isDeleted(product)) return undefined
-        return { product: productOf(product), prices: await collect((after) => listPrices(after, id)) }
+        return { product: productOf(product), prices: await collectPages((after) => listPrices(after, id)) }
       }),
 
     findProductOfPrice: (priceId) =>
@@ -97,7 +97,7 @@ export async function openStripe({
         const session = await ask(stripe.checkout.sessions.retrieve(id, { expand }))
         if (session.mode === 'setup') return undefined // nothing was bought
         const firstLines = session.line_items && pageOf(session.line_items, asIs)
-        return sessionOf(session, await collect((after) => listLines(id, after), firstLines))
+        return sessionOf(session, await collectPages((after) => listLines(id, after), firstLines))
       }),
 
     async listCompletedSessions(sinceMs, after) {
@@ -162,20 +162,6 @@ const pageAfter = (after: string | undefined) => ({
 })
 
 const asIs = <Item>(item: Item): Item => item
-
-/** The items of all pages; the first page may be given. */
-async function collect<Item>(
-  readPage: (after: string | undefined) => Promise<Page<Item>>,
-  first?: Page<Item>,
-): Promise<Item[]> {
-  let page = first ?? (await readPage(undefined))
-  const items = [...page.items]
-  while (page.next !== undefined) {
-    page = await readPage(page.next)
-    items.push(...page.items)
-  }
-  return items
-}
 
 const isFailure = (error: unknown, kind: ProviderFailure['kind']): boolean =>
   error instanceof ProviderFailure && error.kind === kind

@@ -47,14 +47,6 @@ async function writeContent(lines: LineWriter, group: GroupStore, onProgress: On
   }
 }
 
-async function writeLibrary(lines: LineWriter, group: GroupStore): Promise<void> {
-  for await (const item of iterateMediaItems(group)) await lines.write(libraryItemLine(item))
-}
-
-async function writeOrders(lines: LineWriter, group: GroupStore): Promise<void> {
-  for await (const order of iterateExportOrders(group)) await lines.write(orderLine(order))
-}
-
 /** Copies one file and returns its line; undefined if it was deleted in the meantime. */
 async function copyFile(
   storage: MediaStorage,
@@ -112,8 +104,8 @@ export async function exportGroup(deps: ExportDeps, group: Group, folder: string
       await database.snapshot(async (read) => {
         const content = { groupId, database: insideTransaction(read, database) }
         await writeContent(lines, content, deps.onProgress)
-        await writeLibrary(lines, content)
-        await writeOrders(lines, content)
+        for await (const item of iterateMediaItems(content)) await lines.write(libraryItemLine(item))
+        for await (const order of iterateExportOrders(content)) await lines.write(orderLine(order))
       })
       await writeMedia(lines, group, draft, deps)
       await lines.finish()

@@ -5,23 +5,13 @@ import { hasSameSchema } from '../schemas.ts'
 export type Verdict = 'added' | 'changed' | 'equal'
 export type TallyCounts = Record<Verdict, number>
 
+const kinds = ['sites', 'collections', 'integrations', 'objects', 'libraryItems', 'orders', 'media'] as const
+
 /** The effects of an import, counted by kind. */
-export type Tally = Record<
-  'sites' | 'collections' | 'integrations' | 'objects' | 'libraryItems' | 'orders' | 'media',
-  TallyCounts
->
+export type Tally = Record<(typeof kinds)[number], TallyCounts>
 
 const none = (): TallyCounts => ({ added: 0, changed: 0, equal: 0 })
-
-export const emptyTally = (): Tally => ({
-  sites: none(),
-  collections: none(),
-  integrations: none(),
-  objects: none(),
-  libraryItems: none(),
-  orders: none(),
-  media: none(),
-})
+export const emptyTally = () => Object.fromEntries(kinds.map((kind) => [kind, none()])) as Tally
 
 export const changesAnything = (tally: Tally): boolean =>
   Object.values(tally).some(({ added, changed }) => added + changed > 0)
