@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/helpers/postgres-server.ts'
 import { createTemplates } from '../test/helpers/templates.ts'
-import { createDatabaseCheck, createDemoCheck, findTestFiles } from './testing/files.ts'
+import { createAloneCheck, createDatabaseCheck, createDemoCheck, findTestFiles } from './testing/files.ts'
 import { type FileResult, type RunOptions, runFiles, runsInWork } from './testing/run-files.ts'
 import { readSlowest, writeSlowest } from './testing/slowest.ts'
 
@@ -39,26 +39,49 @@ function scratchParent(): string {
   }
 }
 
-/** What runs in one process each: the light files share one for each core. Slow ones come first. */
-function planRuns(files: string[]): string[][] {
+/** Enough that starting the service is paid once for many files, and few enough that a batch does not end long after the rest. */
+const filesInBatch = 16
+/** As many files as are looked at one by one have a process each, and show their output. */
+const fewFiles = 10
+
+interface PlannedRun {
+  files: string[]
+  /** How a run of several files is called. */
+  name: string
+}
+
+/** Deals the files out like cards, so that the batches are about equally heavy. */
+function deal(files: string[], batches: number, name: (count: number) => string): PlannedRun[] {
+  return Array.from({ length: batches }, (_, batch) => files.filter((_, at) => at % batches === batch))
+    .filter(({ length }) => length > 0)
+    .map((part) => ({ files: part, name: name(part.length) }))
+}
+
+/** What runs in one process each. The longest runs come first, so that no core is idle at the end. */
+function planRuns(files: string[]): PlannedRun[] {
   const needsDatabase = createDatabaseCheck()
+  const runsAlone = createAloneCheck()
   const light = files.filter((file) => !needsDatabase(file))
+  const lightRuns = deal(light, availableParallelism(), (count) => `${count} files that need no database`)
+  if (options.quick) return lightRuns
   const slowest = readSlowest()
   const rank = (file: string): number => (slowest.includes(file) ? slowest.indexOf(file) : Infinity)
   const heavy = files.filter(needsDatabase).sort((one, other) => Math.sign(rank(one) - rank(other)) || 0)
-  const lightRuns = Array.from({ length: availableParallelism() }, (_, part) =>
-    light.filter((_, at) => at % availableParallelism() === part),
-  ).filter((part) => part.length > 0)
-  return options.quick ? lightRuns : [...lightRuns, ...heavy.map((file) => [file])]
+  const isAlone = (file: string): boolean => files.length <= fewFiles || runsAlone(file)
+  const sharing = heavy.filter((file) => !isAlone(file))
+  return [
+    ...lightRuns,
+    ...deal(sharing, Math.ceil(sharing.length / filesInBatch), (count) => `${count} files that share a process`),
+    ...heavy.filter(isAlone).map((file) => ({ files: [file], name: file })),
+  ]
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-function tellOf(result: FileResult, position: string): void {
-  const { files, failures, passed, skipped, durationMs, cpuMs, output } = result
-  const what = files.length === 1 ? files[0] : `${files.length} files that need no database`
+function tellOf(result: FileResult, what: string, position: string): void {
+  const { failures, passed, skipped, durationMs, cpuMs, output } = result
   const isGood = failures.length === 0
-  if (!isGood || options.verbose || (positionals.length > 0 && positionals.length <= 10))
+  if (!isGood || options.verbose || (positionals.length > 0 && result.files.length === 1))
     console.log(`\n${output.trimEnd()}\n`)
   console.log(
     `${isGood ? '✔' : '✖'} ${position}  ${what}  ${passed + skipped + failures.length} tests, ${seconds(durationMs)}, CPU ${seconds(cpuMs)}`,
@@ -75,23 +98,23 @@ async function makeDemo(postgresUrl: string): Promise<void> {
   }
 }
 
-async function runAll(runs: string[][], how: RunOptions, demo: Promise<void> | undefined): Promise<FileResult[]> {
+async function runAll(runs: PlannedRun[], how: RunOptions, demo: Promise<void> | undefined): Promise<FileResult[]> {
   const results: FileResult[] = []
   const waiting = [...runs]
   let isDemoMade = false
   demo?.then(() => {
     isDemoMade = true
   })
-  function takeNext(): string[] | undefined {
-    const ready = waiting.findIndex((files) => isDemoMade || !files.some(needsDemo))
+  function takeNext(): PlannedRun | undefined {
+    const ready = waiting.findIndex(({ files }) => isDemoMade || !files.some(needsDemo))
     return waiting.splice(Math.max(ready, 0), 1)[0]
   }
   async function work(): Promise<void> {
-    for (let files = takeNext(); files; files = takeNext()) {
-      if (files.some(needsDemo)) await demo
-      const result = await runFiles(files, how)
+    for (let run = takeNext(); run; run = takeNext()) {
+      if (run.files.some(needsDemo)) await demo
+      const result = await runFiles(run.files, how)
       results.push(result)
-      tellOf(result, `${results.length}/${runs.length}`)
+      tellOf(result, run.name, `${results.length}/${runs.length}`)
     }
   }
   await Promise.all(Array.from({ length: filesAtOnce }, work))
@@ -142,7 +165,7 @@ setTimeout(() => stopAtOnce(`The run did not end in ${runTimeoutMs / minuteMs} m
 
 let isGood = false
 try {
-  const needed = postgres && runs.flat().some(needsDemo)
+  const needed = postgres && runs.some(({ files }) => files.some(needsDemo))
   const demo = needed ? makeDemo(postgres.url) : undefined
   const env = {
     TEST_DEMO_TEMPLATES: demoFolder,

@@ -1,11 +1,33 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A test file that imports one of these, directly or not, has a process of its own: databases, servers, browsers, pictures. */
+const helpers = (...names: string[]): string[] => names.map((name) => `test/helpers/${name}.ts`)
+/** What a test file imports, directly or not, that needs a database, a server, a browser or image processing. */
 const heavyModules = [
-  ...['harness', 'postgres-server', 'process', 's3-server', 'browser'].map((name) => `test/helpers/${name}.ts`),
+  ...helpers('harness', 'postgres-server', 'process', 's3-server', 'browser'),
   'src/media/files/derive.ts',
 ]
+/** A file that imports one of these starts processes of its own, or spends its time elsewhere than in the service. */
+const modulesAlone = helpers('postgres-server', 'process', 's3-server', 'browser')
+/** Files that judge or change the state of their process, or are so heavy that they gain nothing from sharing it. */
+const filesAlone = [
+  'test/bench.test.ts', // benchmarks
+  'test/cache/exactness.test.ts',
+  'test/delivery/handler.test.ts', // counts the timers of its process
+  'test/delivery/worker-pool.test.ts', // worker threads
+  'test/fairness/fairness.test.ts',
+  'test/jobs/processes.test.ts',
+  'test/manage/roles.test.ts',
+  'test/manage/schema-change.test.ts',
+  'test/manage/verbs-property.test.ts',
+  'test/media/cold-signing.test.ts', // watches the event loop
+  'test/metrics/stalls.test.ts', // watches the event loop
+  'test/store/engine/postgres-values.test.ts', // counts the timers of its process
+  'test/store/engine/sqlite-worker.test.ts', // worker threads
+  'test/tenant/list-equivalence.test.ts',
+]
+/** Written at the start of a line, outside of a suite, a hook applies to every file of the process. */
+const rootHook = /^(?:before|after)(?:Each)?\(/m
 const imported = /^(?:import|export)\s(?!type\b)[^'"]*['"](\.[^'"]+\.ts)['"]|\bimport\(['"](\.[^'"]+\.ts)['"]\)/gm
 
 /** The files that a file loads, as far as its imports are written out. */
@@ -29,6 +51,16 @@ function createImportCheck(modules: readonly string[]): (file: string) => boolea
 
 /** Whether a test file needs a database, a server or a browser, judged by what it imports. */
 export const createDatabaseCheck = (): ((file: string) => boolean) => createImportCheck(heavyModules)
+
+/** Whether a test file that needs a database cannot share its process with others. */
+export function createAloneCheck(): (file: string) => boolean {
+  const importsAlone = createImportCheck(modulesAlone)
+  return (file) =>
+    file.startsWith('test/e2e/') ||
+    filesAlone.includes(file) ||
+    importsAlone(file) ||
+    rootHook.test(readFileSync(file, 'utf8'))
+}
 
 /** Whether a test file works on a copy of the demo. */
 export const createDemoCheck = (): ((file: string) => boolean) => createImportCheck(['test/helpers/demo.ts'])

@@ -1,27 +1,38 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
+
+/** How long the process has run, and the CPU time that it has used. */
+interface Usage {
+  atMs: number
+  cpuMs: number
+}
 
 /** One line of the record that a test process writes, as JSON. */
 export type TestRecord =
   | { kind: 'started' | 'completed'; name: string }
-  | { kind: 'passed' | 'failed' | 'skipped'; file: string; path: string[]; durationMs: number }
-  | { kind: 'ended'; cpuMs: number }
+  | { kind: 'passed' | 'failed' | 'skipped'; path: string[] }
+  /** The records from here on are of this file, until the next one. */
+  | ({ kind: 'file'; file: string } & Usage)
+  | ({ kind: 'ended' } & Usage)
+
+const loader = join(import.meta.dirname, 'load-files.ts')
 
 /** What failed itself, rather than only containing something that failed. */
 const isCause = (failureType: unknown): boolean => failureType !== 'subtestsFailed'
 
 function* recordsOf(event: TestEvent, path: string[]): Generator<TestRecord> {
   if (event.type === 'test:dequeue') yield { kind: 'started', name: event.data.name }
-  if (event.type === 'test:complete') yield { kind: 'completed', name: event.data.name }
+  if (event.type === 'test:complete') {
+    const { name, file, details } = event.data
+    yield { kind: 'completed', name }
+    if (file === loader && details.type === 'suite') yield { kind: 'file', file: name, ...usage() }
+  }
   if (event.type === 'test:start') path.splice(event.data.nesting, Infinity, event.data.name)
   if (event.type !== 'test:pass' && event.type !== 'test:fail') return
   const { data } = event
   const isTest = data.details.type !== 'suite'
-  const base = {
-    file: data.file ?? '',
-    path: [...path.slice(0, data.nesting), data.name],
-    durationMs: data.details.duration_ms,
-  }
+  const base = { path: [...path.slice(0, data.nesting), data.name] }
   if (event.type === 'test:fail') {
     const { failureType } = event.data.details.error as { failureType?: unknown }
     if (isCause(failureType)) yield { kind: 'failed', ...base }
@@ -30,6 +41,8 @@ function* recordsOf(event: TestEvent, path: string[]): Generator<TestRecord> {
     yield { kind: isSkipped ? 'skipped' : 'passed', ...base }
   }
 }
+
+const usage = (): Usage => ({ atMs: Math.round(performance.now()), cpuMs: cpuMs() })
 
 /** User and system time of this process, and on Linux of the processes that it started and that have ended. */
 function cpuMs(): number {
@@ -50,6 +63,6 @@ function cpuMs(): number {
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const path: string[] = []
   for await (const event of events) for (const record of recordsOf(event, path)) yield `${JSON.stringify(record)}\n`
-  const ended: TestRecord = { kind: 'ended', cpuMs: cpuMs() }
+  const ended: TestRecord = { kind: 'ended', ...usage() }
   yield `${JSON.stringify(ended)}\n`
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findRunning, killAll } from './leftovers.ts'
 import type { TestRecord } from './reporter.ts'
@@ -25,8 +25,17 @@ export interface Failure {
   name: string
 }
 
+/** What one file took of the process that it shared. */
+export interface FileShare {
+  file: string
+  tests: number
+  durationMs: number
+  cpuMs: number
+}
+
 export interface FileResult {
   files: string[]
+  shares: FileShare[]
   passed: number
   skipped: number
   failures: Failure[]
@@ -57,7 +66,33 @@ function findUnfinished(records: TestRecord[]): string[] {
 
 function whereIn(records: TestRecord[]): string {
   const unfinished = findUnfinished(records)
-  return unfinished.length > 0 ? `in ${unfinished.map((name) => `"${name}"`).join(' > ')}` : 'outside of a test'
+  if (unfinished.length > 0) return `in ${unfinished.map((name) => `"${name}"`).join(' > ')}`
+  const last = records.findLast((record) => record.kind === 'completed')
+  return last?.kind === 'completed' ? `outside of a test, after "${last.name}"` : 'outside of a test'
+}
+
+const currentFile = (records: TestRecord[]): string | undefined =>
+  records.findLast((record) => record.kind === 'file')?.file
+
+function countTests(records: TestRecord[]): number {
+  return records.filter(({ kind }) => kind === 'passed' || kind === 'failed' || kind === 'skipped').length
+}
+
+/** The records of each file: its tests, up to the record with which the next file begins. */
+function splitByFile(records: TestRecord[]): FileShare[] {
+  const begins = records.flatMap((record, at) => (record.kind === 'file' ? [{ ...record, at }] : []))
+  const ended = records.find((record) => record.kind === 'ended')
+  return begins.map(({ file, at, atMs, cpuMs }, number) => {
+    const next = begins[number + 1]
+    const until = next ?? ended
+    return {
+      file,
+      tests: countTests(records.slice(at, next?.at)),
+      // The first file is charged with the start of the process.
+      durationMs: (until?.atMs ?? atMs) - (number === 0 ? 0 : atMs),
+      cpuMs: (until?.cpuMs ?? cpuMs) - (number === 0 ? 0 : cpuMs),
+    }
+  })
 }
 
 /** Gives what a test file leaves behind a while to end by itself, and then ends it. */
@@ -115,13 +150,14 @@ export async function runFiles(files: string[], options: RunOptions): Promise<Fi
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   const closed = once(child, 'close')
 
-  let stopped: string | undefined
-  const stop = (why: string): void => {
-    stopped = why
+  let stopped: { why: string; file: string | undefined } | undefined
+  const stop = (why: string, file?: string): void => {
+    stopped = { why, file }
     run.kill()
   }
   const watchdog = setTimeout(() => {
-    stop(`did not end in ${options.fileTimeoutMs / 1000} s: stopped ${whereIn(readRecords(recordFile))}`)
+    const records = readRecords(recordFile)
+    stop(`did not end in ${options.fileTimeoutMs / 1000} s: stopped ${whereIn(records)}`, currentFile(records))
   }, options.fileTimeoutMs)
   let lastCount = 0
   let idleSinceMs = performance.now()
@@ -140,25 +176,33 @@ export async function runFiles(files: string[], options: RunOptions): Promise<Fi
   inWork.delete(run)
 
   const records = readRecords(recordFile)
-  const [only] = files
-  const whole = files.length === 1 && only !== undefined ? only : `${files.length} files in one process`
-  const failures: Failure[] = records.flatMap((record) =>
-    record.kind === 'failed' ? [{ file: relative('.', record.file) || whole, name: record.path.join(' > ') }] : [],
+  const [first = ''] = files
+  const whole = files.length === 1 ? first : `${files.length} files in one process (${files.join(', ')})`
+  const failures: Failure[] = records.flatMap((record, at) =>
+    record.kind === 'failed'
+      ? [{ file: currentFile(records.slice(0, at)) ?? whole, name: record.path.join(' > ') }]
+      : [],
   )
   const count = (kind: TestRecord['kind']): number => records.filter((record) => record.kind === kind).length
   const ended = records.find((record) => record.kind === 'ended')
-  const outside: string[] = []
-  if (stopped !== undefined) outside.push(stopped)
+  const shares = splitByFile(records)
+  if (stopped !== undefined) failures.push({ file: stopped.file ?? whole, name: stopped.why })
   else if (code !== 0 && failures.length === 0)
-    outside.push(`ended with ${signal ?? `code ${code}`}, ${whereIn(records)}`)
-  else if (count('passed') + count('skipped') + failures.length === 0) outside.push('ran no test')
-  if (stopped === undefined) outside.push(...leftovers)
+    failures.push({
+      file: whole, // what it recorded last may be lost
+      name: `ended with ${signal ?? `code ${code}`}, last seen ${whereIn(records)} of ${currentFile(records)}`,
+    })
+  else
+    for (const file of files)
+      if (!shares.some((share) => share.file === file && share.tests > 0)) failures.push({ file, name: 'ran no test' })
+  if (stopped === undefined) failures.push(...leftovers.map((name) => ({ file: whole, name })))
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   return {
     files,
+    shares,
     passed: count('passed'),
     skipped: count('skipped'),
-    failures: [...failures, ...outside.map((name) => ({ file: whole, name }))],
+    failures,
     durationMs: performance.now() - startedMs,
     cpuMs: ended?.kind === 'ended' ? ended.cpuMs : 0,
     output: Buffer.concat(chunks).toString(),

@@ -164,9 +164,22 @@ export async function createHarness(
   }
 }
 
+/**
+ * Closes it when the current test or suite ends. The runner keeps every hook until the process ends, and would keep every
+ * service with it.
+ */
+export function closeAfter(created: { close(): Promise<void> }): void {
+  let open: { close(): Promise<void> } | undefined = created
+  after(async () => {
+    const closing = open
+    open = undefined
+    await closing?.close()
+  })
+}
+
 /** A harness for one test, closed when the test or suite that asked for it ends. */
 export async function harness(engine: TestEngine, options?: Parameters<typeof createHarness>[1]): Promise<Harness> {
   const created = await createHarness(engine, options)
-  after(() => created.close())
+  closeAfter(created)
   return created
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import type { GroupRole } from '../../src/core/roles.ts'
 import { createAdminToken, type NewAdminToken } from '../../src/store/control/admin-tokens.ts'
 import type { NewGroup } from '../../src/store/control/groups.ts'
 import { addMember, createUser, type NewUser, type User } from '../../src/store/control/users.ts'
 import { authoring } from './authoring.ts'
-import { createHarness, type Harness, type TestEngine, type TestGroup } from './harness.ts'
+import { closeAfter, createHarness, type Harness, type TestEngine, type TestGroup } from './harness.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
 import { type StripeServer, startStripeServer } from './stripe-server.ts'
 
@@ -119,6 +118,6 @@ export async function createManaging(engine: TestEngine, options: Options = {}):
 /** For one test, closed when the test or suite that asked for it ends. */
 export async function managing(engine: TestEngine, options?: Options): Promise<Managing> {
   const created = await createManaging(engine, options)
-  after(() => created.close())
+  closeAfter(created)
   return created
 }

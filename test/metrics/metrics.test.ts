@@ -171,7 +171,9 @@ describe('A scrape', () => {
     assert.equal(readValue(parseMetrics(await metrics.text()), 'sluice_up_databases'), 3)
   })
 
-  it('gives up on a database that does not answer', async () => {
+  it('gives up on a database that does not answer', async (t) => {
+    const waiting = setInterval(() => {}, 1000) // nothing else would keep the process waiting
+    t.after(() => clearInterval(waiting))
     const { metrics } = await metricsOf((store) => ({
       content: (name) => (name === 'other' ? new Promise(() => {}) : store.content(name)),
     }))
