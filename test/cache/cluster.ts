@@ -1,7 +1,7 @@
 import { createAdminToken } from '../../src/store/control/admin-tokens.ts'
 import { createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
-import { createEmptyDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
+import { createMigratedDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { encode, type Method } from '../helpers/manage.ts'
 import { type Instance, startInstance } from './instances.ts'
 import { openReference, type Reference } from './reference.ts'
@@ -30,7 +30,7 @@ const cacheMegabytes = ['4', '1'] as const
 const inThreads = { READ_THREADS: '2', LEAVES_READS_TO_THREADS: 'yes' }
 
 export async function startCluster(engine: TestEngine, { usesThreads = false } = {}): Promise<Cluster> {
-  const testDatabase = await createEmptyDatabase(engine)
+  const testDatabase = await createMigratedDatabase(engine)
   const { env } = testDatabase
   const clock: TestClock = { now: testStartMs }
   const reference = await openReference(env, clock)

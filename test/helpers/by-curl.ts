@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createEmptyDatabase } from './harness.ts'
+import { createMigratedDatabase } from './harness.ts'
 import { runCli, type ServerProcess, startServer } from './process.ts'
 
 const run = promisify(execFile)
@@ -26,7 +26,7 @@ export interface ManagedByCurl {
 
 /** On SQLite, with its own data directory. */
 export async function manageByCurl(env: Record<string, string> = {}): Promise<ManagedByCurl> {
-  const testDatabase = await createEmptyDatabase('sqlite')
+  const testDatabase = await createMigratedDatabase('sqlite')
   const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)
   await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
   const { token } = await cli('token', 'create', 'ada@example.com')

@@ -10,7 +10,7 @@ import { findJob, insertJob, type Job, type NewJob } from '../../src/store/jobs/
 import { openStore } from '../../src/store/open.ts'
 import type { GroupStore, Store } from '../../src/store/store.ts'
 import { createGroup, write } from '../helpers/authoring.ts'
-import { createEmptyDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
+import { createMigratedDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
 
 /** Where jobs are made and done, with as many stores on one database as there would be processes. */
 export interface Workshop {
@@ -37,7 +37,7 @@ export const handlerOf = (run: JobHandler['run'], more: Partial<JobHandler> = {}
 })
 
 export async function workshop(engine: TestEngine): Promise<Workshop> {
-  const testDatabase = await createEmptyDatabase(engine)
+  const testDatabase = await createMigratedDatabase(engine)
   const location = { dataDir: testDatabase.env.DATA_DIR, databaseUrl: testDatabase.env.DATABASE_URL || undefined }
   const clock = { now: testStartMs }
   const stores: Store[] = []

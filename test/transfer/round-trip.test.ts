@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { seedDemo } from '../../src/demo/seed.ts'
+import type { Demo } from '../../src/demo/seed.ts'
 import { changeObject } from '../../src/store/content/change-objects.ts'
 import { findCollection } from '../../src/store/content/containers.ts'
 import { iterateObjects } from '../../src/store/content/objects.ts'
@@ -11,7 +11,15 @@ import { listVersions } from '../../src/store/content/versions.ts'
 import { findGroupById, listGroups, openContentOf, updateGroup } from '../../src/store/control/groups.ts'
 import type { GroupStore } from '../../src/store/store.ts'
 import { authoring, write } from '../helpers/authoring.ts'
-import { createHarness, type Harness, harness, localFolder, onBothEngines } from '../helpers/harness.ts'
+import { createDemoDatabase } from '../helpers/demo.ts'
+import {
+  createHarness,
+  type Harness,
+  harness,
+  localFolder,
+  onBothEngines,
+  type TestDatabase,
+} from '../helpers/harness.ts'
 import { deliveryOf, dumpOf, exportOf, importInto, newPath, readExport } from './exports.ts'
 
 const options = { env: { PUBLIC_URL: 'https://content.example' } }
@@ -34,6 +42,7 @@ async function editPost(content: GroupStore, blogId: string, nowMs: number): Pro
 }
 
 /** The demo as it was made, as it arrived on the other engine, and as it came back from there. */
+let demoDatabase: TestDatabase
 let made: Harness
 let moved: Harness
 let returned: Harness
@@ -42,12 +51,14 @@ let postId: string
 const folder = newPath()
 
 before(async () => {
-  made = await createHarness('sqlite', options)
+  demoDatabase = await createDemoDatabase('sqlite')
+  made = await createHarness('sqlite', { env: { ...options.env, ...demoDatabase.env } })
   moved = await createHarness('postgres', options)
   returned = await createHarness('sqlite', options)
   const { service, clock } = made
-  const demo = await seedDemo({ ...service, clock: () => clock.now })
+  const demo: Demo = JSON.parse(await readFile(join(demoDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
   groupId = demo.groupId
+  for (const opened of [made, moved, returned]) opened.clock.now = Date.now() // the demo was made a moment ago
   const group = await findGroupById(service.store, groupId)
   await updateGroup(service.store, group, { versionsKept: 7 }, authoring(clock.now))
   for (const { clock: each } of [made, moved, returned]) each.now += 60_000
@@ -60,6 +71,7 @@ before(async () => {
 
 after(async () => {
   for (const opened of [made, moved, returned]) await opened.close()
+  await demoDatabase.remove()
 })
 
 describe('the demo', () => {
