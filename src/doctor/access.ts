@@ -1,7 +1,7 @@
 import { toIso } from '../content/moments.ts'
 import { type AdminToken, listAdminTokens } from '../store/control/admin-tokens.ts'
 import { listUsers } from '../store/control/users.ts'
-import type { Check } from './check.ts'
+import { attention, type Check } from './check.ts'
 import { counted, createTally } from './format.ts'
 
 export const administratorsCheck: Check = {
@@ -10,14 +10,11 @@ export const administratorsCheck: Check = {
     if (ctx.config.managePort === 'off') return []
     const users = await listUsers(await ctx.store())
     if (users.some(({ administrator, disabledMs }) => administrator && disabledMs === null)) return []
-    return [
-      {
-        level: 'attention',
-        what: 'There is no administrator, so the management API lets nobody make groups and users.',
-        advice: 'Make the first one here, and a token for the id that is shown; or set MANAGE_PORT=off:',
-        commands: ['npx sluice user create "Your name" --administrator', 'npx sluice token create <user id>'],
-      },
-    ]
+    return attention({
+      what: 'There is no administrator, so nobody can create groups and users through the management API.',
+      advice: 'Create the first one here, and a token for its id; or set MANAGE_PORT=off:',
+      commands: ['npx sluice user create "Your name" --administrator', 'npx sluice token create <user id>'],
+    })
   },
 }
 
@@ -45,14 +42,11 @@ export const tokensCheck: Check = {
       })
     }
     if (idle.count === 0) return []
-    return [
-      {
-        level: 'attention',
-        what: `${counted(idle.count, 'token')} of the management API never ${idle.count === 1 ? 'ends' : 'end'} and nobody has used ${idle.count === 1 ? 'it' : 'them'} for ${idleDays} days.`,
-        examples: idle.first.map(({ name }) => name),
-        advice: 'End what is not needed, and make new tokens with --life:',
-        commands: idle.first.map(({ command }) => command),
-      },
-    ]
+    return attention({
+      what: `${counted(idle.count, 'token')} of the management API never ${idle.count === 1 ? 'expires and was' : 'expire and were'} not used for ${idleDays} days.`,
+      examples: idle.first.map(({ name }) => name),
+      advice: 'Revoke those that are not needed, and create new tokens with --life:',
+      commands: idle.first.map(({ command }) => command),
+    })
   },
 }

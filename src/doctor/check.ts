@@ -11,15 +11,19 @@ export interface Finding {
   level: 'attention' | 'wrong'
   /** The problem, in a sentence. */
   what: string
-  /** Some of the affected things, by name. */
+  /** Names of some of what is affected. */
   examples?: string[]
-  /** How to solve it. */
   advice: string
-  /** The commands for it, line by line. */
+  /** Line by line. */
   commands?: string[]
 }
 
-/** Examines one thing. Changes nothing unless `ctx.repairAs` is set. */
+type Advised = Omit<Finding, 'level'>
+
+export const attention = (finding: Advised): Finding[] => [{ level: 'attention', ...finding }]
+export const wrong = (finding: Advised): Finding[] => [{ level: 'wrong', ...finding }]
+
+/** Changes nothing unless `ctx.repairAs` is set. */
 export interface Check {
   name: string
   run(ctx: DoctorContext): Promise<Finding[]>
@@ -31,7 +35,7 @@ export interface Machine {
   /** The user that the doctor runs as; undefined where the system knows no user ids. */
   uid: number | undefined
   diskSpace(path: string): Promise<{ freeBytes: number; totalBytes: number }>
-  /** Whether smaller pictures can be made here. */
+  /** Whether pictures can be scaled here. */
   canDerive(): Promise<boolean>
 }
 
@@ -40,22 +44,21 @@ export interface CheckedGroup {
   content: GroupStore
 }
 
-/** What checks work with. Databases are opened on first use, because they may be unavailable. */
+/** Databases are opened on first use, because they may be unavailable. */
 export interface DoctorContext {
   config: Config
   clock: Clock
   machine: Machine
-  /** The databases as they are. Rejects with the cause when they cannot be reached at all. */
+  /** Rejects with the cause when the databases cannot be reached. */
   reach(): Promise<FoundDatabases>
-  /** The same for checks that need the databases: rejects with `NotChecked` when they cannot be reached. */
+  /** Like `reach`, but rejects with `NotChecked`. */
   databases(): Promise<FoundDatabases>
-  /** All databases that this version can work with. Rejects with `NotChecked` when there is no such control database. */
+  /** The databases at this version's schema. Rejects with `NotChecked` when the control database is not among them. */
   store(): Promise<Store>
   /** The groups whose content is to be checked. */
   groups(): Promise<CheckedGroup[]>
   /** The author of repairs; undefined unless repairing was requested. */
   repairAs: Author | undefined
-  /** Reports progress to a person who waits. */
   progress(text: string): void
 }
 

@@ -60,11 +60,11 @@ function storeOf({ control, contents, close }: FoundDatabases): Store {
   }
 }
 
-/** Leaves out groups under deletion, and those whose database cannot be read, which is another check's finding. */
+/** Omits groups under deletion, and those whose database cannot be read, which is another check's finding. */
 async function contentOf(store: Store, groups: readonly Group[]): Promise<CheckedGroup[]> {
-  const whole = groups.filter(({ deletingMs }) => deletingMs === null)
+  const current = groups.filter(({ deletingMs }) => deletingMs === null)
   const opened = await Promise.allSettled(
-    whole.map(async (group) => ({ group, content: await openContentOf(store, group) })),
+    current.map(async (group) => ({ group, content: await openContentOf(store, group) })),
   )
   const failed = opened.find((one) => one.status === 'rejected')
   if (failed && opened.every((one) => one.status === 'rejected')) throw failed.reason
@@ -77,7 +77,6 @@ export interface OpenedContext extends DoctorContext {
   close(): Promise<void>
 }
 
-/** Everything is opened on its first use, and once. */
 export function createDoctorContext(options: DoctorOptions): OpenedContext {
   const { config, groupNamed } = options
   const reach = once(() => findDatabases({ ...config, onConnectionError: () => {} }))

@@ -1,31 +1,31 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { loadMasterKey } from '../security/master-key.ts'
-import type { Check, DoctorContext, Finding } from './check.ts'
+import { attention, type Check, type DoctorContext, type Finding, wrong } from './check.ts'
 import { isFile, statIfThere } from './files.ts'
 import { counted, maxExamples, messageOf, shellWord } from './format.ts'
 
-const notAFolder = (dataDir: string, why: string): Finding => ({
-  level: 'wrong',
-  what: `DATA_DIR is ${dataDir}, which cannot be used: ${why}.`,
-  advice: 'Set DATA_DIR to a folder:',
-  commands: ['DATA_DIR=/var/lib/sluice'],
-})
+const notAFolder = (dataDir: string, why: string): Finding[] =>
+  wrong({
+    what: `DATA_DIR is ${dataDir}, which cannot be used: ${why}.`,
+    advice: 'Set DATA_DIR to a folder:',
+    commands: ['DATA_DIR=/var/lib/sluice'],
+  })
 
-const notYet = (dataDir: string): Finding => ({
-  level: 'attention',
-  what: `The data folder ${dataDir} does not exist yet.`,
-  advice: 'Nothing has been stored there. If you expect content, DATA_DIR is another one. The first start makes it:',
-  commands: ['npx sluice serve'],
-})
+const notYet = (dataDir: string): Finding[] =>
+  attention({
+    what: `The data folder ${dataDir} does not exist yet.`,
+    advice: 'If you expect content, DATA_DIR must be another folder. The first start creates this one:',
+    commands: ['npx sluice serve'],
+  })
 
-const notWritable = (dataDir: string, why: string): Finding => ({
-  level: 'wrong',
-  what: `The data folder ${dataDir} cannot be written: ${why}.`,
-  advice: 'Give it to the user that runs Sluice, or set DATA_DIR to another folder:',
-  commands: [`chown -R "$(id -un)" ${shellWord(dataDir)}`],
-})
+const notWritable = (dataDir: string, why: string): Finding[] =>
+  wrong({
+    what: `The data folder ${dataDir} cannot be written: ${why}.`,
+    advice: 'Make the user that runs Sluice its owner, or set DATA_DIR to another folder:',
+    commands: [`chown -R "$(id -un)" ${shellWord(dataDir)}`],
+  })
 
 /** Permissions are not enough: a disk can be full, or mounted read-only. */
 async function tryToWrite(folder: string): Promise<void> {
@@ -34,7 +34,7 @@ async function tryToWrite(folder: string): Promise<void> {
   await rm(path)
 }
 
-/** Only if there is a key file: the doctor must not create one. */
+/** Reads the key file only if there is one: the doctor must not create it. */
 async function findBadKey({ config: { dataDir, masterKey } }: DoctorContext): Promise<Finding[]> {
   const path = join(dataDir, 'master.key')
   if (masterKey || !(await isFile(path))) return []
@@ -42,13 +42,10 @@ async function findBadKey({ config: { dataDir, masterKey } }: DoctorContext): Pr
     loadMasterKey(dataDir, undefined)
     return []
   } catch (error) {
-    return [
-      {
-        level: 'wrong',
-        what: `The master key cannot be used, so the service will not start: ${messageOf(error)}`,
-        advice: `Restore ${path} from your backup. Without one, remove it: the next start makes a new key, and signed media addresses that are out no longer work.`,
-      },
-    ]
+    return wrong({
+      what: `The master key cannot be used, so the service will not start: ${messageOf(error)}`,
+      advice: `Restore ${path} from your backup. Without a backup, remove it: the next start makes a new key, and signed media URLs in circulation stop working.`,
+    })
   }
 }
 
@@ -57,46 +54,42 @@ export const dataFolderCheck: Check = {
   async run(ctx) {
     const { dataDir } = ctx.config
     const found = await statIfThere(dataDir).catch((error: unknown) => ({ error }))
-    if (found === undefined) return [notYet(dataDir)]
-    if ('error' in found) return [notAFolder(dataDir, messageOf(found.error))]
-    if (!found.isDirectory()) return [notAFolder(dataDir, 'it is a file')]
-    const obstacle = await tryToWrite(dataDir).then(() => undefined, messageOf)
-    return [...(obstacle === undefined ? [] : [notWritable(dataDir, obstacle)]), ...(await findBadKey(ctx))]
+    if (found === undefined) return notYet(dataDir)
+    if ('error' in found) return notAFolder(dataDir, messageOf(found.error))
+    if (!found.isDirectory()) return notAFolder(dataDir, 'it is a file')
+    const failure = await tryToWrite(dataDir).then(() => undefined, messageOf)
+    return [...(failure === undefined ? [] : notWritable(dataDir, failure)), ...(await findBadKey(ctx))]
   },
 }
 
-const rightsOfOthers = 0o077
-const secretFile = /^(master\.key|demo\.json|.+\.sqlite(-wal|-shm)?)$/
-
-async function secretFilesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []) // another check reports that it cannot be read
-  return names.filter((name) => secretFile.test(name)).map((name) => join(folder, name))
+/** The paths in the data folder and in its folder of databases. */
+async function pathsIn(dataDir: string): Promise<string[]> {
+  const folders = [dataDir, join(dataDir, 'databases')].map(async (folder) => {
+    const names = await readdir(folder).catch(() => []) // another check reports that it cannot be read
+    return names.map((name) => join(folder, name))
+  })
+  return (await Promise.all(folders)).flat()
 }
+
+const permissionsOfOthers = 0o077
+const secretFile = /^(master\.key|demo\.json|.+\.sqlite(-wal|-shm)?)$/
 
 /** Files with secrets or content are readable by their owner only. */
 export const fileModesCheck: Check = {
   name: 'Rights on files',
   async run({ config: { dataDir } }) {
     const open: string[] = []
-    for (const path of [...(await secretFilesIn(dataDir)), ...(await secretFilesIn(join(dataDir, 'databases')))]) {
+    for (const path of (await pathsIn(dataDir)).filter((each) => secretFile.test(basename(each)))) {
       const mode = (await statIfThere(path))?.mode ?? 0
-      if ((mode & rightsOfOthers) !== 0) open.push(path)
+      if ((mode & permissionsOfOthers) !== 0) open.push(path)
     }
     if (open.length === 0) return []
-    return [
-      {
-        level: 'attention',
-        what: `Other users of this machine have rights on ${counted(open.length, 'file')} with secrets or content.`,
-        advice: 'Leave them to their owner:',
-        commands: [`chmod 600 ${open.map(shellWord).join(' ')}`],
-      },
-    ]
+    return attention({
+      what: `Other users of this machine have permissions on ${counted(open.length, 'file')} with secrets or content.`,
+      advice: 'Restrict them to the owner:',
+      commands: [`chmod 600 ${open.map(shellWord).join(' ')}`],
+    })
   },
-}
-
-async function entriesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []) // another check reports that it cannot be read
-  return names.map((name) => join(folder, name))
 }
 
 /** The doctor runs as the owner of the data, so the service cannot open a file of another user either. */
@@ -105,19 +98,16 @@ export const fileOwnersCheck: Check = {
   async run({ config: { dataDir }, machine: { uid } }) {
     if (uid === undefined || uid === 0) return [] // root may open everything
     const foreign: string[] = []
-    for (const path of [...(await entriesIn(dataDir)), ...(await entriesIn(join(dataDir, 'databases')))]) {
+    for (const path of await pathsIn(dataDir)) {
       const found = await statIfThere(path)
       if (found && found.uid !== uid) foreign.push(path)
     }
     if (foreign.length === 0) return []
-    return [
-      {
-        level: 'wrong',
-        what: `${counted(foreign.length, 'file')} in the data folder ${foreign.length === 1 ? 'belongs' : 'belong'} to another user than the one that runs Sluice. What is in such a database is answered 503.`,
-        examples: foreign.slice(0, maxExamples),
-        advice: 'Give them back, then start the server again:',
-        commands: [`sudo chown -R ${uid} ${shellWord(dataDir)}`],
-      },
-    ]
+    return wrong({
+      what: `${counted(foreign.length, 'file')} in the data folder ${foreign.length === 1 ? 'belongs' : 'belong'} to another user than the one that runs Sluice. Requests that need such a database are answered 503.`,
+      examples: foreign.slice(0, maxExamples),
+      advice: 'Change the owner, then restart the server:',
+      commands: [`sudo chown -R ${uid} ${shellWord(dataDir)}`],
+    })
   },
 }

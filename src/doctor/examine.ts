@@ -1,4 +1,4 @@
-import { type Check, type DoctorContext, type Finding, NotChecked } from './check.ts'
+import { type Check, type DoctorContext, type Finding, NotChecked, wrong } from './check.ts'
 import { messageOf } from './format.ts'
 
 export type Status = 'fine' | 'attention' | 'wrong' | 'not checked'
@@ -16,16 +16,6 @@ function statusOf(findings: readonly Finding[]): Status {
   return findings.length > 0 ? 'attention' : 'fine'
 }
 
-/** A check that fails is a finding of its own. */
-function brokenCheck(error: unknown): Finding {
-  return {
-    level: 'wrong',
-    what: `This could not be checked to its end: ${messageOf(error)}.`,
-    advice: 'Do what the other findings say and run it again. For the details:',
-    commands: ['LOG_LEVEL=debug npx sluice doctor'],
-  }
-}
-
 async function runCheck(check: Check, ctx: DoctorContext, onFault: (error: unknown) => void): Promise<CheckResult> {
   const { name } = check
   ctx.progress(name)
@@ -35,11 +25,16 @@ async function runCheck(check: Check, ctx: DoctorContext, onFault: (error: unkno
   } catch (error) {
     if (error instanceof NotChecked) return { name, status: 'not checked', reason: error.message, findings: [] }
     onFault(error)
-    return { name, status: 'wrong', findings: [brokenCheck(error)] }
+    const findings = wrong({
+      what: `This check failed: ${messageOf(error)}.`,
+      advice: 'Follow the other findings and run it again. For the details:',
+      commands: ['LOG_LEVEL=debug npx sluice doctor'],
+    })
+    return { name, status: 'wrong', findings }
   }
 }
 
-/** Runs one check after the other; a failed one does not stop the rest. */
+/** Runs one check after the other; a failing one does not stop the rest. */
 export async function* examine(
   checks: readonly Check[],
   ctx: DoctorContext,

@@ -1,19 +1,18 @@
-/** How many examples a finding names. */
 export const maxExamples = 5
 
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-const units = ['B', 'kB', 'MB', 'GB', 'TB']
+const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB']
 
 export function inBytes(bytes: number): string {
-  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(bytes, 1)) / 3)))
+  const power = Math.min(byteUnits.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(bytes, 1)) / 3)))
   const amount = bytes / 1000 ** power
-  return `${amount.toFixed(power === 0 || amount >= 100 ? 0 : 1)} ${units[power]}`
+  return `${amount.toFixed(power === 0 || amount >= 100 ? 0 : 1)} ${byteUnits[power]}`
 }
 
-const lengths: [ms: number, name: string][] = [
+const timeUnits: [ms: number, name: string][] = [
   [24 * 3600 * 1000, 'day'],
   [3600 * 1000, 'hour'],
   [60 * 1000, 'minute'],
@@ -21,11 +20,11 @@ const lengths: [ms: number, name: string][] = [
 ]
 
 export function inTime(ms: number): string {
-  const [length, name] = lengths.find(([least]) => ms >= 2 * least) ?? [1000, 'second']
-  return counted(Math.round(ms / length), name)
+  const [unitMs, name] = timeUnits.find(([each]) => ms >= 2 * each) ?? [1000, 'second']
+  return counted(Math.round(ms / unitMs), name)
 }
 
-/** One word of a shell's command line, whatever is in it. */
+/** Quoted for a shell where necessary. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -58,7 +57,7 @@ export function createTally<Item = string>(): Tally<Item> {
   }
 }
 
-/** The sentence of an error; system errors that gather several have a code only. */
+/** An AggregateError of the system has a code and no message. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.message || ('code' in error ? String(error.code) : error.name)

@@ -11,8 +11,7 @@ import { listGroups } from '../store/control/groups.ts'
 import type { Database } from '../store/engine/database.ts'
 import type { ContentTables } from '../store/schema/tables.ts'
 import type { Store } from '../store/store.ts'
-import type { Finding } from './check.ts'
-import { type Check, type DoctorContext, NotChecked } from './check.ts'
+import { attention, type Check, type DoctorContext, type Finding, NotChecked } from './check.ts'
 import { sqlCommand } from './databases.ts'
 import { isFile } from './files.ts'
 import { counted, shellWord } from './format.ts'
@@ -22,11 +21,11 @@ async function readDemo(path: string): Promise<Record<string, unknown>> {
     const demo: unknown = JSON.parse(await readFile(path, 'utf8'))
     return isRecord(demo) ? demo : {}
   } catch {
-    return {} // the file exists all the same
+    return {} // the file is reported all the same
   }
 }
 
-/** The commands that remove what is left of the demo. Unknown without the database. */
+/** The commands that remove the demo; none when the database cannot be read. */
 async function removalOf(ctx: DoctorContext, demo: Record<string, unknown>): Promise<string[]> {
   const store = await ctx.store().catch((error: unknown) => {
     if (error instanceof NotChecked) return undefined
@@ -47,14 +46,11 @@ export const demoCheck: Check = {
     const { dataDir, publicUrl } = ctx.config
     const path = join(dataDir, 'demo.json')
     if (publicUrl === undefined || !(await isFile(path))) return []
-    return [
-      {
-        level: 'attention',
-        what: `PUBLIC_URL is set, so this service is for others, and ${path} holds a key and an administrator's token of the demo.`,
-        advice: 'Take the demo away before you go live:',
-        commands: [...(await removalOf(ctx, await readDemo(path))), `rm ${shellWord(path)}`],
-      },
-    ]
+    return attention({
+      what: `PUBLIC_URL is set, so this service is public, and ${path} holds a key and an administrator's token of the demo.`,
+      advice: 'Remove the demo before you go live:',
+      commands: [...(await removalOf(ctx, await readDemo(path))), `rm ${shellWord(path)}`],
+    })
   },
 }
 
@@ -64,19 +60,16 @@ export const deletionsCheck: Check = {
     const groups = await listGroups(await ctx.store())
     return groups.flatMap(({ id, name, deletingMs }): Finding[] => {
       if (deletingMs === null) return []
-      return [
-        {
-          level: 'attention',
-          what: `The deletion of the group "${name}" (${id}) began at ${toIso(deletingMs)} and has not ended.`,
-          advice: 'It runs just now or was interrupted. Nothing of the group is served any more. To finish:',
-          commands: [`npx sluice group delete ${id} --confirm ${shellWord(name)}`],
-        },
-      ]
+      return attention({
+        what: `The deletion of the group "${name}" (${id}) began at ${toIso(deletingMs)} and has not ended.`,
+        advice: 'It is running or was interrupted. Nothing of the group is served any more. To finish:',
+        commands: [`npx sluice group delete ${id} --confirm ${shellWord(name)}`],
+      })
     })
   },
 }
 
-/** Reads the groups before and after `look`, so that one created or deleted in the meantime is not taken for a left-over. */
+/** Reads the groups before and after `look`, so that one created or deleted meanwhile is not mistaken for a left-over. */
 export async function withGroupIds<Result>(store: Store, look: () => Promise<Result>) {
   const before = await listGroups(store)
   const result = await look()
@@ -88,15 +81,14 @@ const describeRows = (counts: RowCounts): string =>
     .map(([table, count]) => `${count} in ${table}`)
     .join(', ')
 
-function leftOver(found: AnyFound, database: Database<ContentTables>, groupId: string, counts: RowCounts): Finding {
+function leftOver(found: AnyFound, database: Database<ContentTables>, groupId: string, counts: RowCounts): Finding[] {
   const rows = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  return {
-    level: 'attention',
-    what: `${found.place} holds ${counted(rows, 'row')} of the group ${groupId}, which does not exist: ${describeRows(counts)}.`,
+  return attention({
+    what: `${found.location} holds ${counted(rows, 'row')} of the group ${groupId}, which does not exist: ${describeRows(counts)}.`,
     advice:
-      'An import or a deletion was interrupted, or runs just now. Nobody can see them. Do the import again, or remove them after a backup:',
+      'An import or a deletion was interrupted, or is running. Nobody can see these rows. Repeat the import, or remove them after a backup:',
     commands: [sqlCommand(found, removalStatement(database, groupId))],
-  }
+  })
 }
 
 export const leftOversCheck: Check = {
@@ -109,7 +101,7 @@ export const leftOversCheck: Check = {
       if (!database) continue
       const { result: counts, groupIds } = await withGroupIds(store, () => countRowsByGroup(database))
       const strays = [...counts].filter(([groupId]) => !groupIds.has(ownerOfHiddenGroup(groupId)))
-      findings.push(...strays.map(([groupId, rows]) => leftOver(found, database, groupId, rows)))
+      findings.push(...strays.flatMap(([groupId, rows]) => leftOver(found, database, groupId, rows)))
     }
     return findings
   },

@@ -1,62 +1,51 @@
 import { createGroupTransports, type GroupTransports } from '../mail/group-transports.ts'
 import { checkMailSettings } from '../mail/mail.ts'
-import { probeServer } from '../mail/probe-server.ts'
 import type { MailServerAddress } from '../mail/server-address.ts'
+import { probeServer } from '../mail/smtp.ts'
 import { findMasterKey } from '../security/master-key.ts'
 import { createVault } from '../security/vault.ts'
 import { findDelayedMessages, findFailedMessages, findStrandedMessages } from '../store/checks/queues.ts'
 import { findMailServer, type GroupMailServer } from '../store/mail/mail-servers.ts'
 import { dayMs, hourMs } from '../store/mail/quotas.ts'
-import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
+import { attention, type Check, type CheckedGroup, type DoctorContext, type Finding, wrong } from './check.ts'
 import { counted, maxExamples, messageOf, shellWord } from './format.ts'
 import { isPublicHost } from './settings.ts'
 
 const failedForDays = 7
-const inWords = (messages: { id: string; problem: string | null }[]): string[] =>
+
+const describe = (messages: { id: string; problem: string | null }[]): string[] =>
   messages.map(({ id, problem }) => `${id}: ${problem ?? 'no reason is known'}`)
 
 async function findFailed({ clock }: DoctorContext, { group, content }: CheckedGroup): Promise<Finding[]> {
   const { count, latest } = await findFailedMessages(content, clock() - failedForDays * dayMs, maxExamples)
   if (count === 0) return []
-  return [
-    {
-      level: 'attention',
-      what: `${counted(count, 'e-mail')} of ${group.name} failed in the last ${failedForDays} days.`,
-      examples: inWords(latest),
-      advice: 'To see all of them; and when the reason is gone, to send one again:',
-      commands: [
-        `npx sluice mail list ${group.id} --state failed`,
-        `npx sluice mail retry ${group.id} ${latest[0]?.id}`,
-      ],
-    },
-  ]
+  return attention({
+    what: `${counted(count, 'e-mail')} of ${group.name} failed in the last ${failedForDays} days.`,
+    examples: describe(latest),
+    advice: 'To see all of them, and to send one again when the cause is gone:',
+    commands: [`npx sluice mail list ${group.id} --state failed`, `npx sluice mail retry ${group.id} ${latest[0]?.id}`],
+  })
 }
 
 async function findDelayed({ clock }: DoctorContext, { group, content }: CheckedGroup): Promise<Finding[]> {
   const { count, latest } = await findDelayedMessages(content, clock() - hourMs, maxExamples)
   if (count === 0) return []
-  return [
-    {
-      level: 'attention',
-      what: `${counted(count, 'e-mail')} of ${group.name} ${count === 1 ? 'waits' : 'wait'} for more than an hour.`,
-      examples: inWords(latest),
-      advice: 'They are tried again by themselves, for about a day. To see all of them:',
-      commands: [`npx sluice mail list ${group.id} --state waiting`],
-    },
-  ]
+  return attention({
+    what: `${counted(count, 'e-mail')} of ${group.name} ${count === 1 ? 'waits' : 'wait'} for more than an hour.`,
+    examples: describe(latest),
+    advice: 'They are retried automatically, for about a day. To see all of them:',
+    commands: [`npx sluice mail list ${group.id} --state waiting`],
+  })
 }
 
 async function findStranded({ group, content }: CheckedGroup): Promise<Finding[]> {
   const { count, latest } = await findStrandedMessages(content, maxExamples)
   if (count === 0) return []
-  return [
-    {
-      level: 'wrong',
-      what: `${counted(count, 'e-mail')} of ${group.name} ${count === 1 ? 'waits' : 'wait'}, and there is no job to deliver ${count === 1 ? 'it' : 'them'}.`,
-      advice: 'Nothing will come of it by itself. Have each of them delivered:',
-      commands: latest.map(({ id }) => `npx sluice mail retry ${group.id} ${id}`),
-    },
-  ]
+  return wrong({
+    what: `${counted(count, 'e-mail')} of ${group.name} ${count === 1 ? 'waits' : 'wait'}, and there is no job to deliver ${count === 1 ? 'it' : 'them'}.`,
+    advice: 'Nothing will retry this automatically. Have each of them delivered:',
+    commands: latest.map(({ id }) => `npx sluice mail retry ${group.id} ${id}`),
+  })
 }
 
 interface GroupWithServer extends CheckedGroup {
@@ -64,7 +53,7 @@ interface GroupWithServer extends CheckedGroup {
 }
 
 /** Opening a transport unseals its address; it connects only when it delivers. */
-async function findSealed(
+async function findUnusableServer(
   transports: GroupTransports,
   { group, content, server }: GroupWithServer,
 ): Promise<Finding[]> {
@@ -72,53 +61,44 @@ async function findSealed(
     await transports.of(content, server)
     return []
   } catch (error) {
-    return [
-      {
-        level: 'wrong',
-        what: `The mail server of ${group.name} cannot be used: ${messageOf(error)}`,
-        advice:
-          'Its e-mails wait. Restore the master key from your backup; only if it is lost for good, set the server again:',
-        commands: [
-          `npx sluice mail-server remove ${group.id}`,
-          `npx sluice mail-server set ${group.id} ${shellWord(server.fromAddress)}`,
-        ],
-      },
-    ]
+    return wrong({
+      what: `The mail server of ${group.name} cannot be used: ${messageOf(error)}`,
+      advice:
+        'Its e-mails wait. Restore the master key from your backup. Only if it is lost for good, set the server again:',
+      commands: [
+        `npx sluice mail-server remove ${group.id}`,
+        `npx sluice mail-server set ${group.id} ${shellWord(server.fromAddress)}`,
+      ],
+    })
   }
 }
 
-const noKey = (count: number): Finding => ({
-  level: 'wrong',
-  what: `${counted(count, 'mail server')} of groups cannot be used: there is no master key to open their addresses with.`,
-  advice: 'Restore DATA_DIR/master.key from your backup, or set SLUICE_MASTER_KEY to what it was.',
-})
+const noKey = (count: number): Finding[] =>
+  wrong({
+    what: `${counted(count, 'mail server')} of groups cannot be used: there is no master key to open their addresses with.`,
+    advice: 'Restore DATA_DIR/master.key from your backup, or set SLUICE_MASTER_KEY to its former value.',
+  })
 
 async function findUnreachable(server: MailServerAddress): Promise<Finding[]> {
   const problem = await probeServer(server, { hosts: 'any' })
   if (problem === undefined) return []
-  return [
-    {
-      level: 'attention',
-      what: `The mail server of SMTP_URL cannot be used: ${problem}`,
-      advice:
-        'E-mails wait until it can, for about a day. Look whether it runs, and whether SMTP_URL is right; if a private CA signed its certificate, name the CA in NODE_EXTRA_CA_CERTS:',
-      commands: ['npx sluice doctor'],
-    },
-  ]
+  return attention({
+    what: `The mail server of SMTP_URL cannot be used: ${problem}`,
+    advice:
+      'E-mails wait for it, for about a day. Check whether it runs, and whether SMTP_URL is right; if a private CA signed its certificate, name the CA in NODE_EXTRA_CA_CERTS:',
+    commands: ['npx sluice doctor'],
+  })
 }
 
-/** A public service without a mail server. */
+/** A public service needs a mail server. */
 function findNoServer({ config }: DoctorContext): Finding[] {
   const url = URL.parse(config.publicUrl ?? '')
   if (config.mailServer || url?.protocol !== 'https:' || !isPublicHost(url.hostname)) return []
-  return [
-    {
-      level: 'attention',
-      what: 'There is no mail server: e-mails are put into DATA_DIR/mailbox, and nobody gets them.',
-      advice: 'Set the address of one, and the address that e-mails come from:',
-      commands: ['SMTP_URL=smtp://user:password@smtp.example.com:587 MAIL_FROM=mail@example.com'],
-    },
-  ]
+  return attention({
+    what: 'There is no mail server: e-mails are stored in DATA_DIR/mailbox, and nobody gets them.',
+    advice: 'Set its address, and the sender of e-mails:',
+    commands: ['SMTP_URL=smtp://user:password@smtp.example.com:587 MAIL_FROM=mail@example.com'],
+  })
 }
 
 function findBadSettings({ config }: DoctorContext): Finding[] {
@@ -126,19 +106,16 @@ function findBadSettings({ config }: DoctorContext): Finding[] {
     checkMailSettings(config)
     return []
   } catch (error) {
-    return [
-      {
-        level: 'wrong',
-        what: `The settings of e-mails cannot be used, so the service will not start: ${messageOf(error)}`,
-        advice: 'Correct the settings that are named, and look again:',
-        commands: ['npx sluice doctor'],
-      },
-    ]
+    return wrong({
+      what: `The settings for e-mails are invalid, so the service will not start: ${messageOf(error)}`,
+      advice: 'Correct them, and check again:',
+      commands: ['npx sluice doctor'],
+    })
   }
 }
 
-/** A key that cannot be read is another check's finding. */
-function openCouriers({ dataDir, masterKey, mailGroupHosts: hosts }: DoctorContext['config']) {
+/** Undefined without a master key; one that cannot be read is another check's finding. */
+function openTransports({ dataDir, masterKey, mailGroupHosts: hosts }: DoctorContext['config']) {
   try {
     const key = findMasterKey(dataDir, masterKey)
     return key && createGroupTransports(createVault(key), { hosts })
@@ -148,7 +125,7 @@ function openCouriers({ dataDir, masterKey, mailGroupHosts: hosts }: DoctorConte
 }
 
 /** The mail servers of the service and of groups. */
-async function findInServers(ctx: DoctorContext, groups: readonly CheckedGroup[]): Promise<Finding[]> {
+async function checkServers(ctx: DoctorContext, groups: readonly CheckedGroup[]): Promise<Finding[]> {
   const { mailServer } = ctx.config
   const withOwn: GroupWithServer[] = []
   for (const checked of groups) {
@@ -158,14 +135,13 @@ async function findInServers(ctx: DoctorContext, groups: readonly CheckedGroup[]
   const findings = withOwn.length < groups.length ? findNoServer(ctx) : []
   if (mailServer) findings.push(...(await findUnreachable(mailServer)))
   if (withOwn.length === 0) return findings
-  const transports = openCouriers(ctx.config)
-  if (!transports) return [...findings, noKey(withOwn.length)]
-  for (const checked of withOwn) findings.push(...(await findSealed(transports, checked)))
+  const transports = openTransports(ctx.config)
+  if (!transports) return [...findings, ...noKey(withOwn.length)]
+  for (const checked of withOwn) findings.push(...(await findUnusableServer(transports, checked)))
   transports.close()
   return findings
 }
 
-/** The outbox and its mail servers. */
 export const mailCheck: Check = {
   name: 'E-mails',
   async run(ctx) {
@@ -178,6 +154,6 @@ export const mailCheck: Check = {
         ...(await findStranded(checked)),
       )
     const bad = findBadSettings(ctx)
-    return [...findings, ...(bad.length > 0 ? bad : await findInServers(ctx, groups))]
+    return [...findings, ...(bad.length > 0 ? bad : await checkServers(ctx, groups))]
   },
 }

@@ -12,42 +12,46 @@ import { type SweepResult, sweepMedia } from '../media/sweep.ts'
 import type { Author } from '../store/content/changes.ts'
 import { keysOfFile } from '../store/media/files.ts'
 import { iterateMediaItems } from '../store/media/items.ts'
-import { type Check, type CheckedGroup, type DoctorContext, type Finding, NotChecked } from './check.ts'
+import {
+  attention,
+  type Check,
+  type CheckedGroup,
+  type DoctorContext,
+  type Finding,
+  NotChecked,
+  wrong,
+} from './check.ts'
 import { isFolder, statIfThere } from './files.ts'
 import { counted, createTally, inBytes, maxExamples, shellWord, type Tally } from './format.ts'
 import { withGroupIds } from './left-overs.ts'
 
-/** Opens the media storage. Throws an `AppError` if the settings do not allow it. */
+/** Throws an `AppError` when the settings are invalid. */
 function open({ config }: DoctorContext): MediaStorage {
-  // With any key, because without one it would create a master key, and the doctor must not create anything.
+  // With any signing key: without one this would create a master key, and the doctor must not create anything.
   return openMedia({ ...config, mediaSigningKeys: [Buffer.alloc(32)] }, () => 'http://localhost').storage
 }
 
-const badSettings = (why: string): Finding => ({
-  level: 'wrong',
-  what: `The settings of media cannot be used, so the service will not start: ${why}`,
-  advice: 'Correct the settings that are named, and look again:',
-  commands: ['npx sluice doctor'],
-})
+const badSettings = (why: string): Finding[] =>
+  wrong({
+    what: `The settings for media are invalid, so the service will not start: ${why}`,
+    advice: 'Correct them, and check again:',
+    commands: ['npx sluice doctor'],
+  })
 
-/** One page of a listing shows that the bucket exists and is accessible. */
+/** The first page of a listing shows that the bucket exists and is accessible. */
 async function tryToList(storage: MediaStorage, { group }: CheckedGroup): Promise<Finding[]> {
   try {
     for await (const _ of storage.list(group.bucketName, group.id)) break
     return []
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [
-      {
-        level: 'wrong',
-        what: `The files of ${group.name} cannot be reached, in the bucket "${group.bucketName}".`,
-        advice: error.message,
-      },
-    ]
+    return wrong({
+      what: `The files of ${group.name} cannot be reached, in the bucket "${group.bucketName}".`,
+      advice: error.message,
+    })
   }
 }
 
-/** Where files are kept, be it here or in a store elsewhere. */
 export const mediaStoreCheck: Check = {
   name: 'Media store',
   async run(ctx) {
@@ -56,7 +60,7 @@ export const mediaStoreCheck: Check = {
       storage = open(ctx)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return [badSettings(error.message)]
+      return badSettings(error.message)
     }
     const groups = await ctx.groups()
     const inBuckets = Map.groupBy(groups, ({ group }) => group.bucketName)
@@ -68,30 +72,30 @@ export const mediaStoreCheck: Check = {
 
 const nobody: Author = { id: null, name: 'doctor', address: '' }
 
-/** The path under which an operator finds a file. */
+/** Where an operator finds a file. */
 function pathOf(config: Config, bucketName: string, key: string): string {
   return config.mediaLocation.kind === 'folder'
     ? join(localMediaFolder(config), bucketName, key)
     : `${bucketName}/${key}`
 }
 
-/** The keys of all files in the library, and of those that content shows although they are not in it. */
-async function findWanted(ctx: DoctorContext, { group, content }: CheckedGroup): Promise<Set<string>> {
+/** The keys of all files that the library has or that content shows. */
+async function findExpectedKeys(ctx: DoctorContext, { group, content }: CheckedGroup): Promise<Set<string>> {
   const { current: shown } = await findMediaReferences(content, (read) => {
     if (read % 500 === 0) ctx.progress(`Media files: ${group.name}, ${read} read`)
   })
-  const wanted = new Set<string>()
+  const expected = new Set<string>()
   for await (const { key, file } of iterateMediaItems(content)) {
     shown.delete(key)
-    for (const each of keysOfFile(file)) wanted.add(each)
+    for (const each of keysOfFile(file)) expected.add(each)
   }
-  for (const key of shown) if (isKeyOfGroup(group.id, key)) wanted.add(key)
-  return wanted
+  for (const key of shown) if (isKeyOfGroup(group.id, key)) expected.add(key)
+  return expected
 }
 
 async function findMissing(ctx: DoctorContext, storage: MediaStorage, checked: CheckedGroup): Promise<Tally> {
   const { bucketName, id } = checked.group
-  const unseen = await findWanted(ctx, checked)
+  const unseen = await findExpectedKeys(ctx, checked)
   for await (const { key } of storage.list(bucketName, id)) unseen.delete(key)
   const missing = createTally()
   // Listing does not follow symbolic links to folders, so each missing file is looked up once more.
@@ -102,15 +106,12 @@ async function findMissing(ctx: DoctorContext, storage: MediaStorage, checked: C
 
 function reportMissing({ count, first }: Tally, name: string): Finding[] {
   if (count === 0) return []
-  return [
-    {
-      level: 'wrong',
-      what: `${counted(count, 'file')} that content of ${name} shows, or its library has, ${count === 1 ? 'is' : 'are'} missing.`,
-      examples: first,
-      advice:
-        'Restore them from your backup of the media, upload the same file again, or take them out of the content that shows them.',
-    },
-  ]
+  return wrong({
+    what: `${counted(count, 'file')} that content of ${name} shows, or its library has, ${count === 1 ? 'is' : 'are'} missing.`,
+    examples: first,
+    advice:
+      'Restore them from your backup of the media, upload the same files again, or remove them from the content that shows them.',
+  })
 }
 
 function reportUnused(
@@ -120,17 +121,14 @@ function reportUnused(
 ): Finding[] {
   const count = items + strays
   if (count === 0) return []
-  return [
-    {
-      level: 'attention',
-      what: `${counted(count, 'file')} of ${group.name} with ${inBytes(bytes)} ${count === 1 ? 'is' : 'are'} shown by nothing, nor by any version that is kept.`,
-      examples: removed
-        .slice(0, maxExamples)
-        .map((file) => `${pathOf(config, group.bucketName, file.key)}, ${inBytes(file.bytes)}`),
-      advice: 'They only take room. To see them, and without --dry-run to remove them:',
-      commands: [`npx sluice media sweep ${group.id} --dry-run`],
-    },
-  ]
+  return attention({
+    what: `${counted(count, 'file')} of ${group.name} with ${inBytes(bytes)} ${count === 1 ? 'is' : 'are'} not used by any content, nor by any former version.`,
+    examples: removed
+      .slice(0, maxExamples)
+      .map((file) => `${pathOf(config, group.bucketName, file.key)}, ${inBytes(file.bytes)}`),
+    advice: 'They only take up space. To see them, and without --dry-run to remove them:',
+    commands: [`npx sluice media sweep ${group.id} --dry-run`],
+  })
 }
 
 async function checkGroup(ctx: DoctorContext, storage: MediaStorage, checked: CheckedGroup): Promise<Finding[]> {
@@ -165,7 +163,7 @@ async function foldersIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
 }
 
-/** Only groups have folders in a local bucket. A bucket of an S3 store may hold anything else. */
+/** A local bucket contains folders of groups only; an S3 bucket may contain anything else. */
 export const mediaFoldersCheck: Check = {
   name: 'Media folders',
   async run(ctx) {
@@ -181,16 +179,12 @@ export const mediaFoldersCheck: Check = {
     const strays = createTally()
     for (const { name, path } of folders) if (!groupIds.has(name)) strays.add(path)
     if (strays.count === 0) return []
-    return [
-      {
-        level: 'attention',
-        what: `${strays.count === 1 ? '1 folder of media belongs' : `${strays.count} folders of media belong`} to no group.`,
-        examples: strays.first,
-        advice:
-          'An import or a deletion was interrupted, or runs just now. Nothing serves them. To see how much they take:',
-        commands: [`du -sh ${strays.first.map(shellWord).join(' ')}`],
-      },
-    ]
+    return attention({
+      what: `${strays.count === 1 ? '1 folder of media belongs' : `${strays.count} folders of media belong`} to no group.`,
+      examples: strays.first,
+      advice: 'An import or a deletion was interrupted, or is running. Nothing serves these files. To see their size:',
+      commands: [`du -sh ${strays.first.map(shellWord).join(' ')}`],
+    })
   },
 }
 
@@ -202,17 +196,16 @@ async function findUnmade({ content }: CheckedGroup) {
   return unmade
 }
 
-const noSharp: Finding = {
-  level: 'attention',
+const noSharp = attention({
   what: 'sharp cannot be loaded, so pictures are delivered in their original size only.',
   advice: 'Pages load more than they need. Install it in the folder of Sluice, and restart:',
   commands: ['npm ci --include=optional', 'npx sluice doctor'],
-}
+})
 
 export const picturesCheck: Check = {
   name: 'Pictures',
   async run(ctx) {
-    if (!(await ctx.machine.canDerive())) return [noSharp]
+    if (!(await ctx.machine.canDerive())) return noSharp
     const findings: Finding[] = []
     for (const checked of await ctx.groups()) {
       const { name, id } = checked.group
@@ -220,9 +213,9 @@ export const picturesCheck: Check = {
       if (count === 0) continue
       findings.push({
         level: 'attention',
-        what: `Of ${counted(count, 'picture')} of ${name} no smaller ones were made.`,
+        what: `${counted(count, 'picture')} of ${name} ${count === 1 ? 'has' : 'have'} no smaller sizes.`,
         examples: first,
-        advice: 'They came in while sharp was not there, or from elsewhere. Let it be done now:',
+        advice: 'They were uploaded without sharp, or imported. Make the sizes now:',
         commands: [`npx sluice media derive ${id}`],
       })
     }
@@ -232,28 +225,24 @@ export const picturesCheck: Check = {
 
 const dayMs = 24 * 3600 * 1000
 
-/** The folder of uploads in progress, and of pictures that are being processed. */
+/** The folder of uploads and of pictures in progress. */
 export const inboxCheck: Check = {
   name: 'Inbox',
   async run({ config, clock }) {
     const inbox = join(config.dataDir, 'inbox')
     if (!(await isFolder(inbox))) return []
-    const dead = createTally()
+    const abandoned = createTally()
     for (const name of await readdir(inbox)) {
       const path = join(inbox, name)
       const found = await statIfThere(path)
-      if (found && clock() - found.mtimeMs > dayMs) dead.add(path)
+      if (found && clock() - found.mtimeMs > dayMs) abandoned.add(path)
     }
-    if (dead.count === 0) return []
-    return [
-      {
-        level: 'attention',
-        what: `${inbox} holds ${counted(dead.count, 'left-over')} of uploads that never ended.`,
-        examples: dead.first,
-        advice:
-          'A process was killed in the midst of them. The next start removes what is older than a day, or you do:',
-        commands: [`find ${shellWord(inbox)} -mindepth 1 -maxdepth 1 -mtime +0 -exec rm -r {} +`],
-      },
-    ]
+    if (abandoned.count === 0) return []
+    return attention({
+      what: `${inbox} contains ${counted(abandoned.count, 'left-over')} of uploads that never ended.`,
+      examples: abandoned.first,
+      advice: 'A process was killed during them. The next start removes what is older than a day. To do so now:',
+      commands: [`find ${shellWord(inbox)} -mindepth 1 -maxdepth 1 -mtime +0 -exec rm -r {} +`],
+    })
   },
 }

@@ -16,7 +16,7 @@ export const plainLook: Look = {
   dim: (text) => text,
 }
 
-/** The caller that chose this look has decided about colours. */
+/** Regardless of the stream: whoever chooses this look wants colours. */
 const paint = (style: 'green' | 'yellow' | 'red' | 'dim', text: string): string =>
   styleText(style, text, { validateStream: false })
 
@@ -32,7 +32,7 @@ export const richLook: Look = {
   dim: (text) => paint('dim', text),
 }
 
-/** Names come from content and may hold control characters. */
+/** Names come from content and may contain control characters. */
 const onOneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ')
 
 function showFinding(finding: Finding, { mark, arrow, dim }: Look): string[] {
@@ -70,9 +70,9 @@ export function summarise(results: readonly CheckResult[]): Summary {
 export function showSummary({ fine, attention, wrong, notChecked }: Summary): string {
   const parts = [
     counted(fine, 'check is fine', 'checks are fine'),
-    ...(attention > 0 ? [counted(attention, 'asks for attention', 'ask for attention')] : []),
-    ...(wrong > 0 ? [counted(wrong, 'found something wrong', 'found something wrong')] : []),
-    ...(notChecked > 0 ? [counted(notChecked, 'could not look', 'could not look')] : []),
+    ...(attention > 0 ? [counted(attention, 'needs attention', 'need attention')] : []),
+    ...(wrong > 0 ? [`${wrong} found something wrong`] : []),
+    ...(notChecked > 0 ? [`${notChecked} could not run`] : []),
   ]
   return `${parts.join(', ')}.`
 }

@@ -7,8 +7,8 @@ import { problemsOf } from '../content/validate.ts'
 import { findContainerById, listContainers, readByContainer } from '../store/content/containers.ts'
 import { iterateObjects } from '../store/content/objects.ts'
 import { listSites } from '../store/content/sites.ts'
-import type { Check, CheckedGroup, DoctorContext, Finding } from './check.ts'
-import { counted, createTally, type Tally } from './format.ts'
+import { attention, type Check, type CheckedGroup, type DoctorContext, type Finding, wrong } from './check.ts'
+import { counted, createTally, maxExamples, type Tally } from './format.ts'
 
 function problemsIn(groupId: string, { schema }: Container, value: Record<string, unknown>): string[] {
   const problems = problemsOf(schema, value)
@@ -17,9 +17,11 @@ function problemsIn(groupId: string, { schema }: Container, value: Record<string
   return foreign.map((key) => `the media key "${key}" does not belong to this group`)
 }
 
-/** An object or site that does not fit the rules: its first problem, and the command that shows it. */
+/** An invalid object or site. */
 interface Misfit {
+  /** With its first problem. */
   name: string
+  /** Shows it. */
   command: string
 }
 
@@ -59,45 +61,38 @@ async function findMisfits(ctx: DoctorContext, checked: CheckedGroup): Promise<T
   return misfits
 }
 
-/** Stored values were valid when they were written, but rules may have become stricter. They are delivered anyway. */
+/** Values are valid when they are written, but rules may have become stricter since. They are delivered anyway. */
 export const valuesCheck: Check = {
   name: 'Values',
   async run(ctx) {
     const misfits = createTally<Misfit>()
     for (const checked of await ctx.groups()) misfits.addAll(await findMisfits(ctx, checked))
     if (misfits.count === 0) return []
-    return [
-      {
-        level: 'attention',
-        what: `${counted(misfits.count, 'object or site does', 'objects or sites do')} not fit the rules for their values.`,
-        examples: misfits.first.map(({ name }) => name),
-        advice:
-          'They are delivered as they are, but their next change is refused until it corrects them. To see the first:',
-        commands: misfits.first.slice(0, 1).map(({ command }) => command),
-      },
-    ]
+    return attention({
+      what: `${counted(misfits.count, 'object or site does', 'objects or sites do')} not satisfy the current rules for values.`,
+      examples: misfits.first.map(({ name }) => name),
+      advice: 'They are delivered as they are, but their next change must correct them. To see the first:',
+      commands: misfits.first.slice(0, 1).map(({ command }) => command),
+    })
   },
 }
 
 async function findUnknownCollections({ group, content }: CheckedGroup): Promise<Finding[]> {
-  // Sites first: then a collection that is created in the meantime is known when a page shows it.
+  // Sites first, so that a collection created meanwhile is known when a page shows it.
   const sites = await listSites(content)
   const known = new Set((await listContainers(content, 'collection')).map(({ id }) => id))
   return sites.flatMap(({ id, name, version, settings }): Finding[] => {
     const unknown = collectionIdsIn(settings).filter((collectionId) => !known.has(collectionId))
     if (unknown.length === 0) return []
-    return [
-      {
-        level: 'wrong',
-        what: `Pages of the site "${name}" of ${group.name} show ${counted(unknown.length, 'collection')} that the group does not have.`,
-        examples: unknown.slice(0, 5),
-        advice: 'Take them out of settings.pages, or put other collections in their place:',
-        commands: [
-          `npx sluice site show ${group.id} ${id}`,
-          `npx sluice site update ${group.id} ${id} --version ${version} --settings '{"pages": [...]}'`,
-        ],
-      },
-    ]
+    return wrong({
+      what: `Pages of the site "${name}" of ${group.name} show ${counted(unknown.length, 'collection')} that the group does not have.`,
+      examples: unknown.slice(0, maxExamples),
+      advice: 'Remove them from settings.pages, or replace them by other collections:',
+      commands: [
+        `npx sluice site show ${group.id} ${id}`,
+        `npx sluice site update ${group.id} ${id} --version ${version} --settings '{"pages": [...]}'`,
+      ],
+    })
   })
 }
 

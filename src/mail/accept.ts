@@ -10,7 +10,6 @@ import type { GroupStore, Tenant } from '../store/store.ts'
 import { maxTags } from './tags.ts'
 import type { Mail } from './types.ts'
 
-/** Who asks for an e-mail, and how. */
 interface RequestContext {
   tenant: Pick<Tenant, 'tier'>
   group: GroupStore
@@ -21,21 +20,21 @@ interface RequestContext {
 
 const endpointOf = { contact: 'sendContactEmail', order: 'sendOrderPlacedEmail' } as const
 
-/** Undefined where nothing is left when its tags are taken away; pictures are something to look at. */
-const shownOf = (html: string): string | undefined =>
+/** Undefined when the markup has neither text nor pictures. */
+const unlessBlank = (html: string): string | undefined =>
   html.replace(/<(?!img\b)[^>]*>|&nbsp;|\s/g, '') === '' ? undefined : html
 
-const showsNothing = (name: string) => invalid(`${name} holds nothing that an e-mail can show.`)
+const showsNothing = (name: string) => invalid(`${name} contains nothing that an e-mail can show.`)
 
 type Sanitiser = typeof import('./sanitise.ts')
 
-/** Markup is made safe once, here: what is kept can be shown. */
+/** Sanitizes all markup before it is stored. */
 function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxText } }: MailInput) {
   const { sanitiseBox, sanitiseCustom, TooManyTags } = sanitiser
   function safeOf(name: string, markup: string | undefined, sanitise: (html: string) => string): string | undefined {
     if (markup === undefined) return undefined
     try {
-      return shownOf(sanitise(markup))
+      return unlessBlank(sanitise(markup))
     } catch (error) {
       if (error instanceof TooManyTags) throw invalid(`${name} must have at most ${maxTags} tags and line breaks.`)
       throw error
@@ -46,12 +45,12 @@ function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxTex
     customHtml: safeOf('customHtml', customHtml, sanitiseCustom),
   }
   if (customHtml !== undefined && safe.customHtml === undefined) throw showsNothing('customHtml')
-  // What was ordered stands there; a contact e-mail is whole without.
+  // It lists what was ordered; contact e-mails need no box.
   if (kind === 'order' && safe.whiteBoxHtml === undefined) throw showsNothing('htmlInfo.whiteBoxText')
   return safe
 }
 
-/** Puts an e-mail into the outbox. When this answers, the message is on disk, and will be delivered. */
+/** Queues an e-mail in the outbox. When this resolves, the message is on disk and will be delivered. */
 export async function acceptMail(
   { dailyLimits, databaseQuotas, senderOf }: Pick<Mail, 'dailyLimits' | 'databaseQuotas' | 'senderOf'>,
   { tenant, group, idempotencyKey: key, origin, nowMs }: RequestContext,
@@ -59,7 +58,7 @@ export async function acceptMail(
 ): Promise<true> {
   const { kind, to: recipient, customerEmail, visitor, texts } = input
   const endpoint = endpointOf[kind]
-  const sanitiser = await import('./sanitise.ts') // a service that sends no mail goes without
+  const sanitiser = await import('./sanitise.ts') // loaded on demand: many services send no mail
   return writeContent(group, endpointAuthoring(endpoint, nowMs, databaseQuotas[tenant.tier]), (writer) =>
     runOnce<true>(writer, { endpoint, key, body: input }, async () => {
       const sites = await listSites(writer.group)
@@ -68,7 +67,7 @@ export async function acceptMail(
       await consumeMailQuota(writer, dailyLimit)
       if (kind === 'order' && !(await isCustomer(writer, recipient)))
         await consumeUnknownRecipientQuota(writer, dailyLimit)
-      const safe = makeSafe(sanitiser, input) // only now: whoever may send no more costs nothing
+      const safe = makeSafe(sanitiser, input) // after the quotas, because it is expensive
       const { siteId, siteName, subject, replyTo } = headMail(input, sites, origin)
       const { title, subtitle, signature } = texts
       const content = {

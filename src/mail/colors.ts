@@ -3,13 +3,12 @@ import type { SiteLook } from './site-look.ts'
 /** Red, green and blue from 0 to 255. */
 type Rgb = readonly [number, number, number]
 
-/** The colours of an e-mail, as "#rrggbb". Each text can be read on the ground that it stands on. */
+/** The colours of an e-mail, as "#rrggbb". Every text colour has enough contrast with its background. */
 export interface Palette {
   page: string
-  /** The block that the main text stands in. */
   box: string
   border: string
-  /** Stripes and other marks, which are not to be read. */
+  /** For decoration only. */
   accent: string
   text: string
   mutedText: string
@@ -19,8 +18,8 @@ export interface Palette {
   boxLink: string
 }
 
-/** What WCAG 2 asks for texts of any size. */
-const readableContrast = 4.5
+/** WCAG 2, level AA. */
+const minContrast = 4.5
 
 const white: Rgb = [255, 255, 255]
 const black: Rgb = [0, 0, 0]
@@ -33,45 +32,45 @@ function toHex(color: Rgb): string {
   return `#${color.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`
 }
 
-/** So much of the second in the first: 0 is none, 1 is all. Whole numbers, as they are shown. */
+/** Interpolates: 0 is the first colour, 1 the second. */
 function mix(one: Rgb, other: Rgb, share: number): Rgb {
-  const part = (at: 0 | 1 | 2): number => Math.round(one[at] + (other[at] - one[at]) * share)
+  const part = (index: 0 | 1 | 2): number => Math.round(one[index] + (other[index] - one[index]) * share)
   return [part(0), part(1), part(2)]
 }
 
 function fromHex(digits: string): Rgb {
   const long = digits.length <= 4 ? digits.replace(/./g, '$&$&') : digits
-  const part = (at: number): number => Number.parseInt(long.slice(at, at + 2), 16)
+  const part = (start: number): number => Number.parseInt(long.slice(start, start + 2), 16)
   const alpha = long.length === 8 ? part(6) / 255 : 1
   return mix(white, [part(0), part(2), part(4)], alpha)
 }
 
-const clamp = (value: number, most: number): number => Math.min(Math.max(value, 0), most)
+const clamp = (value: number, max: number): number => Math.min(Math.max(value, 0), max)
 
 function fromHsl(hue: number, saturation: number, lightness: number): Rgb {
   const spread = saturation * Math.min(lightness, 1 - lightness)
   const part = (offset: number): number => {
-    const at = (offset + hue / 30) % 12
-    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(at - 3, 9 - at, 1))))
+    const sector = (offset + hue / 30) % 12
+    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(sector - 3, 9 - sector, 1))))
   }
   return [part(0), part(8), part(4)]
 }
 
-/** Undefined where the text only looks like a colour, such as "rgb(,,)". */
+/** Undefined for invalid arguments, such as "rgb(,,)". */
 function fromFunction(name: string, inner: string): Rgb | undefined {
   const parts = inner.split(/[\s,/]+/).filter((part) => part !== '')
   const numbers = parts.map((part) => Number(part.replace(/(?:%|deg)$/, '')))
   const [one = Number.NaN, two = Number.NaN, three = Number.NaN, alpha = 1] = numbers
   if (parts.length > 4 || ![one, two, three, alpha].every(Number.isFinite)) return undefined
-  const isPercent = (at: number): boolean => parts[at]?.endsWith('%') ?? false
-  const channel = (value: number, at: number): number => clamp(isPercent(at) ? value * 2.55 : value, 255)
+  const isPercent = (index: number): boolean => parts[index]?.endsWith('%') ?? false
+  const channel = (value: number, index: number): number => clamp(isPercent(index) ? value * 2.55 : value, 255)
   const color: Rgb = name.startsWith('hsl')
     ? fromHsl(one % 360, clamp(two / 100, 1), clamp(three / 100, 1))
     : [channel(one, 0), channel(two, 1), channel(three, 2)]
   return mix(white, color, clamp(isPercent(3) ? alpha / 100 : alpha, 1))
 }
 
-/** What can be seen through lies on white. */
+/** Transparent colours are blended with white. */
 function parseColor(text: string | undefined): Rgb | undefined {
   const [, digits, name, inner] = /^(?:#([0-9a-f]{3,8})|((?:rgb|hsl)a?)\(([^)]*)\))$/i.exec(text ?? '') ?? []
   if (digits !== undefined) return [3, 4, 6, 8].includes(digits.length) ? fromHex(digits) : undefined
@@ -91,20 +90,24 @@ function contrast(one: Rgb, other: Rgb): number {
   return (higher + 0.05) / (lower + 0.05)
 }
 
-/** The colour itself, or as much darker or lighter as it takes. On any ground, black or white can be read. */
-function readable(color: Rgb, ground: Rgb): Rgb {
-  const end = contrast(black, ground) > contrast(white, ground) ? black : white
+/** The colour, made darker or lighter until it has enough contrast: black or white has it on any background. */
+function readable(color: Rgb, background: Rgb): Rgb {
+  const end = contrast(black, background) > contrast(white, background) ? black : white
   for (let share = 0; share < 1; share += 0.05) {
     const candidate = mix(color, end, share)
-    if (contrast(candidate, ground) >= readableContrast) return candidate
+    if (contrast(candidate, background) >= minContrast) return candidate
   }
   return end
 }
 
-function paint(ground: { page: Rgb; box: Rgb }, primary: Rgb, textOnPage: Rgb, textInBox: Rgb): Palette {
-  const { page, box } = ground
-  const text = readable(textOnPage, page)
-  const boxText = readable(textInBox, box)
+function createPalette({
+  page,
+  box,
+  primary,
+  text: wanted,
+}: Record<'page' | 'box' | 'primary' | 'text', Rgb>): Palette {
+  const text = readable(wanted, page)
+  const boxText = readable(wanted, box)
   return {
     page: toHex(page),
     box: toHex(box),
@@ -119,18 +122,20 @@ function paint(ground: { page: Rgb; box: Rgb }, primary: Rgb, textOnPage: Rgb, t
   }
 }
 
-const parsed = (text: string | undefined, otherwise: string): Rgb => parseColor(text) ?? (parseColor(otherwise) as Rgb) // ours are in order
+const parsed = (text: string | undefined, otherwise: string): Rgb => parseColor(text) ?? (parseColor(otherwise) as Rgb) // ours are valid
 
-/** In daylight, the site's own colours around a white box. */
-export function lightPalette(colors: SiteLook['colors']): Palette {
-  const primary = parsed(colors.primary, fallback.primary)
-  const text = parsed(colors['text-primary'], fallback.text)
-  return paint({ page: parsed(colors.surface, fallback.surface), box: white }, primary, text, text)
-}
+/** The site's own colours around a white box. */
+export const lightPalette = (colors: SiteLook['colors']): Palette =>
+  createPalette({
+    page: parsed(colors.surface, fallback.surface),
+    box: white,
+    primary: parsed(colors.primary, fallback.primary),
+    text: parsed(colors['text-primary'], fallback.text),
+  })
 
-/** At night, near black with a breath of the site's main colour. */
+/** Near black with a tint of the site's primary colour. */
 export function darkPalette(colors: SiteLook['colors']): Palette {
   const primary = parsed(colors.primary, fallback.primary)
-  const ground = { page: mix(darkPage, primary, 0.05), box: mix(darkBox, primary, 0.05) }
-  return paint(ground, primary, lightText, lightText)
+  const [page, box] = [darkPage, darkBox].map((color) => mix(color, primary, 0.05)) as [Rgb, Rgb]
+  return createPalette({ page, box, primary, text: lightText })
 }

@@ -4,7 +4,7 @@ import { asHeaderText } from '../content/texts.ts'
 import { readDkimKey } from './dkim-key.ts'
 import type { SiteLook } from './site-look.ts'
 
-/** All that an e-mail is made of. Nothing else reaches the library that writes it. */
+/** Everything that the library which composes e-mails gets to see. */
 export interface MailParts {
   from: { name: string; address: string }
   to: string
@@ -15,17 +15,17 @@ export interface MailParts {
   html: string
   text: string
   logo: SiteLook['logo']
-  /** Whether nobody wrote it by hand: then no machine is to answer it. */
+  /** Whether automatic replies must be suppressed. */
   isAutomatic: boolean
-  /** Whether the service vouches for it: not for what leaves by a server that is not its own. */
+  /** False for mail through a group's own server. */
   canDkimSign: boolean
 }
 
-type Compose = (letter: MailParts) => Promise<Buffer>
+type Compose = (parts: MailParts) => Promise<Buffer>
 
 const automaticHeaders = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
-const writesOnly = {
+const composeOnly = {
   streamTransport: true,
   buffer: true,
   newline: 'windows',
@@ -33,7 +33,7 @@ const writesOnly = {
   disableUrlAccess: true,
 } as const
 
-/** The same in each attempt, and nothing that whoever wrote the words could have foreseen and put into them. */
+/** The same in each attempt, and unpredictable for the authors of the texts, who could otherwise forge a MIME boundary. */
 const boundaryOf = ({ messageId, html, text }: MailParts): string =>
   createHash('sha256')
     .update(JSON.stringify([messageId, html, text]))
@@ -45,17 +45,17 @@ function logoPart({ content, contentType }: NonNullable<MailParts['logo']>) {
   return { filename, content, contentType, cid: 'logo', contentDisposition: 'inline' as const }
 }
 
-/** Signs by DKIM what the service sends from the domain that we have a key for. */
+/** Adds a DKIM signature if the service has a key for the sender's domain. */
 export function createComposer(
   config: Pick<Config, 'mailDkimDomain' | 'mailDkimSelector' | 'mailDkimPrivateKey'>,
 ): Compose {
   const dkim = readDkimKey(config)
 
-  return async (letter) => {
+  return async (parts) => {
     const { createTransport } = await import('nodemailer')
-    const transport = createTransport(writesOnly)
-    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic, canDkimSign } = letter
-    // Callers refuse texts of several lines; a header must not depend on that.
+    const transport = createTransport(composeOnly)
+    const { from, to, replyTo, subject, messageId, dateMs, html, text, logo, isAutomatic, canDkimSign } = parts
+    // Header injection: callers refuse line breaks already, but headers must not depend on that.
     const { message } = await transport.sendMail({
       from: { name: asHeaderText(from.name), address: from.address },
       to: { name: '', address: to },
@@ -68,10 +68,10 @@ export function createComposer(
       text,
       encoding: 'quoted-printable',
       attachments: logo && html.includes('cid:logo') ? [logoPart(logo)] : [],
-      baseBoundary: boundaryOf(letter),
+      baseBoundary: boundaryOf(parts),
       ...(canDkimSign && dkim?.signs(from.address) && { dkim: dkim.options }),
     })
-    if (!Buffer.isBuffer(message)) throw new Error('The library that writes e-mails gave no bytes.')
+    if (!Buffer.isBuffer(message)) throw new Error('The e-mail was not composed as a buffer.')
     return message
   }
 }

@@ -3,18 +3,18 @@ import { raceWithAbort } from '../concurrency/race-with-abort.ts'
 import { isPublicAddress, resolveName } from '../security/public-address.ts'
 import type { MailServerAddress } from './server-address.ts'
 
-/** What else listens on a machine is not meant for us. */
+/** Groups may not connect to other services through us. */
 const mailPorts: readonly number[] = [25, 465, 587, 2465, 2525, 2587]
 
 export interface ConnectOptions {
-  /** Whether the server must be on the public Internet: so that nobody can make us talk to our own network. */
+  /** `public` requires a server on the public Internet, so that nobody can make us connect to our own network. */
   hosts: 'public' | 'any'
-  /** All addresses of a name. It is asked once. */
+  /** Returns all addresses of a name. Called once. */
   resolve?: ((host: string) => Promise<string[]>) | undefined
   connectMs: number
 }
 
-/** Says what is wrong with the address, as the end of the sentence "smtp.example:587 …". */
+/** The message ends the sentence "smtp.example:587 …". */
 export class ServerUnreachable extends Error {}
 
 async function findAddresses(
@@ -30,19 +30,19 @@ async function findAddresses(
   return addresses
 }
 
-/** The mail library resets the timeout of its socket at each step, so it gets one on which only we can set it. */
+/** Nodemailer resets the timeout of its socket at each step; on this one only we can set it. */
 export class MailSocket extends Socket {
   override setTimeout(): this {
     return this
   }
 
-  /** Emits `timeout` when no byte moves for this long, also below TLS. 0 is no limit. */
-  limitSilence(limitMs: number): void {
-    super.setTimeout(limitMs)
+  /** Emits `timeout` when no byte is transferred for this long, also below TLS. 0 turns it off. */
+  setIdleTimeout(timeoutMs: number): void {
+    super.setTimeout(timeoutMs)
   }
 }
 
-/** Connects to one of the addresses that were checked, even if the name resolves to others later. */
+/** Connects to an address that was checked, even if the name resolves to another one later. */
 export async function connectToServer(
   server: MailServerAddress,
   options: ConnectOptions,
@@ -55,16 +55,16 @@ export async function connectToServer(
   const socket = new MailSocket().connect({
     host: server.host,
     port: server.port,
-    autoSelectFamily: true, // one address after the other
+    autoSelectFamily: true, // tries one address after the other
     lookup: (_host, _options, done) => done(null, found),
   })
-  const end = () => reject(signal.reason)
-  const tooLate = () => reject(new ServerUnreachable(`could not be reached within ${connectMs / 1000} seconds`))
-  const timer = setTimeout(tooLate, connectMs)
+  const onAbort = () => reject(signal.reason)
+  const onTimeout = () => reject(new ServerUnreachable(`could not be reached within ${connectMs / 1000} seconds`))
+  const timer = setTimeout(onTimeout, connectMs)
   socket.once('connect', resolve)
   socket.once('error', reject)
-  signal.addEventListener('abort', end)
-  if (signal.aborted) end()
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
   try {
     await promise
     return socket
@@ -75,6 +75,6 @@ export async function connectToServer(
   } finally {
     clearTimeout(timer)
     socket.off('error', reject)
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', onAbort)
   }
 }

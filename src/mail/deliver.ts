@@ -11,12 +11,11 @@ import type { Mail } from './types.ts'
 
 type DeliverDeps = Pick<Mail, 'resolveTransport' | 'render'>
 
-/** Of so many messages it is known that they were delivered, until that is written down. */
-const mostRemembered = 10_000
-/** How long to wait for a database that is away, at first and at most. */
-const noteAgainMs = { first: 100, most: 5000 }
+const maxUnrecorded = 10_000
+/** Backoff while the database is down. */
+const recordBackoffMs = { first: 100, max: 5000 }
 
-const messageIdOf = ({ payload }: Job): string => (payload as DeliverWork).mailId // the store has written it
+const messageIdOf = ({ payload }: Job): string => (payload as DeliverWork).mailId // written by the store
 
 async function failMessage(writer: ContentWriter, messageId: string, problem: string): Promise<void> {
   if (await endMessage(writer, messageId, 'failed', problem))
@@ -27,12 +26,12 @@ async function refuseSuppressed(group: JobContext['group'], { recipient }: Messa
   const suppression = await findSuppression(group, recipient)
   if (!suppression) return
   throw new PermanentFailure(
-    `Not sent: nothing goes to this address any more (${suppression.reason}). ` +
-      'Take it off the list with "sluice suppression remove", then retry.',
+    `Not sent: this address is suppressed (${suppression.reason}). ` +
+      'Remove it from the list with "sluice suppression remove", then retry.',
   )
 }
 
-/** What a transport could not deliver is tried again, unless that is of no use. */
+/** Delivery is retried unless the failure is permanent. */
 function toJobFailure(error: unknown, { recipient }: Message): unknown {
   if (!(error instanceof DeliveryFailure) || !error.isPermanent) return error
   const { message: problem, refusesRecipient } = error
@@ -42,29 +41,28 @@ function toJobFailure(error: unknown, { recipient }: Message): unknown {
 }
 
 /**
- * Takes the messages of the outbox to where they are to go. Nobody can do that exactly once: when the connection is
- * lost, or this process dies, after the server got the whole message and before we know that it has taken it, the
- * message goes out again, under the same Message-ID. In all other cases once.
+ * Delivers the outbox. Exactly-once delivery is impossible with SMTP: when the connection is lost or this process dies between the
+ * end of a message and the server's reply, the message is sent again, with the same Message-ID. Otherwise it is sent once.
  */
 export function deliverHandler({ resolveTransport, render }: DeliverDeps): JobHandler {
-  /** The jobs whose message was taken, while that could not be written down: they are not to send it again. */
-  const delivered = createLruMap<string, true>(mostRemembered)
+  /** Jobs whose message the server accepted but which are not recorded yet: they must not send it again. */
+  const delivered = createLruMap<string, true>(maxUnrecorded)
 
   async function send(message: Message, { group, owner, signal, isOurs }: JobContext): Promise<void> {
     await refuseSuppressed(group, message)
-    const way = await resolveTransport(group)
-    const { raw } = await render(owner, group, message, way)
+    const { transport, ...origin } = await resolveTransport(group)
+    const { raw } = await render(owner, group, message, origin)
     const { id, groupId, recipient } = message
     try {
-      await way.transport.deliver({ id, groupId, sender: way.sender, recipient, raw }, { signal, isOurs })
+      await transport.deliver({ id, groupId, sender: origin.sender, recipient, raw }, { signal, isOurs })
     } catch (error) {
       throw toJobFailure(error, message)
     }
   }
 
-  /** A database that is away comes back: until then, or until the job is no longer ours, the message is not sent again. */
-  async function noteDelivered(messageId: string, { finish, signal }: JobContext): Promise<void> {
-    for (let waitMs = noteAgainMs.first; ; waitMs = Math.min(2 * waitMs, noteAgainMs.most)) {
+  /** Retries while the database is down and the lease lasts, so that the message is not sent again. */
+  async function recordDelivery(messageId: string, { finish, signal }: JobContext): Promise<void> {
+    for (let waitMs = recordBackoffMs.first; ; waitMs = Math.min(2 * waitMs, recordBackoffMs.max)) {
       try {
         return await finish(async (writer) => void (await endMessage(writer, messageId, 'sent')))
       } catch (error) {
@@ -78,7 +76,7 @@ export function deliverHandler({ resolveTransport, render }: DeliverDeps): JobHa
   return {
     kind: deliverKind,
     retryAfterSeconds: retryDelaysSeconds.deliverMail,
-    limitSeconds: 900, // the transport's own limits are 390 in all; the rest is for the wait for a connection
+    limitSeconds: 900, // the transport's own timeouts are 390 in all; the rest is for the wait for a permit
     atOnce: 20,
     maxPerGroup: 5,
     async run(job, context) {
@@ -86,7 +84,7 @@ export function deliverHandler({ resolveTransport, render }: DeliverDeps): JobHa
       if (message?.state !== 'waiting' || message.jobId !== job.id) return
       if (!delivered.get(job.id)) await send(message, context)
       delivered.set(job.id, true)
-      await noteDelivered(message.id, context)
+      await recordDelivery(message.id, context)
       delivered.delete(job.id)
     },
     giveUp: (job, problem, writer) => failMessage(writer, messageIdOf(job), problem),

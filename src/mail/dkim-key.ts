@@ -5,10 +5,9 @@ import { isHostName } from '../content/addresses.ts'
 import { invalid } from '../core/errors.ts'
 import { isOfDomain } from './domains.ts'
 
-/** By which the domain's owner says: this e-mail comes from us. */
 interface DkimKey {
   options: { domainName: string; keySelector: string; privateKey: KeyObject }
-  /** Whether the key speaks for an address: its domain is the key's, or below it. */
+  /** Whether an address is in the key's domain or in a subdomain. */
   signs(address: string): boolean
 }
 
@@ -31,13 +30,13 @@ function readPrivateKey(pemOrPath: string): KeyObject {
   } catch {
     throw refused('MAIL_DKIM_PRIVATE_KEY must be a private key as PEM without a passphrase.')
   }
-  // What the mailer can sign with, and what every receiver can check.
+  // Supported by Nodemailer and by every receiver.
   const isStrong = key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) >= 1024
   if (!isStrong) throw refused('MAIL_DKIM_PRIVATE_KEY must be an RSA key of at least 1024 bits.')
   return key
 }
 
-/** Undefined where nothing is set. Half of it is refused: mail that should be signed would go out unsigned. */
+/** Undefined when nothing is set. A partial configuration is refused: mail would be sent unsigned. */
 export function readDkimKey({
   mailDkimDomain,
   mailDkimSelector,
@@ -50,8 +49,5 @@ export function readDkimKey({
   if (!isHostName(domainName)) throw refused('MAIL_DKIM_DOMAIN must be a domain such as example.com.')
   if (!isHostName(mailDkimSelector)) throw refused('MAIL_DKIM_SELECTOR must be a name such as mail.')
   const options = { domainName, keySelector: mailDkimSelector, privateKey: readPrivateKey(mailDkimPrivateKey) }
-  return {
-    options,
-    signs: (address) => isOfDomain(address, domainName),
-  }
+  return { options, signs: (address) => isOfDomain(address, domainName) }
 }

@@ -6,19 +6,18 @@ import { parseMailServer } from './server-address.ts'
 import { createSmtpTransport, type SmtpOptions } from './smtp.ts'
 import type { MailTransport } from './transport.ts'
 
-/** Connections to the servers of so many groups are kept open. */
-const mostKept = 100
+const maxTransports = 100
 
-interface Kept {
+interface CachedTransport {
   transport: Promise<MailTransport>
-  /** Of the server that it was made for. */
+  /** The version of the server's settings. */
   updatedMs: number
 }
 
-const close = ({ transport }: Kept): unknown =>
+const close = ({ transport }: CachedTransport): unknown =>
   transport.then(
     (opened) => opened.close(),
-    () => {}, // there was none
+    () => {}, // it was never opened
   )
 
 export interface GroupTransports {
@@ -26,32 +25,32 @@ export interface GroupTransports {
   close(): void
 }
 
-/** Who takes the e-mails of groups to their own servers: one transport for each server, however many ask for it at once. */
+/** The transports to groups' own servers, one for each server, in an LRU cache. */
 export function createGroupTransports(vault: Vault, options: SmtpOptions): GroupTransports {
-  const transports = createLruMap<string, Kept>(mostKept, close)
+  const transports = createLruMap<string, CachedTransport>(maxTransports, close)
 
   async function open(group: GroupStore, { updatedMs }: GroupMailServer): Promise<MailTransport> {
     const url = await vault.read(group, mailServerSubject, mailServerField)
-    // The address may be that of another server, which speaks in another name.
+    // The URL may already be that of another server, with another sender.
     if ((await findMailServer(group))?.updatedMs !== updatedMs)
       throw new Error('The mail server of this group has just been changed.')
-    if (url === undefined) throw new Error('No address is kept for the mail server of this group. Set it again.')
+    if (url === undefined) throw new Error('No address is stored for the mail server of this group. Set it again.')
     return createSmtpTransport(parseMailServer(url), options)
   }
 
   return {
     of(group, server) {
       const { updatedMs } = server
-      const known = transports.get(group.groupId)
-      if (known?.updatedMs === updatedMs) return known.transport
-      if (known) close(known)
+      const cached = transports.get(group.groupId)
+      if (cached?.updatedMs === updatedMs) return cached.transport
+      if (cached) close(cached)
       const transport = open(group, server)
       transports.set(group.groupId, { transport, updatedMs })
-      transport.catch(() => transports.delete(group.groupId)) // the next one tries again
+      transport.catch(() => transports.delete(group.groupId)) // the next caller tries again
       return transport
     },
     close() {
-      for (const kept of transports.values()) close(kept)
+      for (const cached of transports.values()) close(cached)
     },
   }
 }

@@ -16,15 +16,14 @@ import { createGroupTransports } from './group-transports.ts'
 import { createLogoReader } from './logo.ts'
 import { createMailbox } from './mailbox.ts'
 import { noticeHandler } from './notices.ts'
-import { probeServer } from './probe-server.ts'
 import type { MailServerAddress } from './server-address.ts'
 import { readSiteLook } from './site-look.ts'
-import { createSmtpTransport } from './smtp.ts'
+import { createSmtpTransport, probeServer } from './smtp.ts'
 import type { MailTransport } from './transport.ts'
 import type { Mail, ResolvedTransport, SenderOrigin } from './types.ts'
 
-/** Without host and port: people of all groups read about its failures. */
-const serviceCourierOptions = { hosts: 'any', name: 'The mail server', connections: 10 } as const
+/** Named without host and port, because members of all groups read about its failures. */
+const serviceTransportOptions = { hosts: 'any', name: 'The mail server', connections: 10 } as const
 
 interface MailDeps {
   config: Config
@@ -34,7 +33,7 @@ interface MailDeps {
   media: Pick<Media, 'storage'>
 }
 
-/** Refuses settings with which e-mails would not be taken by others, or worse, not noticed to be missing. */
+/** Refuses settings with which receivers would reject or discard our e-mails. */
 export function checkMailSettings(config: Config): void {
   const { mailServer, mailFrom } = config
   if (mailServer && !isLoopback(mailServer.host) && mailFrom.endsWith('@localhost'))
@@ -42,9 +41,7 @@ export function checkMailSettings(config: Config): void {
   readDkimKey(config)
 }
 
-function withoutLogin({ host, port, tls }: MailServerAddress): Mail['serviceServer'] {
-  return { host, port, tls }
-}
+const withoutLogin = ({ host, port, tls }: MailServerAddress): Mail['serviceServer'] => ({ host, port, tls })
 
 export function createMail({ config, masterKey, vault, store, media }: MailDeps): Mail {
   checkMailSettings(config)
@@ -52,8 +49,8 @@ export function createMail({ config, masterKey, vault, store, media }: MailDeps)
   const readLogo = createLogoReader(media.storage)
   const localMailbox = createMailbox(join(config.dataDir, 'mailbox'))
   const mailbox = config.mailServer ? undefined : localMailbox
-  const serviceCourier: MailTransport = config.mailServer
-    ? createSmtpTransport(config.mailServer, serviceCourierOptions)
+  const serviceTransport: MailTransport = config.mailServer
+    ? createSmtpTransport(config.mailServer, serviceTransportOptions)
     : localMailbox
   const serviceDomains = [domainOf(config.mailFrom), config.mailDkimDomain].filter((domain) => domain !== undefined)
   const groupTransports = createGroupTransports(vault, { hosts: config.mailGroupHosts })
@@ -64,21 +61,21 @@ export function createMail({ config, masterKey, vault, store, media }: MailDeps)
 
   async function resolveTransport(group: GroupStore): Promise<ResolvedTransport> {
     const server = await findMailServer(group)
-    return { ...originOf(server), transport: server ? await groupTransports.of(group, server) : serviceCourier }
+    return { ...originOf(server), transport: server ? await groupTransports.of(group, server) : serviceTransport }
   }
 
   const senderOf = async (group: GroupStore): Promise<string> => (await currentOrigin(group)).sender
 
-  const render: Mail['render'] = async (owner, group, message, way) => {
-    const { sender, isOwn } = way ?? (await currentOrigin(group))
+  const render: Mail['render'] = async (owner, group, message, origin) => {
+    const { sender, isOwn } = origin ?? (await currentOrigin(group))
     const look = await readSiteLook(readLogo, owner, group, message.content)
     const { renderMessage } = await import('./render.ts') // its libraries are large, and many services send no mail
-    const words = renderMessage(message, look)
+    const body = renderMessage(message, look)
     const from = { name: look.name, address: sender }
     const { recipient: to, replyTo, subject, messageId, createdMs: dateMs } = message
-    const letter = { from, to, replyTo, subject, messageId, dateMs, ...words, logo: look.logo }
-    const raw = await compose({ ...letter, isAutomatic: message.kind !== 'contact', canDkimSign: !isOwn })
-    return { from, ...words, logo: look.logo, raw }
+    const parts = { from, to, replyTo, subject, messageId, dateMs, ...body, logo: look.logo }
+    const raw = await compose({ ...parts, isAutomatic: message.kind !== 'contact', canDkimSign: !isOwn })
+    return { from, ...body, logo: look.logo, raw }
   }
 
   async function tidy(nowMs: number): Promise<void> {
@@ -107,14 +104,14 @@ export function createMail({ config, masterKey, vault, store, media }: MailDeps)
     registerPages(app, limit) {
       if (!mailbox) return
       app.register(async (scope) => {
-        const { registerMailboxPages } = await import('./mailbox-page.ts') // with what only a server needs
+        const { registerMailboxPages } = await import('./mailbox-page.ts') // not needed by commands
         registerMailboxPages(scope, { store, masterKey, mailbox, render, limit })
       })
     },
     forgetGroup: (groupId) => localMailbox.removeGroup(groupId),
     tidy,
     close() {
-      serviceCourier.close()
+      serviceTransport.close()
       groupTransports.close()
     },
   }

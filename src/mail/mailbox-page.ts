@@ -21,19 +21,15 @@ interface PageDeps {
   limit(request: FastifyRequest, reply: FastifyReply): void
 }
 
-const mostShown = 200
-/** A page is made anew each time. */
-const maxPagesAtOnce = 2
+const maxListed = 200
+const maxConcurrentPages = 2
 
 const mailboxPath = (key: string): string => `/mailbox/${key}/`
 
-/** What must stand in the address. */
+/** The secret part of the URL. */
 const keyOf = (masterKey: Buffer): string => deriveKey(masterKey, 'mailbox page').toString('base64url').slice(0, 22)
 
-/**
- * The address under which a server with these settings shows its mailbox, with the key that opens it; undefined where
- * it has a mail server. Whatever the service is called elsewhere: the page opens on its own machine only.
- */
+/** The URL of the mailbox, with its key; undefined with a mail server. A loopback URL, because the page works on this machine only. */
 export function findPageUrl(
   { mailServer, host, dataDir, masterKey }: Pick<Config, 'mailServer' | 'host' | 'dataDir' | 'masterKey'>,
   port: number,
@@ -44,30 +40,30 @@ export function findPageUrl(
   return `http://${local.includes(':') ? `[${local}]` : local}:${port}${path}`
 }
 
-/** What proxies add: behind one on this machine everybody comes from here. */
-const isOfProxy = (header: string): boolean => /^(?:x-)?forwarded|^via$|^x-real-ip$/.test(header)
+/** Behind a proxy on this machine, every request comes from a loopback address. */
+const isProxyHeader = (header: string): boolean => /^(?:x-)?forwarded|^via$|^x-real-ip$/.test(header)
 
-/** By the connection itself, whichever proxies are trusted. A foreign Host is a foreign site whose name leads here. */
-function isFromHere({ raw, headers }: FastifyRequest): boolean {
+/** By the socket's address, whichever proxies are trusted. The Host must be local, too, against DNS rebinding. */
+function isLocalRequest({ raw, headers }: FastifyRequest): boolean {
   const peer = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-  const asked = URL.parse(`http://${headers.host}`)?.hostname.replace(/^\[|\]$/g, '') ?? ''
-  return isLoopback(peer) && isLoopback(asked) && !Object.keys(headers).some(isOfProxy)
+  const host = URL.parse(`http://${headers.host}`)?.hostname.replace(/^\[|\]$/g, '') ?? ''
+  return isLoopback(peer) && isLoopback(host) && !Object.keys(headers).some(isProxyHeader)
 }
 
 const noSuchMail = () => notFound('There is no such e-mail.')
 
-interface Place {
+interface MailPath {
   key: string
   groupId: string
   mailId: string
 }
 
-/** The page on which a developer reads the local mailbox: only from this machine, and only with the key. */
+/** The pages on which a developer reads the local mailbox: only from this machine, and only with the key. */
 export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void {
   const { store, mailbox, render, limit } = deps
   const key = keyOf(deps.masterKey)
 
-  async function open({ groupId, mailId }: Place) {
+  async function open({ groupId, mailId }: MailPath) {
     if (!idPattern.test(groupId) || !idPattern.test(mailId)) throw noSuchMail()
     const owner = await findGroupById(store, groupId)
     const group = await openContentOf(store, owner)
@@ -76,35 +72,33 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
     return { owner, group, message }
   }
 
-  const pages = createAnswerSemaphore(maxPagesAtOnce)
+  const pages = createAnswerSemaphore(maxConcurrentPages)
   app.register(async (scope) => {
-    scope.addHook<{ Params: Place }>('onRequest', async (request, reply) => {
+    scope.addHook<{ Params: MailPath }>('onRequest', async (request, reply) => {
       limit(request, reply)
-      const isMeant = request.method === 'GET' && isFromHere(request) && isSameSecret(request.params.key, key)
-      if (!isMeant) throw noSuchEndpoint(app)
+      const isAllowed = request.method === 'GET' && isLocalRequest(request) && isSameSecret(request.params.key, key)
+      if (!isAllowed) throw noSuchEndpoint(app)
     })
-    // All methods: that another one is "not allowed" would tell that there is something.
+    // Routes for all methods: a 405 would reveal that the page exists.
     const one = `${mailboxPath(':key')}:groupId/:mailId/`
 
     scope.all(mailboxPath(':key'), (_request, reply) =>
       pages.run('pages', async () => {
         const groups = new Map((await listGroups(store)).map(({ id, name }) => [id, name]))
-        return sendPage(reply, renderList(await listLatestMessages(store, mostShown), groups))
+        return sendPage(reply, renderList(await listLatestMessages(store, maxListed), groups))
       }),
     )
 
-    scope.all<{ Params: Place }>(one, ({ params }, reply) =>
+    scope.all<{ Params: MailPath }>(one, ({ params }, reply) =>
       pages.run('pages', async () => {
         const { owner, group, message } = await open(params)
-        const isHere = (await mailbox.read(owner.id, message.id)) !== undefined
-        return sendPage(
-          reply,
-          renderMessagePage({ message, rendered: await render(owner, group, message), owner, isHere }),
-        )
+        const isInMailbox = (await mailbox.read(owner.id, message.id)) !== undefined
+        const rendered = await render(owner, group, message)
+        return sendPage(reply, renderMessagePage({ message, rendered, owner, isInMailbox }))
       }),
     )
 
-    scope.all<{ Params: Place }>(`${one}html`, ({ params }, reply) =>
+    scope.all<{ Params: MailPath }>(`${one}html`, ({ params }, reply) =>
       pages.run('pages', async () => {
         const { owner, group, message } = await open(params)
         const content = renderFrame(await render(owner, group, message))
@@ -112,7 +106,7 @@ export function registerMailboxPages(app: FastifyInstance, deps: PageDeps): void
       }),
     )
 
-    scope.all<{ Params: Place }>(`${one}message.eml`, async ({ params }, reply) => {
+    scope.all<{ Params: MailPath }>(`${one}message.eml`, async ({ params }, reply) => {
       const { owner, message } = await open(params)
       const raw = await mailbox.read(owner.id, message.id)
       if (!raw) throw notFound('This e-mail is not in the mailbox.')

@@ -34,11 +34,8 @@ pre { padding: 1.1rem; white-space: pre-wrap; overflow-wrap: anywhere; font: .9r
 @media (max-width: 40rem) { .row { grid-template-columns: 1fr auto; padding: .8rem } .subject { grid-column: 1 / -1; grid-row: 2 }
   .more { grid-column: 1 / -1 } dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .6rem } }`
 
-/**
- * Whoever waits for an e-mail sees it come. The page does not reload itself, which would take readers of it back to its start:
- * what is new is put in its place.
- */
-const lookAgain = `setInterval(async () => {
+/** Polls for new e-mails. Replacing the content, unlike a reload, keeps the scroll position. */
+const pollScript = `setInterval(async () => {
   const answer = await fetch(location.href).catch(() => undefined)
   if (!answer?.ok) return
   const found = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('main')
@@ -48,10 +45,9 @@ const lookAgain = `setInterval(async () => {
 
 const hashOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
 
-/** The page's own style and script, and the e-mail in its frame. */
-export const pagePolicy = `default-src 'none'; img-src data:; style-src ${hashOf(style)}; script-src ${hashOf(lookAgain)}; connect-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
+export const pagePolicy = `default-src 'none'; img-src data:; style-src ${hashOf(style)}; script-src ${hashOf(pollScript)}; connect-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
 
-/** An e-mail is somebody else's markup: it may look as it likes, and do and load nothing. Links open a tab of their own. */
+/** An e-mail is untrusted markup: it may have any style, but neither run nor load anything. Links open a new tab. */
 const mayOpenTabs = 'allow-popups allow-popups-to-escape-sandbox'
 export const framePolicy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox ${mayOpenTabs}`
 
@@ -59,7 +55,7 @@ function page(title: string, content: string, { isWatched }: { isWatched: boolea
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>${escapeHtml(title)}</title>${pageIcon}<style>${style}</style></head>
-<body><main aria-live="polite">${content}</main>${isWatched ? `<script>${lookAgain}</script>` : ''}</body></html>`
+<body><main aria-live="polite">${content}</main>${isWatched ? `<script>${pollScript}</script>` : ''}</body></html>`
 }
 
 const shownTime = (ms: number): string => {
@@ -78,10 +74,9 @@ function rowOf(message: MessageHead, groupName: string): string {
 <span class="more">${escapeHtml(`${groupName} to ${recipient}`)}</span>${problemOf(message)}</a></li>`
 }
 
-const empty = `<div class="paper empty">Nothing yet. E-mails that your site sends appear here by themselves.<br>
+const empty = `<div class="paper empty">Nothing yet. E-mails that your site sends appear here automatically.<br>
 To try it: <code>npx sluice mail test &lt;group&gt; you@example.com</code></div>`
 
-/** The latest e-mails of all groups. */
 export function renderList(messages: readonly MessageHead[], groupNames: ReadonlyMap<string, string>): string {
   const rows = messages.map((message) => rowOf(message, groupNames.get(message.groupId) ?? 'a deleted group'))
   return page(
@@ -96,14 +91,13 @@ interface MessageView {
   message: Message
   rendered: RenderedMessage
   owner: Pick<Group, 'name'>
-  /** Whether it lies in the mailbox as a file. */
-  isHere: boolean
+  /** Whether its file can be downloaded. */
+  isInMailbox: boolean
 }
 
 const entry = (name: string, html: string): string => `<dt>${name}</dt><dd>${html}</dd>`
 
-/** One e-mail, with all that is known of it. */
-export function renderMessagePage({ message, rendered, owner, isHere }: MessageView): string {
+export function renderMessagePage({ message, rendered, owner, isInMailbox }: MessageView): string {
   const { state, subject, recipient, replyTo, messageId, attempts, problem, createdMs, kind } = message
   const { from, text } = rendered
   const entries = [
@@ -115,7 +109,7 @@ export function renderMessagePage({ message, rendered, owner, isHere }: MessageV
     entry('Date', `${shownTime(createdMs)} UTC`),
     entry('Message-ID', escapeHtml(`<${messageId}>`)),
     entry('Group', `${escapeHtml(owner.name)}, ${kind}`),
-    ...(isHere ? [entry('File', `<a href="message.eml" download>Download as .eml</a>`)] : []),
+    ...(isInMailbox ? [entry('File', `<a href="message.eml" download>Download as .eml</a>`)] : []),
   ]
   return page(
     subject,
@@ -127,7 +121,7 @@ export function renderMessagePage({ message, rendered, owner, isHere }: MessageV
   )
 }
 
-/** The e-mail's own markup, for its frame. Its logo is a part of the e-mail, which a browser does not have. */
+/** The e-mail's own markup, for its frame. The logo, an attachment of the e-mail, becomes a data URL. */
 export function renderFrame({ html, logo }: RenderedMessage): string {
   const source = logo ? `data:${logo.contentType};base64,${logo.content.toString('base64')}` : 'data:,'
   return html

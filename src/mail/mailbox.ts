@@ -4,17 +4,15 @@ import { idPattern } from '../core/ids.ts'
 import { flushFolder, writeWhole } from '../core/write-file-atomically.ts'
 import type { MailTransport } from './transport.ts'
 
-/** A folder in which e-mails lie as `.eml` files, for who has no mail server (yet). */
+/** A folder of `.eml` files, used without a mail server. */
 export interface Mailbox extends MailTransport {
   folder: string
-  /** The message as it was sent; undefined where it is not there. */
+  /** The message as it was sent; undefined when there is none. */
   read(groupId: string, messageId: string): Promise<Buffer | undefined>
   remove(groupId: string, messageId: string): Promise<void>
-  /** With everything in it. */
   removeGroup(groupId: string): Promise<void>
 }
 
-/** E-mails are nobody's business but the service's. */
 const folderMode = 0o700
 const fileMode = 0o600
 
@@ -31,7 +29,7 @@ export function createMailbox(folder: string): Mailbox {
       const made = await mkdir(dirname(path), { recursive: true, mode: folderMode })
       if (made !== undefined) await flushFolder(folder)
       await writeWhole({ path, content: raw, draft: draftOf(path), mode: fileMode })
-      return 'It lies in the local mailbox.'
+      return 'Stored in the local mailbox.'
     },
     async read(groupId, messageId) {
       try {
@@ -52,8 +50,8 @@ export function createMailbox(folder: string): Mailbox {
   }
 }
 
-/** Only what can be nothing but a name becomes part of a path. */
+/** Against path traversal. */
 function checked(id: string): string {
-  if (!idPattern.test(id)) throw new Error('This cannot be an id.')
+  if (!idPattern.test(id)) throw new Error('This is not an id.')
   return id
 }

@@ -22,21 +22,20 @@ import type { Mail } from './types.ts'
 
 const noticeKind = 'mail.notice'
 
-/** What the job knows: what is to be told, it finds when it runs. */
-interface NoticeWork {
+interface NoticePayload {
   siteId: string
 }
 
-type ToldSite = Pick<StoredSite, 'id' | 'privateSettings'>
+type NotifiedSite = Pick<StoredSite, 'id' | 'privateSettings'>
 
-/** Asked for by several submissions, it is one job; another rhythm is another job, so that nobody waits for the old one. */
-async function insertNoticeJob(writer: ContentWriter, site: ToldSite, runAtMs: number): Promise<void> {
-  const payload: NoticeWork = { siteId: site.id }
+/** One job for each site and rhythm, so that a changed rhythm does not wait for the job of the former one. */
+async function insertNoticeJob(writer: ContentWriter, site: NotifiedSite, runAtMs: number): Promise<void> {
+  const payload: NoticePayload = { siteId: site.id }
   const topic = `${site.id} ${site.privateSettings.submissionNotices?.rhythm}`
   await insertJob(writer, { kind: noticeKind, payload, topic, runAtMs })
 }
 
-/** In the transaction of a submission: whoever wants to be told of it will be. */
+/** Queues notices to the owners of sites, in the transaction of a submission. */
 export async function announceSubmission(
   writer: ContentWriter,
   collection: Container,
@@ -70,22 +69,21 @@ function contentOf(
 
 interface Sending {
   sender: string
-  /** How many e-mails the group may send in a day. */
   dailyLimit: number
 }
 
-/** Gathered under the lock of the group: what is sent in meanwhile comes before it, and is in it, or after it. */
-async function tellOwner(writer: ContentWriter, siteId: string, { sender, dailyLimit }: Sending): Promise<void> {
-  const awaited = await findPendingNotices(writer.group, siteId, maxListed)
-  if (awaited.count === 0) return
+/** Under the group's lock, so that every submission is in exactly one notice. */
+async function sendNotice(writer: ContentWriter, siteId: string, { sender, dailyLimit }: Sending): Promise<void> {
+  const pending = await findPendingNotices(writer.group, siteId, maxListed)
+  if (pending.count === 0) return
   const site = await findSite(writer.group, siteId)
   const to = deliverableAddress(site?.privateSettings.submissionNotices?.to ?? '')
   if (site && to !== undefined) {
-    const restMs = await findNoticePauseMs(writer, siteId)
-    if (restMs > writer.nowMs) return insertNoticeJob(writer, site, restMs)
+    const pauseEndMs = await findNoticePauseMs(writer, siteId)
+    if (pauseEndMs > writer.nowMs) return insertNoticeJob(writer, site, pauseEndMs)
     const tomorrowMs = await tryConsumeMailQuota(writer, dailyLimit)
     if (tomorrowMs !== undefined) return insertNoticeJob(writer, site, tomorrowMs)
-    const content = contentOf(site, await listContainers(writer.group), awaited)
+    const content = contentOf(site, await listContainers(writer.group), pending)
     const subject = noticeSubject(content.title ?? '', site.name)
     await insertMessage(writer, { kind: 'notice', recipient: to, replyTo: null, subject, content, sender })
     await recordNoticeSent(writer, siteId)
@@ -93,16 +91,16 @@ async function tellOwner(writer: ContentWriter, siteId: string, { sender, dailyL
   await deletePendingNotices(writer, siteId)
 }
 
-/** Tells owners of sites what visitors have sent in. */
+/** Notifies the owners of sites of submissions. */
 export function noticeHandler({ senderOf, dailyLimits }: Pick<Mail, 'senderOf' | 'dailyLimits'>): JobHandler {
   return {
     kind: noticeKind,
     retryAfterSeconds: retryDelaysSeconds.sendNotice,
     limitSeconds: 60,
     async run({ payload }, { group, owner, finish }) {
-      const { siteId } = payload as NoticeWork
+      const { siteId } = payload as NoticePayload
       const sending = { sender: await senderOf(group), dailyLimit: dailyLimits[owner.tier] }
-      await finish((writer) => tellOwner(writer, siteId, sending))
+      await finish((writer) => sendNotice(writer, siteId, sending))
     },
   }
 }

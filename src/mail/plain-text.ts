@@ -2,13 +2,11 @@ import { compile, type DomNode, type FormatCallback } from 'html-to-text'
 import { normalise } from '../content/texts.ts'
 import { countTags, maxTags } from './tags.ts'
 
-/** What people read who do not see markup. */
-
 const lineLength = 78
 const maxColumns = 8
 const maxColumnWidth = 44
 const columnGap = '   '
-/** What is shown in an e-mail nests less deep than this: it was made safe before. */
+/** Sanitized markup is nested less deeply. */
 const maxDepth = 150
 
 interface Cell {
@@ -16,13 +14,12 @@ interface Cell {
   colspan: number
 }
 
-/** A cell as it is printed: its lines, and how many columns they may fill. */
 interface PrintedCell {
   lines: string[]
   colspan: number
 }
 
-const longestLine = (lines: readonly string[]): number => lines.reduce((most, { length }) => Math.max(most, length), 0)
+const longestLine = (lines: readonly string[]): number => lines.reduce((max, { length }) => Math.max(max, length), 0)
 
 function columnWidths(rows: readonly PrintedCell[][]): number[] {
   const widths: number[] = []
@@ -37,7 +34,7 @@ function columnWidths(rows: readonly PrintedCell[][]): number[] {
   return widths
 }
 
-/** Numbers stand in the last column, so it is flush right, as in the markup. */
+/** The last column has the amounts, and is aligned right as in the markup. */
 function printRow(row: readonly PrintedCell[], widths: readonly number[]): string {
   let column = 0
   const columns = row.map(({ lines, colspan }) => {
@@ -47,10 +44,10 @@ function printRow(row: readonly PrintedCell[], widths: readonly number[]): strin
     const isLast = column >= widths.length && row.length > 1
     return { lines, pad: (text: string) => (isLast ? text.padStart(width) : text.padEnd(width)) }
   })
-  const height = row.reduce((most, { lines }) => Math.max(most, lines.length), 0)
-  const lines = Array.from({ length: height }, (_, at) =>
+  const height = row.reduce((max, { lines }) => Math.max(max, lines.length), 0)
+  const lines = Array.from({ length: height }, (_, index) =>
     columns
-      .map(({ lines, pad }) => pad(lines[at] ?? ''))
+      .map(({ lines, pad }) => pad(lines[index] ?? ''))
       .join(columnGap)
       .trimEnd(),
   )
@@ -83,7 +80,7 @@ function spanOf({ attribs }: DomNode): number {
 const holdsTable = (node: DomNode): boolean =>
   elementsIn(node).some((child) => child.name === 'table' || holdsTable(child))
 
-/** Tables that hold lines of an order are printed as such. Others only put things where they are to stand. */
+/** Tables with several columns, such as order lines, are printed as tables. Others are layout only. */
 const formatTable: FormatCallback = (table, walk, builder) => {
   const rows = rowsIn(table)
   if (holdsTable(table) || !rows.some((row) => cellsIn(row).length > 1)) {
@@ -111,7 +108,7 @@ function isInsideQuote({ parent }: DomNode): boolean {
   return parent ? parent.name === 'blockquote' || isInsideQuote(parent) : false
 }
 
-/** One mark before each line, however deep it is quoted. */
+/** One mark before each line, also in nested quotes. */
 const formatQuote: FormatCallback = (quote, walk, builder) => {
   const prefix = isInsideQuote(quote) ? '' : '> '
   builder.openBlock({ leadingLineBreaks: 2, reservedLineLength: prefix.length })
@@ -140,7 +137,7 @@ const convert = compile({
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' }
 
-/** For more markup than is taken today, in messages that were kept before: the words, and lines where blocks end. */
+/** For stored messages with more markup than is accepted today: text, with a line break after each block. */
 const stripTags = (html: string): string =>
   html
     .replace(/<(?:br|hr|\/(?:p|div|li|tr|table|blockquote|pre|d[dt]|h[1-6]))\b[^<>]*>/g, '\n')
@@ -148,13 +145,13 @@ const stripTags = (html: string): string =>
     .replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name] ?? ' ')
     .replace(/[ \t]{2,}/g, ' ')
 
-/** Made safe, each tag that was sent has an end: twice as many as are taken. */
-const isEndless = (html: string): boolean => countTags(html, 2 * maxTags) > 2 * maxTags
+/** Sanitizing adds an end tag to each tag, so up to twice the accepted number is normal. */
+const hasTooManyTags = (html: string): boolean => countTags(html, 2 * maxTags) > 2 * maxTags
 
-/** Plain text of markup that was made safe. */
+/** Converts sanitized markup. */
 export const toPlainText = (html: string): string =>
-  (isEndless(html) ? stripTags(html) : convert(html))
-    .replace(/(?<![ \t])[ \t]+$/gm, '') // the beginning of a run, so that nobody looks for its end from each of its blanks
+  (hasTooManyTags(html) ? stripTags(html) : convert(html))
+    .replace(/(?<![ \t])[ \t]+$/gm, '') // matched from the start of a run only: otherwise quadratic
     .trim()
 
 function wrapLine(line: string): string {
@@ -169,7 +166,7 @@ function wrapLine(line: string): string {
   return [...lines, current].join('\n')
 }
 
-/** Plain text with its own line breaks, and more where a line is too long to be read. */
+/** Keeps line breaks and wraps long lines. */
 export const wrapText = (text: string): string =>
   text
     .split(/\r\n|\r|\n/)
@@ -177,5 +174,5 @@ export const wrapText = (text: string): string =>
     .join('\n')
     .trim()
 
-/** How texts are compared: by their words. */
+/** A normal form for comparing texts word by word. */
 export const wordsOf = (text: string): string => normalise(text, 'NFKC').replace(/\s+/gu, ' ').trim()

@@ -4,34 +4,34 @@ import type { Message } from '../store/mail/messages.ts'
 import { lightPalette } from './colors.ts'
 import { toPlainText, wordsOf, wrapText } from './plain-text.ts'
 import type { SiteLook } from './site-look.ts'
+import { submissionCard, submissionText, visitorCard, visitorText } from './templates/cards.ts'
 import { dressBox } from './templates/dressed-box.ts'
 import { layOut } from './templates/layout.ts'
-import { submissionCard, submissionText } from './templates/submission-card.ts'
-import { visitorCard, visitorText } from './templates/visitor-card.ts'
 
 type Rendered = { html: string; text: string }
 type WholeVisitor = NonNullable<MessageContent['visitor']>
 
 const maxPreviewLength = 140
-const shortestMessage = 20
+/** Shorter messages may occur in other texts by chance. */
+const minDistinctLength = 20
 
 const isWordCharacter = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '')
 
-/** Whether one text has the words of another in it, and not only their letters: "book" does not say "ok". */
+/** Whether a text contains another one as whole words: "book" does not contain "ok". */
 function says(text: string | undefined, other: string | undefined): boolean {
   const [whole, part] = [wordsOf(text ?? ''), wordsOf(other ?? '')]
-  const at = findText(whole, part)
+  const index = findText(whole, part)
   if (part === '') return true
-  return at >= 0 && !isWordCharacter(whole[at - 1]) && !isWordCharacter(whole[at + part.length])
+  return index >= 0 && !isWordCharacter(whole[index - 1]) && !isWordCharacter(whole[index + part.length])
 }
 
-/** A few words may be there by chance: rather twice than not at all. */
+/** False when in doubt: the message is better repeated than lost. */
 function saysMessage(text: string | undefined, message: string): boolean {
-  const isByChance = wordsOf(message).length < shortestMessage && wordsOf(text ?? '') !== wordsOf(message)
-  return !isByChance && says(text, message)
+  const mayBeChance = wordsOf(message).length < minDistinctLength && wordsOf(text ?? '') !== wordsOf(message)
+  return !mayBeChance && says(text, message)
 }
 
-/** A message is never missing, and not there twice; nor is who wrote it. */
+/** What the caller's texts do not say already about the visitor. */
 function notSaid(visitor: WholeVisitor, whiteBox: string | undefined, others: (string | undefined)[]) {
   const { name, email, message } = visitor
   if (!saysMessage(whiteBox, message)) return { name, email, message: message.trim() }
@@ -55,7 +55,7 @@ function footerText({ name, domainName }: SiteLook): string {
   return `-- \n${name}${domainName === '' ? '' : `\nhttps://${domainName}`}`
 }
 
-/** What the caller wrote takes the template's place; what the visitor wrote is not lost even if it is not in there. */
+/** The caller's markup replaces the template. The plain text adds the visitor's message if the markup lacks it. */
 function renderCustom(customHtml: string, { visitor }: MessageContent, subject: string): Rendered {
   const words = toPlainText(customHtml)
   const isMissing = visitor && !saysMessage(words, visitor.message)
@@ -100,7 +100,7 @@ function renderTemplate(content: MessageContent, subject: string, look: SiteLook
   return { html, text: `${text}\n` }
 }
 
-/** The words of a message as markup and as plain text. The logo, where there is one, is the part `cid:logo`. */
+/** The body as markup and as plain text. The logo, if any, is the part `cid:logo`. */
 export function renderMessage({ subject, content }: Pick<Message, 'subject' | 'content'>, look: SiteLook): Rendered {
   return content.customHtml === undefined
     ? renderTemplate(content, subject, look)

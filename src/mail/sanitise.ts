@@ -1,14 +1,13 @@
 import sanitizeHtml from 'sanitize-html'
 import { isWebLink } from '../content/addresses.ts'
 import { textToMarkup } from '../content/escape-html.ts'
-import { allowedStyles } from './allowed-styles.ts'
 import { countTags, maxTags } from './tags.ts'
 
-/** Markup that strangers send is made harmless here once, when it comes in; what is kept is only what this let through. */
+/** Untrusted markup is sanitized once, on receipt; only the result is stored. */
 
-/** No mail nests deeper; the words of what does are kept. */
+/** Deeper tags are removed; their text is kept. */
 const maxDepth = 60
-/** From here on it is no mail at all but an attack on the parser, whose work grows with the depth. */
+/** Deeper markup is an attack on the parser, whose work grows with the depth. */
 const maxParsedDepth = 1000
 
 const textTags = [
@@ -17,8 +16,8 @@ const textTags = [
 ] // biome-ignore format: a list of words
 const pageTags = ['h5', 'h6', 'center', 'font', 'img', 'caption', 'colgroup', 'col', 'dl', 'dt', 'dd', 'section']
 
-/** What stands in them is not meant to be read. */
-const wordlessTags = [
+/** Their content is not text for readers. */
+const nonTextTags = [
   'script', 'style', 'title', 'textarea', 'option', 'xmp', 'iframe', 'object', 'embed', 'svg', 'math', 'template',
   'audio', 'video', 'canvas', 'noembed', 'noframes',
 ] // biome-ignore format: a list of words
@@ -26,11 +25,35 @@ const wordlessTags = [
 const cellAttributes = ['colspan', 'rowspan']
 const tableAttributes = ['width', 'height', 'align', 'valign', 'bgcolor']
 
+/** Words, numbers, strings and colours. No other function, and no escape that could spell one. */
+const harmlessValue = /^(?:[a-z0-9#%.,'"!+/\s-]|(?:rgb|hsl)a?\([0-9.,%/\sdeg]*\)){1,200}$/i
+
+const sides = ['top', 'right', 'bottom', 'left']
+const corners = ['top-left', 'top-right', 'bottom-left', 'bottom-right']
+
+/** None of them loads a file, overlays other content or runs code. */
+const styleProperties = [
+  'color', 'background', 'background-color', 'opacity',
+  'font', 'font-family', 'font-size', 'font-style', 'font-weight', 'font-variant', 'line-height', 'letter-spacing',
+  'text-align', 'text-decoration', 'text-transform', 'text-indent', 'white-space', 'word-break', 'word-wrap',
+  'overflow-wrap', 'direction', 'vertical-align', 'list-style', 'list-style-type',
+  'width', 'max-width', 'min-width', 'height', 'max-height', 'min-height', 'display', 'float', 'clear',
+  'table-layout', 'border-collapse', 'border-spacing', 'caption-side', 'empty-cells',
+  'padding', ...sides.map((side) => `padding-${side}`),
+  'margin', ...sides.map((side) => `margin-${side}`),
+  'border', 'border-color', 'border-style', 'border-width', ...sides.map((side) => `border-${side}`),
+  ...sides.flatMap((side) => ['color', 'style', 'width'].map((part) => `border-${side}-${part}`)),
+  'border-radius', ...corners.map((corner) => `border-${corner}-radius`),
+] // biome-ignore format: a list of words
+
+const allowedStyles: Record<string, RegExp[]> = Object.fromEntries(
+  styleProperties.map((property) => [property, [harmlessValue]]),
+)
+
 class TooDeep extends Error {}
-/** There is more markup than anybody reads: at most `maxTags`. */
 export class TooManyTags extends Error {}
 
-/** As a browser would read it, so that no disguise of `javascript:` gets past. */
+/** Parsed as a browser would, so that no disguised `javascript:` gets through. */
 function safeLink(address: string): string | undefined {
   const url = URL.parse(address)
   if (url?.protocol === 'mailto:') return url.href
@@ -39,17 +62,17 @@ function safeLink(address: string): string | undefined {
 
 const safeAnchor: sanitizeHtml.Transformer = (tagName, { href = '', rel: _rel, target: _target, ...others }) => {
   const link = safeLink(href)
-  const apart = { rel: 'noopener noreferrer nofollow', target: '_blank' }
-  return { tagName, attribs: link === undefined ? others : { href: link, ...apart, ...others } }
+  const isolation = { rel: 'noopener noreferrer nofollow', target: '_blank' }
+  return { tagName, attribs: link === undefined ? others : { href: link, ...isolation, ...others } }
 }
 
-/** A picture that is fetched in the clear tells everyone on the way what is being read. */
+/** An unencrypted request for a picture would reveal what is being read. */
 const safePicture: sanitizeHtml.Transformer = (tagName, { src = '', ...others }) => {
   const link = safeLink(src)
   return { tagName, attribs: link?.startsWith('https:') ? { src: link, ...others } : others }
 }
 
-/** Nobody has more columns; to lay out millions of them would take a mail client's whole memory. */
+/** Millions of columns would exhaust a mail client's memory. */
 const maxSpan = 20
 const isSpan = (value: string | undefined): boolean => /^[1-9]\d?$/.test(value ?? '') && Number(value) <= maxSpan
 
@@ -59,7 +82,7 @@ const safeCell: sanitizeHtml.Transformer = (tagName, { colspan, rowspan, ...othe
 })
 
 const common: sanitizeHtml.IOptions = {
-  nonTextTags: wordlessTags,
+  nonTextTags,
   allowedSchemes: ['http', 'https', 'mailto'],
   allowProtocolRelative: false,
   nestingLimit: maxDepth,
@@ -91,8 +114,8 @@ const customOptions: sanitizeHtml.IOptions = {
   allowedStyles: { '*': allowedStyles },
 }
 
-/** What begins no tag is meant as it is written: "<3", "a < b", "Ann <ann@example.com>". */
-const keepLooseBrackets = (html: string): string => html.replace(/<(?!\/?[a-z][a-z0-9:-]*[\s/>]|!|\?)/gi, '&lt;')
+/** Brackets that begin no tag are text: "<3", "a < b", "Ann <ann@example.com>". */
+const escapeLooseBrackets = (html: string): string => html.replace(/<(?!\/?[a-z][a-z0-9:-]*[\s/>]|!|\?)/gi, '&lt;')
 
 function sanitise(html: string, options: sanitizeHtml.IOptions): string {
   if (countTags(html, maxTags) > maxTags) throw new TooManyTags()
@@ -105,7 +128,7 @@ function sanitise(html: string, options: sanitizeHtml.IOptions): string {
     depth -= 1
   }
   try {
-    return sanitizeHtml(keepLooseBrackets(html), { ...options, onOpenTag, onCloseTag })
+    return sanitizeHtml(escapeLooseBrackets(html), { ...options, onOpenTag, onCloseTag })
   } catch (error) {
     if (error instanceof TooDeep) return textToMarkup(html)
     throw error
@@ -115,7 +138,7 @@ function sanitise(html: string, options: sanitizeHtml.IOptions): string {
 const anyTag = new RegExp(`</?(?:${textTags.join('|')})[\\s/>]`, 'i')
 const characterReference = /&amp;(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});/gi
 
-/** The main block of an e-mail: simple markup, or plain text in which at most characters are written as `&amp;`. */
+/** The box of an e-mail: simple markup, or plain text that may have character references. */
 export function sanitiseBox(html: string): string {
   if (anyTag.test(html)) return sanitise(html, boxOptions)
   return sanitise(

@@ -1,12 +1,11 @@
 import { isLoopback } from '../security/public-address.ts'
 
+/** `required` and `optional` refer to STARTTLS. */
 type TlsMode = 'implicit' | 'required' | 'optional' | 'off'
 
-/** Where a mail server is, and who we are there. */
 export interface MailServerAddress {
   host: string
   port: number
-  /** From the first byte, by STARTTLS always, by STARTTLS where it is offered, or not at all. */
   tls: TlsMode
   login: { user: string; password: string } | undefined
 }
@@ -15,19 +14,19 @@ const example = 'smtp://user:password@smtp.example.com:587 or smtps://…:465'
 const defaultPorts = { implicit: 465, other: 587 }
 
 function readTls(url: URL): TlsMode {
-  const asked = url.searchParams.get('tls')
+  const mode = url.searchParams.get('tls')
   if (url.protocol === 'smtps:') {
-    if (asked !== null) throw new Error('must not say tls with smtps, which is encrypted from the first byte')
+    if (mode !== null) throw new Error('must not say tls with smtps, which is encrypted from the first byte')
     return 'implicit'
   }
-  if (asked !== null && asked !== 'required' && asked !== 'optional' && asked !== 'off')
+  if (mode !== null && mode !== 'required' && mode !== 'optional' && mode !== 'off')
     throw new Error('must say tls=required, tls=optional or tls=off')
-  return asked ?? (isLoopback(hostOf(url)) ? 'optional' : 'required')
+  return mode ?? (isLoopback(hostOf(url)) ? 'optional' : 'required')
 }
 
 const hostOf = ({ hostname }: URL): string => hostname.toLowerCase().replace(/^\[|\]$/g, '')
 
-/** Throws with the end of the sentence "SMTP_URL …"; never with the text, in which a password may stand. */
+/** An error's message ends the sentence "SMTP_URL …" and never repeats the text, which may contain a password. */
 export function parseMailServer(text: string): MailServerAddress {
   const url = URL.parse(text)
   const isPlain = url && (url.pathname === '' || url.pathname === '/') && url.hash === ''

@@ -6,14 +6,13 @@ import type { Group } from '../store/control/groups.ts'
 import type { GroupStore } from '../store/store.ts'
 import type { Logo, ReadLogo } from './logo.ts'
 
-/** What an e-mail shows of the site in whose name it is sent. */
+/** What an e-mail shows of its site. */
 export interface SiteLook {
   name: string
-  /** Without a scheme; empty where the site has none. */
+  /** Without a scheme; may be empty. */
   domainName: string
-  /** As the site's settings name them; those that are missing are chosen to fit. */
   colors: { primary?: string; surface?: string; 'text-primary'?: string }
-  /** The picture itself: an address would expire before the e-mail is read. */
+  /** Embedded, because a signed URL would expire before the e-mail is read. */
   logo: Logo | undefined
 }
 

@@ -7,50 +7,47 @@ import type { MailServerAddress } from './server-address.ts'
 import { failureOf, singleLine } from './server-refusals.ts'
 import { type DeliveryContext, DeliveryFailure, type OutgoingMail } from './transport.ts'
 
-/** More than any server has to say. */
-const mostReplyBytes = 64 * 1024
-const quitMs = 2000
-/** So much of a message is handed over at once. */
-const pieceBytes = 16 * 1024
+const maxReplyBytes = 64 * 1024
+const quitTimeoutMs = 2000
+const chunkBytes = 16 * 1024
 
 export interface SessionOptions extends ConnectOptions {
-  /** How people are told of the server. */
+  /** How error messages name the server. */
   name: string
-  /** Whose certificates are trusted, instead of those that everybody trusts. */
+  /** Replaces the default certificate authorities. */
   ca?: string | undefined
   timeouts: {
     greetingMs: number
-    /** Until an answer comes, except to the message itself. */
+    /** For each reply, except the one to the message itself. */
     silenceMs: number
   }
 }
 
 export interface Sending extends DeliveryContext {
-  /** Called when the message itself begins to go out. From then on it is up to the caller how long to wait. */
+  /** Called when the message itself begins to be sent. From then on the caller limits the time. */
   onBody(): void
 }
 
-/** One connection to a mail server, which takes one message after the other. */
+/** A connection to a mail server, for one message after the other. */
 export interface SmtpSession {
-  /** The server's words. */
+  /** Returns the server's reply. */
   send(mail: OutgoingMail, sending: Sending): Promise<string>
-  /** Whether it can take another message. */
+  /** Whether another message can be sent. */
   isOpen(): boolean
-  /** Whether it came to handing over the latest message: if so, the server may have taken it. */
+  /** Whether the latest message began to be sent: if so, the server may have accepted it. */
   hasBegun(): boolean
-  /** How many messages it was given. */
+  /** Number of messages so far. */
   count(): number
-  /** Says goodbye, and closes it. */
   quit(): void
 }
 
-/** How we call ourselves: by a name that can be one on the Internet, else as who has none. */
+/** The EHLO name: a public host name, or an address literal. */
 function clientName(sender: string | undefined): string {
   const names = [sender?.split('@').at(-1) ?? '', hostname().toLowerCase()]
   return names.find((name) => /^(?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{1,62}$/.test(name)) ?? '[127.0.0.1]'
 }
 
-/** Who we are, in each form in which a server could repeat it. A word of two letters is no secret, but part of others. */
+/** The login, in each form in which a server could repeat it. Redacting very short words would mangle others. */
 function secretsOf({ login }: MailServerAddress): string[] {
   if (!login) return []
   const { user, password } = login
@@ -59,20 +56,20 @@ function secretsOf({ login }: MailServerAddress): string[] {
   return words.filter((word) => word.length > 2)
 }
 
-/** In pieces. Before each, and before the end of the last, it is asked whether it may go on. */
-function streamOf(raw: Buffer, mayGoOn: () => boolean): Readable {
-  const pieces = Array.from({ length: Math.ceil(raw.length / pieceBytes) }, (_, index) =>
-    raw.subarray(index * pieceBytes, (index + 1) * pieceBytes),
-  )
+/** Calls `mayContinue` before each chunk and before the end. */
+function streamOf(raw: Buffer, mayContinue: () => boolean): Readable {
+  let start = 0
   return new Readable({
-    highWaterMark: 1, // so that it is not asked much earlier than the piece goes out
+    highWaterMark: 1, // so that `mayContinue` is called just before a chunk is sent
     read() {
-      if (mayGoOn()) this.push(pieces.shift() ?? null)
+      if (!mayContinue()) return
+      this.push(start < raw.length ? raw.subarray(start, start + chunkBytes) : null)
+      start += chunkBytes
     },
   })
 }
 
-/** Connects, has the connection encrypted and logs in. Throws a `DeliveryFailure`, or why the signal aborted. */
+/** Connects, negotiates TLS and logs in. Throws a `DeliveryFailure`, or the reason why the signal aborted. */
 export async function openSession(
   server: MailServerAddress,
   options: SessionOptions,
@@ -81,45 +78,45 @@ export async function openSession(
   const { host, port, tls, login } = server
   const { ca, timeouts, name } = options
   const secrets = secretsOf(server)
-  let isLetIn = false
+  let isLoggedIn = false
   let hasBegun = false
   let isBroken = false
   let count = 0
 
-  /** Why it was ended, where we have ended it; else what the server, or its absence, says. */
+  /** The reason of our own abort, or the server's failure. */
   function explain(error: unknown, signal: AbortSignal, recipient = ''): unknown {
     if (signal.aborted) return signal.reason
     if (error instanceof DeliveryFailure) return error
     if (error instanceof ServerUnreachable) return new DeliveryFailure(`${name} ${error.message}.`)
-    // Who it was for stands with the message. Its failure goes into the log.
-    const discreet = recipient === '' ? secrets : [...secrets, recipient]
-    return failureOf(error as SMTPError, { name, secrets: discreet, isOpen: isLetIn })
+    // The failure is logged; the recipient is stored with the message only.
+    const redacted = recipient === '' ? secrets : [...secrets, recipient]
+    return failureOf(error as SMTPError, { name, secrets: redacted, isOpen: isLoggedIn })
   }
 
   const socket = await connectToServer(server, options, opening).catch((error) => {
     throw explain(error, opening)
   })
   const connection = new SMTPConnection({
-    connection: socket, // so that it is ours to cut
+    connection: socket, // so that we can destroy it
     host,
     port,
     secure: tls === 'implicit',
     requireTLS: tls === 'required',
     ignoreTLS: tls === 'off',
-    // With nothing to hide from who listens, a server that does not keep what it offers is still good enough.
+    // Without a login, plain text is acceptable when STARTTLS is announced but fails.
     opportunisticTLS: tls === 'optional' && login === undefined,
     name: clientName(sender),
     tls: {
       minVersion: 'TLSv1.2',
       ...(ca !== undefined && { ca }),
-      // On this machine nobody stands between us and the server, and it would do without any encryption.
+      // On this machine there is nobody in between, and plain text would be accepted, too.
       rejectUnauthorized: !(tls === 'optional' && isLoopback(host)),
     },
-    connectionTimeout: 2 * timeouts.greetingMs, // the greeting, and the encryption
+    connectionTimeout: 2 * timeouts.greetingMs, // greeting and TLS
     greetingTimeout: timeouts.greetingMs,
-    maxResponseSize: mostReplyBytes,
+    maxResponseSize: maxReplyBytes,
   })
-  connection.on('error', () => {}) // who waits for an answer hears of it below
+  connection.on('error', () => {}) // `ask` has its own listener
 
   function cut(): void {
     isBroken = true
@@ -127,7 +124,7 @@ export async function openSession(
     socket.destroy()
   }
 
-  /** Settles with the answer, or when the connection breaks, the server is silent for too long or the signal aborts. */
+  /** Settles with the reply, or when the connection breaks, the server is silent for too long or the signal aborts. */
   async function ask<Answer>(
     signal: AbortSignal,
     begin: (done: (error?: Error | null, answer?: Answer) => void) => void,
@@ -139,18 +136,18 @@ export async function openSession(
     }
     const onAbort = () => stop(signal.reason)
     const onSilence = () => stop(new DeliveryFailure(`${name} was silent for too long`, { isTimeout: true }))
-    const onEnd = () => setImmediate(reject, new Error('The connection has ended.')) // after an error that says why
+    const onEnd = () => setImmediate(reject, new Error('The connection has ended.')) // after an `error` event
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort)
     socket.once('timeout', onSilence)
     connection.once('error', reject)
     connection.once('end', onEnd)
     try {
-      socket.limitSilence(timeouts.silenceMs)
+      socket.setIdleTimeout(timeouts.silenceMs)
       if (!signal.aborted) begin((error, answer) => (error ? reject(error) : resolve(answer as Answer)))
       return await promise
     } finally {
-      socket.limitSilence(0)
+      socket.setIdleTimeout(0)
       signal.removeEventListener('abort', onAbort)
       socket.off('timeout', onSilence)
       connection.off('error', reject)
@@ -158,7 +155,7 @@ export async function openSession(
     }
   }
 
-  /** After a clean no the connection is as good as before; after anything else nobody knows. */
+  /** After a regular refusal the connection can be reset and reused; after anything else its state is unknown. */
   async function recover({ command = '', responseCode = 421 }: SMTPError, signal: AbortSignal): Promise<void> {
     if (isBroken || responseCode === 421 || !['MAIL FROM', 'RCPT TO', 'DATA'].includes(command)) return cut()
     await ask<boolean>(signal, (done) => connection.reset(done)).catch(cut)
@@ -170,7 +167,7 @@ export async function openSession(
       if (!connection.allowsAuth) throw new ServerUnreachable('offers no login')
       await ask<boolean>(opening, (done) => connection.login({ user: login.user, pass: login.password }, done))
     }
-    isLetIn = true
+    isLoggedIn = true
   } catch (error) {
     cut()
     throw explain(error, opening)
@@ -183,20 +180,20 @@ export async function openSession(
     async send({ sender: from, recipient, raw }, { signal: outer, isOurs, onBody }) {
       count += 1
       hasBegun = false
-      const notOurs = new AbortController()
-      const signal = AbortSignal.any([outer, notOurs.signal])
-      function mayGoOn(): boolean {
-        if (!isOurs()) notOurs.abort(new DeliveryFailure('Not sent: this process was held up for too long.'))
+      const leaseLost = new AbortController()
+      const signal = AbortSignal.any([outer, leaseLost.signal])
+      function mayContinue(): boolean {
+        if (!isOurs()) leaseLost.abort(new DeliveryFailure('Not sent: this process was blocked for too long.'))
         if (!hasBegun) {
           hasBegun = true
-          socket.limitSilence(0)
+          socket.setIdleTimeout(0)
           onBody()
         }
         return !signal.aborted
       }
       try {
         const envelope = { from, to: [recipient], size: raw.length }
-        const message = streamOf(raw, mayGoOn)
+        const message = streamOf(raw, mayContinue)
         const { response } = await ask<SentMessageInfo>(signal, (done) => connection.send(envelope, message, done))
         return singleLine(response)
       } catch (error) {
@@ -209,7 +206,7 @@ export async function openSession(
       isBroken = true
       connection.quit()
       socket.unref()
-      setTimeout(cut, quitMs).unref()
+      setTimeout(cut, quitTimeoutMs).unref()
     },
   }
 }

@@ -4,33 +4,33 @@ import type { MailServerAddress } from './server-address.ts'
 import type { Sending, SmtpSession } from './smtp-session.ts'
 import { DeliveryFailure, type MailTransport, type OutgoingMail } from './transport.ts'
 
-const usualConnections = 5
-const mostMessagesPerConnection = 100
-const usualTimeouts = {
+const defaultConnections = 5
+const maxMessagesPerConnection = 100
+const defaultTimeouts = {
   connectMs: 10_000,
   greetingMs: 10_000,
   silenceMs: 60_000,
-  /** For one message with all that it waits for, until it goes out. */
+  /** For everything before the message itself is sent. */
   beforeBodyMs: 90_000,
-  /** From then on. A server may look long at a message, and who gives up then sends it twice. */
+  /** From then on. Servers may scan a message for long, and giving up then would send it twice. */
   bodyMs: 300_000,
-  /** How long a connection is kept that nobody uses. */
+  /** Idle connections are closed after this time. */
   idleMs: 20_000,
-  /** How long nobody tries a server that could not be used, so that it does not hold the places of all. */
+  /** After a failure the server is not tried for this time, so that it does not block every permit. */
   pauseMs: 5_000,
 }
 
 export interface SmtpOptions {
-  /** Whether the server must be on the public Internet. */
+  /** `public` requires a server on the public Internet. */
   hosts: 'public' | 'any'
-  /** How people are told of the server. Without a name, by host and port. */
+  /** How error messages name the server; host and port by default. */
   name?: string
-  /** How many there may be at once. */
+  /** Concurrent connections. */
   connections?: number
-  timeouts?: Partial<typeof usualTimeouts>
-  /** All addresses of a name. */
+  timeouts?: Partial<typeof defaultTimeouts>
+  /** Returns all addresses of a name. */
   resolve?: (host: string) => Promise<string[]>
-  /** Whose certificates are trusted, instead of those that everybody trusts. */
+  /** Replaces the default certificate authorities. */
   ca?: string
 }
 
@@ -39,34 +39,34 @@ export interface SmtpTransport extends MailTransport {
   verify(signal: AbortSignal): Promise<void>
 }
 
-/** It was checked before it was stored. Here it is only seen to that the library gets one plain address, and no more. */
+/** Against SMTP injection. Addresses are validated before they are stored; this only ensures one plain address. */
 function checkAddress(address: string): void {
   if (!/^[!-;=?A-~]+@[!-;=?A-~]+$/.test(address) || address.split('@').length !== 2)
-    throw new DeliveryFailure('The address cannot be one of an e-mail.', { isPermanent: true })
+    throw new DeliveryFailure('The address is not a valid e-mail address.', { isPermanent: true })
 }
 
-const placeOf = ({ host, port }: MailServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+const hostAndPort = ({ host, port }: MailServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Takes messages to one mail server, by a few connections that are kept for a while. */
+/** Delivers to one mail server through a small connection pool. */
 export function createSmtpTransport(address: MailServerAddress, options: SmtpOptions): SmtpTransport {
-  const timeouts = { ...usualTimeouts, ...options.timeouts }
-  const { hosts, resolve, ca, name = placeOf(address), connections = usualConnections } = options
+  const timeouts = { ...defaultTimeouts, ...options.timeouts }
+  const { hosts, resolve, ca, name = hostAndPort(address), connections = defaultConnections } = options
   const sessionOptions = { name, hosts, resolve, ca, connectMs: timeouts.connectMs, timeouts }
-  const slots = createSemaphore({ maxPerKey: connections })
-  /** Those that wait for a message, and when each is given up. */
+  const permits = createSemaphore({ maxPerKey: connections })
   const idle = new Map<SmtpSession, NodeJS.Timeout>()
   let isClosed = false
-  let trouble: { failure: DeliveryFailure; untilMs: number } | undefined
+  /** A circuit breaker: until then, deliveries fail at once. */
+  let outage: { failure: DeliveryFailure; untilMs: number } | undefined
 
   function pause(failure: DeliveryFailure): void {
-    trouble = { failure, untilMs: performance.now() + timeouts.pauseMs }
+    outage = { failure, untilMs: performance.now() + timeouts.pauseMs }
   }
 
   async function open(signal: AbortSignal, sender?: string): Promise<SmtpSession> {
     try {
       const { openSession } = await import('./smtp-session.ts')
       const session = await openSession(address, sessionOptions, { sender, signal })
-      trouble = undefined
+      outage = undefined
       return session
     } catch (error) {
       if (error instanceof DeliveryFailure) pause(error)
@@ -85,15 +85,15 @@ export function createSmtpTransport(address: MailServerAddress, options: SmtpOpt
 
   function putBack(session: SmtpSession): void {
     if (!session.isOpen()) return
-    const giveUp = () => {
+    const quit = () => {
       idle.delete(session)
       session.quit()
     }
-    if (isClosed || session.count() >= mostMessagesPerConnection) giveUp()
-    else idle.set(session, setTimeout(giveUp, timeouts.idleMs).unref())
+    if (isClosed || session.count() >= maxMessagesPerConnection) quit()
+    else idle.set(session, setTimeout(quit, timeouts.idleMs).unref())
   }
 
-  function leaveIdle(): void {
+  function closeIdle(): void {
     for (const [session, timer] of idle) {
       clearTimeout(timer)
       session.quit()
@@ -111,39 +111,39 @@ export function createSmtpTransport(address: MailServerAddress, options: SmtpOpt
 
   async function deliver(mail: OutgoingMail, sending: Sending): Promise<string> {
     const { signal } = sending
-    const kept = takeIdle()
-    if (kept) {
+    const session = takeIdle()
+    if (session) {
       try {
-        return await sendBy(kept, mail, sending)
+        return await sendBy(session, mail, sending)
       } catch (error) {
-        // The server may have closed a connection that was not used for a while. That says nothing of the message.
-        if (kept.isOpen() || kept.hasBegun() || signal.aborted) throw error
+        // The server may have closed an idle connection, which says nothing about the message.
+        if (session.isOpen() || session.hasBegun() || signal.aborted) throw error
       }
     }
-    if (trouble && performance.now() < trouble.untilMs) throw trouble.failure
+    if (outage && performance.now() < outage.untilMs) throw outage.failure
     return sendBy(await open(signal, mail.sender), mail, sending)
   }
 
-  /** Ends the work when it takes too long, and leaves the server alone for a while when that, or its silence, ended it. */
-  async function withLimit<Result>(
+  /** Aborts the work on timeout. After a timeout the server is not tried for a while. */
+  async function withTimeout<Result>(
     outer: AbortSignal,
-    work: (signal: AbortSignal, limitTo: (ms: number) => void) => Promise<Result>,
+    work: (signal: AbortSignal, setTimeLimit: (ms: number) => void) => Promise<Result>,
   ): Promise<Result> {
-    const limit = new AbortController()
+    const timeout = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    function limitTo(ms: number): void {
+    function setTimeLimit(ms: number): void {
       const tooLong = new DeliveryFailure(`${name} took longer than ${ms / 1000} seconds.`, { isTimeout: true })
       clearTimeout(timer)
-      timer = setTimeout(() => limit.abort(tooLong), ms)
+      timer = setTimeout(() => timeout.abort(tooLong), ms)
     }
-    limitTo(timeouts.beforeBodyMs)
+    setTimeLimit(timeouts.beforeBodyMs)
     try {
-      return await work(AbortSignal.any([outer, limit.signal]), limitTo)
+      return await work(AbortSignal.any([outer, timeout.signal]), setTimeLimit)
     } catch (error) {
-      const isNews = error !== trouble?.failure // a pause is not made longer by who is told of it
-      if (isNews && error instanceof DeliveryFailure && error.isTimeout) {
+      const isNew = error !== outage?.failure // failing at once must not extend the pause
+      if (isNew && error instanceof DeliveryFailure && error.isTimeout) {
         pause(error)
-        leaveIdle()
+        closeIdle()
       }
       throw error
     } finally {
@@ -151,8 +151,8 @@ export function createSmtpTransport(address: MailServerAddress, options: SmtpOpt
     }
   }
 
-  async function acquireSlot(signal: AbortSignal): Promise<Release> {
-    const acquiring = slots.acquire(name)
+  async function acquirePermit(signal: AbortSignal): Promise<Release> {
+    const acquiring = permits.acquire(name)
     return raceWithAbort(acquiring, signal).catch((error) => {
       void acquiring.then((release) => release())
       throw error
@@ -163,19 +163,37 @@ export function createSmtpTransport(address: MailServerAddress, options: SmtpOpt
     name,
     async deliver(mail, { signal: outer, isOurs }) {
       for (const each of [mail.sender, mail.recipient]) checkAddress(each)
-      const release = await acquireSlot(outer)
+      const release = await acquirePermit(outer)
       try {
-        return await withLimit(outer, (signal, limitTo) =>
-          deliver(mail, { signal, isOurs, onBody: () => limitTo(timeouts.bodyMs) }),
+        return await withTimeout(outer, (signal, setTimeLimit) =>
+          deliver(mail, { signal, isOurs, onBody: () => setTimeLimit(timeouts.bodyMs) }),
         )
       } finally {
         release()
       }
     },
-    verify: (outer) => withLimit(outer, async (signal) => (await open(signal)).quit()),
+    verify: (outer) => withTimeout(outer, async (signal) => (await open(signal)).quit()),
     close() {
       isClosed = true
-      leaveIdle()
+      closeIdle()
     },
+  }
+}
+
+const probeTimeoutMs = 20_000
+
+/** Connects and logs in, and sends nothing. Returns the problem, if any. */
+export async function probeServer(address: MailServerAddress, options: SmtpOptions): Promise<string | undefined> {
+  const transport = createSmtpTransport(address, options)
+  const signal = AbortSignal.timeout(probeTimeoutMs)
+  try {
+    await transport.verify(signal)
+    return undefined
+  } catch (error) {
+    if (signal.aborted) return `it did not answer within ${probeTimeoutMs / 1000} seconds.`
+    if (error instanceof DeliveryFailure) return error.message
+    throw error
+  } finally {
+    transport.close()
   }
 }

@@ -1,10 +1,10 @@
-/** Far more than an e-mail has. Each costs some ten microseconds to make safe, and as much again to print as text. */
+/** Far more than an e-mail has. Each takes about 10 µs to sanitize, and as long again to convert to plain text. */
 export const maxTags = 5000
 
-/** How many tags begin or end in markup; it is not counted further than where it is too many. */
-export function countTags(html: string, most: number): number {
+/** Counts start and end tags, up to the first one beyond `max`. */
+export function countTags(html: string, max: number): number {
   let count = 0
-  for (let at = html.indexOf('<'); at >= 0 && count <= most; at = html.indexOf('<', at + 1))
-    if (/[a-z/!?]/i.test(html[at + 1] ?? '')) count += 1
+  for (let index = html.indexOf('<'); index >= 0 && count <= max; index = html.indexOf('<', index + 1))
+    if (/[a-z/!?]/i.test(html[index + 1] ?? '')) count += 1
   return count
 }

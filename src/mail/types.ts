@@ -10,53 +10,51 @@ import type { MailServerAddress } from './server-address.ts'
 import type { SiteLook } from './site-look.ts'
 import type { MailTransport } from './transport.ts'
 
-/** A message as it is sent, with all of its words. */
 export interface RenderedMessage {
   from: { name: string; address: string }
   html: string
   text: string
-  /** What `cid:logo` stands for in the markup. */
+  /** The part `cid:logo` of the markup. */
   logo: SiteLook['logo']
-  /** As it goes over the wire. */
+  /** In MIME format, signed where possible. */
   raw: Buffer
 }
 
-/** How the e-mails of a group go out. It is read at once: a name belongs to the server that may speak in it. */
+/** Sender and transport are read together, because a server may only send from its own address. */
 export interface ResolvedTransport {
-  /** The address that they come from. */
+  /** The From address. */
   sender: string
-  /** Whether by a server of the group's own. */
+  /** Whether it is the group's own server. */
   isOwn: boolean
   transport: MailTransport
 }
 
-/** Everything about e-mails: what they look like, and how they get to where they are to go. */
+/** Composes and delivers e-mails. */
 export interface Mail {
   vault: Vault
-  /** How many e-mails a group may send in a day. */
+  /** E-mails that a group may send in a day. */
   dailyLimits: Readonly<Record<Tier, number>>
-  /** How many bytes a group may have in the database. */
   databaseQuotas: Readonly<Record<Tier, number>>
-  /** Where e-mails lie when the service has no mail server. */
+  /** Undefined with a mail server. */
   mailbox: Mailbox | undefined
-  /** The mail server of the service, as an administrator may be shown it. */
+  /** The mail server of the service, as administrators may see it. */
   serviceServer: Omit<MailServerAddress, 'login'> | undefined
-  /** The address that the group's e-mails come from. */
+  /** The From address of a group's e-mails. */
   senderOf(group: GroupStore): Promise<string>
-  /** By the group's own server, else by the service's, else into the local mailbox. */
+  /** The group's own server, else the service's, else the local mailbox. */
   resolveTransport(group: GroupStore): Promise<ResolvedTransport>
-  /** Whether an address is of a domain in whose name the service itself sends or signs. */
+  /** Whether an address is in a domain that the service itself sends from or signs for. */
   isOfService(address: string): boolean
-  /** Connects to a server as a group would, and sends nothing. Says why that went wrong, where it did. */
+  /** Connects to a server as a group would, and sends nothing. Returns the problem, if any. */
   probeServer(address: MailServerAddress): Promise<string | undefined>
-  /** For the way that it goes; without one, for the way that it would go now. */
-  render(owner: Group, group: GroupStore, message: Message, way?: SenderOrigin): Promise<RenderedMessage>
+  /** `origin` is the current one by default. */
+  render(owner: Group, group: GroupStore, message: Message, origin?: SenderOrigin): Promise<RenderedMessage>
   handlers: JobHandler[]
-  /** Adds the page on which a developer reads the local mailbox. */
+  /** Registers the pages of the local mailbox. */
   registerPages(app: FastifyInstance, limit: (request: FastifyRequest, reply: FastifyReply) => void): void
-  /** Removes the e-mails of a group from the local mailbox, also where the service has a mail server by now. */
+  /** Removes the group's e-mails from the local mailbox, even if the service has a mail server now. */
   forgetGroup(groupId: string): Promise<void>
-  /** Forgets what nobody can ask for any more. */
+  /** Deletes expired messages and quota counters. */
   tidy(nowMs: number): Promise<void>
   close(): void
 }

@@ -58,14 +58,14 @@ onBothEngines('the doctor’s check of the object index', (engine) => {
       const finding = assertOnly(await examine(), {
         check: 'Index of objects',
         level: 'wrong',
-        what: /^[13] objects? (is|are) filtered, sorted or searched by what they do not hold/,
+        what: /^[13] objects? (is|are) filtered, sorted or searched by values that they do not have/,
         commands: ['npx sluice doctor --repair'],
       })
       assert.equal(finding.examples?.[0], `Shop, Posts: ${stored[0]?.id}`)
       assertOnly(await examine({ repairAs }), {
         check: 'Index of objects',
         level: 'attention',
-        what: /^The index of [13] objects? was not that of their values, and was made anew/,
+        what: /^The index of [13] objects? did not match their values, and was made anew/,
         advice: /Nothing is left to do/,
       })
       assertSound(await examine())
@@ -168,7 +168,7 @@ onBothEngines('the doctor’s check of content', (engine) => {
     const finding = assertOnly(await examine(), {
       check: 'Values',
       level: 'attention',
-      what: /^9 objects or sites do not fit the rules for their values/,
+      what: /^9 objects or sites do not satisfy the current rules for values/,
       advice: /delivered as they are/,
       commands: [`npx sluice object show ${group.group.id} ${stored[0]?.id}`],
     })
@@ -184,7 +184,7 @@ onBothEngines('the doctor’s check of content', (engine) => {
     assertOnly(await examine(), {
       check: 'Values',
       level: 'attention',
-      what: /^1 object or site does not fit/,
+      what: /^1 object or site does not satisfy/,
       commands: [`npx sluice site show ${group.group.id} ${site.id}`],
     })
   })
@@ -222,7 +222,7 @@ onBothEngines('the doctor’s check of content', (engine) => {
       check: 'Left-overs of groups',
       level: 'attention',
       what: new RegExp(`main\\S* holds \\d+ rows of the group ${id}, which does not exist: 4 in objects, 1 in preview_tokens, 2 in containers, \\d+ in changes, 1 in media, 1 in media_files, 1 in jobs`),
-      advice: /An import or a deletion was interrupted, or runs just now/,
+      advice: /An import or a deletion was interrupted, or is running/,
       commands: [engine === 'postgres' ? /^psql "\$DATABASE_URL" -c '/ : /^sqlite3 \S+main\.sqlite 'pragma foreign_keys = on; /],
     }) // biome-ignore format: short
     const [, statements = ''] = /^\S+ \S+ (?:-c )?'(.*)'$/.exec(finding.commands?.[0] ?? '') ?? []

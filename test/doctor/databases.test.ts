@@ -66,7 +66,7 @@ describe('the doctor’s connection to the databases', () => {
       check: 'Databases',
       level: 'wrong',
       what: /cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1/,
-      advice: /Start PostgreSQL, or set DATABASE_URL/,
+      advice: /Start PostgreSQL, or correct the host and the role in DATABASE_URL/,
       commands: ['psql "$DATABASE_URL" -c "select 1"'],
     })
     assert.ok(!JSON.stringify(finding).includes('secret'))
@@ -121,7 +121,7 @@ describe('the doctor’s connection to the databases', () => {
     assertOnly(results, {
       check: 'Databases',
       level: 'wrong',
-      what: /content in the database "shop", and .*shop\.sqlite is not there/,
+      what: /content in the database "shop", but .*shop\.sqlite does not exist/,
       advice: /Restore it from your newest backup before you start a server/,
     })
     assert.ok(results.every(({ status }) => status !== 'not checked'))
@@ -133,7 +133,7 @@ describe('the doctor’s connection to the databases', () => {
     assertOnly(await examineAll(config), {
       check: 'Databases',
       level: 'wrong',
-      what: /"control", and .*control\.sqlite is not there/,
+      what: /"control", but .*control\.sqlite does not exist/,
       advice: /Restore it/,
     })
   })
@@ -184,7 +184,7 @@ onBothEngines('the doctor’s check of the databases', (engine) => {
     const finding = assertOnly(await examine(), {
       check: 'Indexes of the databases',
       level: 'wrong',
-      what: /lacks 1 index: answers are slow/,
+      what: /lacks 1 index: queries are slow/,
       commands: [engine === 'postgres' ? /^psql "\$DATABASE_URL" -c 'CREATE/ : /^sqlite3 \S+main\.sqlite 'CREATE/],
     })
     assert.deepEqual(finding.examples, ['objects_by_external_id'])
@@ -277,7 +277,7 @@ describe('the doctor’s check of SQLite files', () => {
     const finding = assertOnly(await examine(), {
       check: 'Integrity of the databases',
       level: 'wrong',
-      what: /main\.sqlite has rows that refer to rows that are not there/,
+      what: /main\.sqlite has rows that refer to missing rows/,
       advice: /restore your newest backup/,
       commands: [/^sqlite3 \S+main\.sqlite 'pragma foreign_key_check'$/],
     })

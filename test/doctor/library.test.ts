@@ -63,7 +63,7 @@ onBothEngines('the doctor’s check of the media library', (engine) => {
     assertOnly(await examine(), {
       check: 'Media files',
       level: 'attention',
-      what: /^1 file of Gallery with 5 B is shown by nothing/,
+      what: /^1 file of Gallery with 5 B is not used by any content/,
       commands: [`npx sluice media sweep ${group.group.id} --dry-run`],
     })
   })
@@ -84,7 +84,7 @@ onBothEngines('the doctor’s check of the media library', (engine) => {
     const finding = assertOnly(await examine(), {
       check: 'Pictures',
       level: 'attention',
-      what: /^Of 2 pictures of Gallery no smaller ones were made/,
+      what: /^2 pictures of Gallery have no smaller sizes/,
       commands: [`npx sluice media derive ${group.group.id}`],
     })
     assert.deepEqual(finding.examples?.toSorted(), [plain.file.key, unseen.file.key].toSorted())
@@ -137,7 +137,7 @@ onBothEngines('the doctor’s check of the media library', (engine) => {
       check: 'Jobs',
       level: 'attention',
       what: /^1 job should have begun by now/,
-      advice: /No server runs/,
+      advice: /No server is running/,
       commands: ['JOB_WORKERS=4 npx sluice serve'],
     })
   })
@@ -164,7 +164,7 @@ describe('the doctor’s check of the media environment', () => {
     const finding = assertOnly(await examine(), {
       check: 'Inbox',
       level: 'attention',
-      what: /inbox holds 1 left-over of uploads that never ended/,
+      what: /inbox contains 1 left-over of uploads that never ended/,
       commands: [/^find .+inbox -mindepth 1/],
     })
     assert.deepEqual(finding.examples, [old])

@@ -47,7 +47,7 @@ describe('the doctor’s check of the machine', () => {
       const { examine, config } = await patient('sqlite')
       const machine = { ...roomyMachine, diskSpace: async () => ({ freeBytes, totalBytes }) }
       const commands = [`du -xh -d 2 ${config.dataDir} | sort -h | tail`]
-      assertOnly(await examine({ machine }), { check: 'Disk space', level, what, advice: /Make room/, commands })
+      assertOnly(await examine({ machine }), { check: 'Disk space', level, what, advice: /Free some space/, commands })
     })
   }
 
@@ -95,13 +95,13 @@ describe('the doctor’s check of the settings', () => {
     [
       { PUBLIC_URL: 'http://content.example.com:8080', MANAGE_PORT: 'off' },
       'attention',
-      /travel where others can read them/,
+      /are sent unencrypted/,
       'PUBLIC_URL=https://content.example.com:8080',
     ],
     [
       { PUBLIC_URL: 'http://203.0.113.7', MANAGE_PORT: 'off' },
       'attention',
-      /travel where others can read them/,
+      /are sent unencrypted/,
       'PUBLIC_URL=https://203.0.113.7',
     ],
     [
@@ -201,7 +201,7 @@ describe('the doctor’s check of the data folder', () => {
       check: 'Owners of files',
       level: 'wrong',
       what: /belong to another user than the one that runs Sluice/,
-      advice: /start the server again/,
+      advice: /restart the server/,
       commands: [`sudo chown -R 4711 ${config.dataDir}`],
     })
     assert.ok(finding.examples?.includes(join(config.dataDir, 'control.sqlite')))
@@ -216,7 +216,7 @@ describe('the doctor’s check of the data folder', () => {
     assertOnly(await examine(), {
       check: 'Rights on files',
       level: 'attention',
-      what: /rights on 2 files/,
+      what: /permissions on 2 files/,
       commands: [`chmod 600 ${control} ${key}`],
     })
   })

@@ -67,8 +67,8 @@ describe('the doctor’s check of files', () => {
       const finding = assertOnly(await examine(), {
         check: 'Media files',
         level: 'attention',
-        what: /^7 files of Gallery with 14\.0 kB are shown by nothing/,
-        advice: /They only take room/,
+        what: /^7 files of Gallery with 14\.0 kB are not used by any content/,
+        advice: /They only take up space/,
         commands: [`npx sluice media sweep ${group.group.id} --dry-run`],
       })
       assert.equal(finding.examples?.length, 5)

@@ -61,7 +61,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^The catalogue of the stripe account "main" of Shop could not be looked through: No right to read prices\.$/,
+      what: /^The catalogue of the stripe account "main" of Shop could not be synchronised: No right to read prices\.$/,
       commands: [`npx sluice integration sync ${place}`],
     })
     assert.equal((await showIntegration(content, integration)).problem, 'No right to read prices.')
@@ -105,7 +105,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^Nobody tells us when something changes in the stripe account "main" of Shop/,
+      what: /^There is no webhook for the stripe account "main" of Shop/,
       commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
     })
   })
@@ -117,7 +117,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     const silence = {
       check: 'Payments',
       level: 'attention' as const,
-      what: /^Nobody tells us when something changes in the stripe account "main" of Shop/,
+      what: /^There is no webhook for the stripe account "main" of Shop/,
       commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
     }
     const looked = async (publicUrl: string | undefined) =>
@@ -125,7 +125,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     await assertUnchanged(service.store, async () => {
       const refused = assertOnly(await looked(env.PUBLIC_URL), {
         ...silence,
-        advice: /asked for a webhook and refused/,
+        advice: /refused to create a webhook/,
       })
       assert.deepEqual(refused.examples, [`Stripe does not accept this: ${webhookRefusal}`])
       assert.ok(!refused.advice.includes('PUBLIC_URL'))
@@ -144,7 +144,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     const results = await examine({ config: { ...config, publicUrl: 'https://shop.example' } })
     assertOnly(
       results.filter(({ name }) => name === 'Payments'),
-      { check: 'Payments', level: 'attention', what: /^Nobody tells us/, advice: /^Have the provider call us/ },
+      { check: 'Payments', level: 'attention', what: /^There is no webhook/, advice: /^Have the provider call us/ },
     )
   })
 
@@ -155,7 +155,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^The catalogue of the stripe account "main" of Shop was last compared, 2 days ago\.$/,
+      what: /^The catalogue of the stripe account "main" of Shop was last synchronised, 2 days ago\.$/,
       commands: [`npx sluice integration sync ${place}`],
     })
     assertSound(await examine({ config: { ...config, catalogueSyncHours: 0 } }))
@@ -170,7 +170,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     const finding = assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^Not everything of the stripe account "main" of Shop could be taken over\.$/,
+      what: /^Not everything of the stripe account "main" of Shop could be imported\.$/,
       commands: [`npx sluice integration show ${place}`],
     })
     assert.deepEqual(finding.examples, problems)
@@ -188,7 +188,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     const finding = assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
-      what: /^1 order of the stripe account "main" of Shop could not be taken over so far\.$/,
+      what: /^1 order of the stripe account "main" of Shop could not be recorded so far\.$/,
       commands: [`npx sluice job retry ${shop.group.id} ${jobId}`],
     })
     assert.deepEqual(finding.examples, [`${jobId}: ${problem}`])

@@ -45,7 +45,7 @@ onBothEngines('the doctor’s check of access', (engine) => {
     const finding = assertOnly(await examine(), {
       check: 'Tokens',
       level: 'attention',
-      what: /^1 token of the management API never ends and nobody has used it for 90 days/,
+      what: /^1 token of the management API never expires and was not used for 90 days/,
       advice: /--life/,
       commands: [`npx sluice token revoke ${ada.id} ${idle.id}`],
     })

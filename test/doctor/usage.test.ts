@@ -18,7 +18,7 @@ onBothEngines('the doctor’s check of storage', (engine) => {
     const expected = {
       check: 'Storage of groups',
       level: 'wrong',
-      what: /bytes of 1 group are not what there is/,
+      what: /bytes of 1 group are wrong/,
     } as const
     assert.deepEqual(assertOnly(await examine(), expected).examples, ['Shop'])
     const repaired = { ...expected, level: 'attention', what: /counted anew/ } as const

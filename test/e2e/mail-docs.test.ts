@@ -142,7 +142,7 @@ onBothEngines('the guide to submissions and e-mail', (engine) => {
     await demo.post('sendOrderPlacedEmail', { to: 'gone@people.example', htmlInfo })
     const [failed] = await awaitMail('Lost – Demo Bakery', 'failed')
     const outbox = await demo.run(fill(blocksOf(guide, 'The outbox'), { 'mail id': failed?._id ?? '' }))
-    assert.match(outbox, /nothing goes to this address any more \(No longer works here\)/)
+    assert.match(outbox, /this address is suppressed \(No longer works here\)/)
     await demo.run(remove)
     await demo.run(`npx sluice mail retry "Demo Bakery" ${failed?._id}`)
     await awaitMail('Lost – Demo Bakery')

@@ -22,8 +22,8 @@ describe('Postfix', { skip: whyNoPostfix() ?? false }, () => {
       messages.get(to),
     )
     assert.deepEqual([sent?.state, unknown?.state, foreign?.state], ['sent', 'failed', 'failed'], await postfix.log())
-    assert.match(String(unknown?.problem), /did not take the recipient: 550 5\.1\.1 .*User unknown/)
-    assert.match(String(foreign?.problem), /did not take the recipient: 554 5\.7\.1 .*Relay access denied/)
+    assert.match(String(unknown?.problem), /did not accept the recipient: 550 5\.1\.1 .*User unknown/)
+    assert.match(String(foreign?.problem), /did not accept the recipient: 554 5\.7\.1 .*Relay access denied/)
     const { suppressions } = await listSuppressions(group.store, { limit: 10, skip: 0 })
     assert.deepEqual(
       suppressions.map(({ address }) => address),

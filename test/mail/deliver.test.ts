@@ -86,7 +86,7 @@ onBothEngines('the outbox', (engine) => {
       assert.equal(await runDue(), 1)
       const { state, attempts, problem, dueMs } = await find(id)
       assert.equal(attempts, index + 1)
-      assert.match(String(problem), /^The mail server did not take the message: 451 4\.3\.2 Later$/)
+      assert.match(String(problem), /^The mail server did not accept the message: 451 4\.3\.2 Later$/)
       const next = waits[index + 1]
       assert.deepEqual(
         { state, dueMs },
@@ -120,7 +120,7 @@ onBothEngines('the outbox', (engine) => {
     await runDue()
     const refused = await find(id)
     assert.deepEqual([refused.state, refused.attempts], ['failed', 1])
-    const words = /^The mail server did not take the recipient: 550 5\.1\.1 No such user$/
+    const words = /^The mail server did not accept the recipient: 550 5\.1\.1 No such user$/
     assert.match(String(refused.problem), words)
     const { suppressions } = await listSuppressions(group.store, { limit: 10, skip: 0 })
     assert.deepEqual(
@@ -134,7 +134,7 @@ onBothEngines('the outbox', (engine) => {
     await runDue()
     const { state, problem } = await find(again.id)
     assert.equal(state, 'failed')
-    assert.match(String(problem), /^Not sent: nothing goes to this address any more \(.*No such user\)\. Take it off/)
+    assert.match(String(problem), /^Not sent: this address is suppressed \(.*No such user\)\. Remove it from the list/)
     assert.deepEqual(server.taken, [])
     assert.deepEqual(await changesOf('mail.failed'), [id, again.id])
 
@@ -202,7 +202,7 @@ onBothEngines('the outbox', (engine) => {
     const late = workerWith({ ...inner, run: (job, context) => inner.run(job, { ...context, isOurs: () => false }) })
     await late.runDue()
     const { state, problem } = await find(id)
-    assert.deepEqual([state, problem], ['waiting', 'Not sent: this process was held up for too long.'])
+    assert.deepEqual([state, problem], ['waiting', 'Not sent: this process was blocked for too long.'])
     assert.deepEqual(server.taken, [])
     clock.now += 5000
     await runDue()

@@ -134,7 +134,7 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
     assert.equal(sent.length + failed.length, messageCount, 'none is lost')
     for (const { recipient, problem } of failed) {
       const refusal = refusals[kindOf(recipient)]
-      assert.ok(refusal && problem?.endsWith(`did not take the recipient: ${refusal}`), `${recipient}: ${problem}`)
+      assert.ok(refusal && problem?.endsWith(`did not accept the recipient: ${refusal}`), `${recipient}: ${problem}`)
     }
     for (const { recipient } of sent) assert.equal(kindOf(recipient), 'visitor')
     const { totalCount } = await listSuppressions(group.store, { limit: 1, skip: 0 })

@@ -29,7 +29,7 @@ onBothEngines('the transport to a group’s own server', (engine) => {
     }
 
     await put(2525, testStartMs, false)
-    await assert.rejects(ask(), /No address is kept/)
+    await assert.rejects(ask(), /No address is stored/)
     await put(2525, testStartMs)
     const [first, ...others] = await Promise.all([ask(), ask(), ask()])
     assert.equal(first?.name, '127.0.0.1:2525')

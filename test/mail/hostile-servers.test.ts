@@ -112,7 +112,7 @@ describe('a hostile server', () => {
     const colourful = '550 5.1.1 \u001b[31mred\u0007 \u202eright\u0000 to\tleft\u009b'
     const { port } = await pretend(greeting, answering({ RCPT: colourful }))
     const { message } = await failureAt(port)
-    assert.match(message, /did not take the recipient: 550 5\.1\.1 \[31mred right to left$/)
+    assert.match(message, /did not accept the recipient: 550 5\.1\.1 \[31mred right to left$/)
   })
 
   it('has its multi-line reply quoted in one line, without the repeated codes', async () => {
@@ -150,7 +150,7 @@ describe('a hostile server', () => {
     assert.match((await failureAt(other.port)).message, /did not let us in: HTTP/)
     const nonsense = await pretend(greeting, answering({ '.': 'thank you' }))
     const { message, isPermanent } = await failureAt(nonsense.port)
-    assert.match(message, /did not take the message: thank you$/)
+    assert.match(message, /did not accept the message: thank you$/)
     assert.equal(isPermanent, false)
   })
 

@@ -12,26 +12,26 @@ describe('a reply of the server', () => {
     ['greeting', '421 4.3.2 Shutting down', 'did not let us in: 421 4.3.2 Shutting down'],
     ['greeting', '554 5.7.1 Go away', 'did not let us in: 554 5.7.1 Go away'],
     ['greeting', 'drop', 'could not be reached'],
-    ['sender', '451 4.3.0 Busy', 'did not take the sender: 451 4.3.0 Busy'],
-    ['sender', '550 5.7.1 Sender not allowed', 'did not take the sender: 550 5.7.1 Sender not allowed', permanent],
-    ['sender', '552 5.3.4 Message too big', 'did not take the sender: 552 5.3.4 Message too big', permanent],
-    ['sender', '530 5.7.0 Authentication required', 'did not take the sender: 530 5.7.0 Authentication required'],
+    ['sender', '451 4.3.0 Busy', 'did not accept the sender: 451 4.3.0 Busy'],
+    ['sender', '550 5.7.1 Sender not allowed', 'did not accept the sender: 550 5.7.1 Sender not allowed', permanent],
+    ['sender', '552 5.3.4 Message too big', 'did not accept the sender: 552 5.3.4 Message too big', permanent],
+    ['sender', '530 5.7.0 Authentication required', 'did not accept the sender: 530 5.7.0 Authentication required'],
     ['sender', 'drop', 'broke off the connection'],
     ['recipient', '421 4.7.0 Too many', 'ended the connection: 421 4.7.0 Too many'],
-    ['recipient', '450 4.2.1 Greylisted', 'did not take the recipient: 450 4.2.1 Greylisted'],
-    ['recipient', '550 5.1.1 No such user', 'did not take the recipient: 550 5.1.1 No such user', unknownAddress],
-    ['recipient', '550 no mailbox here by that name', 'did not take the recipient: 550 no mailbox', unknownAddress],
-    ['recipient', '553 5.1.3 Not an address', 'did not take the recipient: 553 5.1.3', unknownAddress],
-    ['recipient', '550 5.7.1 Refused', 'did not take the recipient: 550 5.7.1 Refused', permanent],
-    ['recipient', '550 5.2.1 Mailbox disabled', 'did not take the recipient: 550 5.2.1', permanent],
-    ['recipient', '550 5.1.8 Bad origin', 'did not take the recipient: 550 5.1.8', permanent],
-    ['recipient', '550 looks like spam', 'did not take the recipient: 550 looks like spam', permanent],
-    ['recipient', '550 relaying denied', 'did not take the recipient: 550 relaying denied', permanent],
-    ['recipient', '554 5.1.1 No such user', 'did not take the recipient: 554 5.1.1', permanent],
+    ['recipient', '450 4.2.1 Greylisted', 'did not accept the recipient: 450 4.2.1 Greylisted'],
+    ['recipient', '550 5.1.1 No such user', 'did not accept the recipient: 550 5.1.1 No such user', unknownAddress],
+    ['recipient', '550 no mailbox here by that name', 'did not accept the recipient: 550 no mailbox', unknownAddress],
+    ['recipient', '553 5.1.3 Not an address', 'did not accept the recipient: 553 5.1.3', unknownAddress],
+    ['recipient', '550 5.7.1 Refused', 'did not accept the recipient: 550 5.7.1 Refused', permanent],
+    ['recipient', '550 5.2.1 Mailbox disabled', 'did not accept the recipient: 550 5.2.1', permanent],
+    ['recipient', '550 5.1.8 Bad origin', 'did not accept the recipient: 550 5.1.8', permanent],
+    ['recipient', '550 looks like spam', 'did not accept the recipient: 550 looks like spam', permanent],
+    ['recipient', '550 relaying denied', 'did not accept the recipient: 550 relaying denied', permanent],
+    ['recipient', '554 5.1.1 No such user', 'did not accept the recipient: 554 5.1.1', permanent],
     ['recipient', 'drop', 'broke off the connection'],
-    ['message', '451 4.3.2 Later', 'did not take the message: 451 4.3.2 Later'],
-    ['message', '550 5.1.1 No such user', 'did not take the message: 550 5.1.1 No such user', permanent],
-    ['message', '554 5.6.0 Not like this', 'did not take the message: 554 5.6.0 Not like this', permanent],
+    ['message', '451 4.3.2 Later', 'did not accept the message: 451 4.3.2 Later'],
+    ['message', '550 5.1.1 No such user', 'did not accept the message: 550 5.1.1 No such user', permanent],
+    ['message', '554 5.6.0 Not like this', 'did not accept the message: 554 5.6.0 Not like this', permanent],
   ]
   for (const [stage, fault, message, expected] of cases) {
     it(`${fault} at the ${stage}: ${expected?.isPermanent ? 'permanent' : 'retried'}`, async () => {
@@ -46,16 +46,16 @@ describe('a reply of the server', () => {
     const server = await mailServer({ hidePIPELINING: true })
     const transport = courierTo(server)
     onceAt(server, 'recipient', '550 5.1.1 No such user')
-    await assertFails(deliver(transport), /did not take the recipient: 550 5\.1\.1 No such user$/, unknownAddress)
+    await assertFails(deliver(transport), /did not accept the recipient: 550 5\.1\.1 No such user$/, unknownAddress)
     onceAt(server, 'sender', '451 4.3.0 Busy')
-    await assertFails(deliver(transport), /did not take the sender: 451/)
+    await assertFails(deliver(transport), /did not accept the sender: 451/)
     await deliver(transport)
     assert.equal(server.connections(), 1)
   })
 
   it('is not awaited when the server announces a smaller size limit', async () => {
     const server = await mailServer({ size: 20 })
-    await assertFails(deliver(courierTo(server)), /takes no message as large as this one$/, permanent)
+    await assertFails(deliver(courierTo(server)), /accepts no message of this size$/, permanent)
     assert.deepEqual(server.taken, [])
   })
 })

@@ -47,12 +47,12 @@ describe('encryption', () => {
       const server = await mailServer({ ...encrypted(), secure })
       await assertFails(
         deliver(courierTo(named(server), { ...namedOptions(), ca: makeCertificate(host).cert })),
-        /^mail\.example:\d+ shows a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+        /^mail\.example:\d+ has a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
       )
       const other = { url: named(server).url.replace(host, 'other.example') }
       await assertFails(
         deliver(courierTo(other, namedOptions())),
-        /^other\.example:\d+ shows a certificate that cannot be trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
+        /^other\.example:\d+ has a certificate that cannot be trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
       )
       assert.deepEqual(server.taken, [])
     }
@@ -66,12 +66,12 @@ describe('encryption', () => {
     const ca = join(folder, 'ca.pem')
     await writeFile(ca, own.cert)
     const module = (name: string) => JSON.stringify(new URL(`../../src/mail/${name}.ts`, import.meta.url))
-    const script = `import { probeServer } from ${module('probe-server')}; import { parseMailServer } from ${module('server-address')}
+    const script = `import { probeServer } from ${module('smtp')}; import { parseMailServer } from ${module('server-address')}
       console.log(await probeServer(parseMailServer('smtps://localhost:${server.port}'), { hosts: 'any' }))`
     const run = async (env: Record<string, string>) =>
       (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })).stdout
     assert.equal(await run({ NODE_EXTRA_CA_CERTS: ca }), 'undefined\n')
-    assert.match(await run({}), /shows a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
+    assert.match(await run({}), /has a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
   })
 
   it('requires TLS 1.2', async () => {
@@ -196,6 +196,6 @@ describe('a login', () => {
 
   it('that is missing is not an error of the message', async () => {
     const server = await wanting()
-    await assertFails(deliver(courierTo(named(server), namedOptions())), /did not take the sender: 530/)
+    await assertFails(deliver(courierTo(named(server), namedOptions())), /did not accept the sender: 530/)
   })
 })

@@ -27,7 +27,7 @@ describe('an accepted message', () => {
       'a@b@c.example',
     ]
     for (const recipient of [...hostile, 'ä@x.example', 'a@x.example\0', '', 'nobody'])
-      await assertFails(deliver(transport, parcel({ recipient })), /cannot be one/, { isPermanent: true })
+      await assertFails(deliver(transport, parcel({ recipient })), /not a valid e-mail address/, { isPermanent: true })
     assert.equal(server.connections(), 0)
   })
 })
@@ -174,7 +174,7 @@ describe('a message whose lease is lost', () => {
     }
     for (const connections of [1, 2]) {
       const notOurs = { signal: never, isOurs: () => false }
-      await assertFails(transport.deliver(parcel(), notOurs), /^Not sent: this process was held up for too long\.$/)
+      await assertFails(transport.deliver(parcel(), notOurs), /^Not sent: this process was blocked for too long\.$/)
       await until(() => server.openConnections() === 0)
       assert.deepEqual([begun, server.taken.length, server.connections()], [connections, 1, connections])
     }

@@ -1,7 +1,5 @@
 import type { Palette } from '../colors.ts'
 
-/** Mail clients that know no style sheets show the styles that stand at each tag. */
-
 const cell = 'padding:10px 12px 10px 0;vertical-align:top;text-align:left'
 const lastCell = 'padding:10px 0 10px 12px;vertical-align:top;text-align:right'
 const heading = 'margin:0 0 12px;line-height:1.3;font-weight:700'
@@ -33,19 +31,19 @@ function stylesOf({ border, boxMutedText, boxLink }: Palette): Readonly<Record<s
 interface Tag {
   name: string
   isEnd: boolean
-  /** Where it ends in the markup. */
+  /** The index in the markup after the tag. */
   end: number
   /** Whether it is the last cell of a row of several. */
   isLast: boolean
-  /** Whether its cell is to stay on one line: "CA$ 17.00". */
+  /** Whether the cell must not wrap: "CA$ 17.00". */
   isUnbroken: boolean
 }
 
-/** As the sanitiser writes them: no ">" stands inside of one. */
+/** The sanitizer escapes ">" in attributes. */
 const tagPattern = /<(\/?)([a-z][a-z0-9]*)[^>]*>/g
-/** With the markup in it. */
+/** Including markup. */
 const maxUnbrokenLength = 30
-/** More would not fit side by side on a phone. */
+/** More would not fit on a phone. */
 const maxUnbrokenCells = 4
 
 function closeRow(cells: Tag[]): void {
@@ -54,7 +52,7 @@ function closeRow(cells: Tag[]): void {
   for (const cell of cells) cell.isUnbroken &&= (cell.isLast || cell.name === 'th') && cells.length <= maxUnbrokenCells
 }
 
-/** What is to be known of each tag. Tables may stand in tables. */
+/** Tables may be nested. */
 function readTags(html: string): Tag[] {
   const rows: Tag[][] = []
   const openCells: Tag[] = []
@@ -74,7 +72,7 @@ function readTags(html: string): Tag[] {
   })
 }
 
-/** Markup that was made safe, in the look of the e-mail around it. */
+/** Adds inline styles to sanitized markup, for mail clients without support for style sheets. */
 export function dressBox(html: string, palette: Palette): string {
   const styles = stylesOf(palette)
   const tags = readTags(html).values()

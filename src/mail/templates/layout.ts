@@ -3,13 +3,12 @@ import { darkPalette, lightPalette, type Palette } from '../colors.ts'
 import type { SiteLook } from '../site-look.ts'
 import { styleSheet } from './style-sheet.ts'
 
-/** What all e-mails have in common. Texts are plain; only the boxes hold markup. */
+/** The parts of every e-mail. Only the boxes are markup. */
 export interface Page {
-  /** What inboxes show beside the subject. */
+  /** Shown by inboxes after the subject. */
   preview: string
   title: string
   subtitle: string | undefined
-  /** From top to bottom. */
   boxes: string[]
   /** Below the boxes. */
   note: string | undefined
@@ -18,13 +17,13 @@ export interface Page {
 
 const fonts = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 const width = 600
-/** No word is so long that the e-mail becomes wider than the screen. */
+/** Long words must not make the e-mail wider than the screen. */
 const anyBreak = 'overflow-wrap:anywhere;word-break:break-word'
 const tableAttributes = 'role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"'
-/** Keeps what follows out of the preview. */
+/** Keeps the text that follows out of the preview. */
 const previewFill = '&#8199;&#847;'.repeat(60)
 
-/** Text that somebody else wrote, in whatever language. */
+/** For text in an unknown language. */
 export const anyLanguage = 'lang="" dir="auto"'
 
 function header({ name, logo }: SiteLook, { text }: Palette): string {
@@ -49,7 +48,7 @@ function footer({ name, domainName }: SiteLook, { mutedText }: Palette): string 
 
 const row = (style: string, content: string): string => `<tr><td style="${style}">${content}</td></tr>`
 
-/** In a table of its own: what is wrong with the tables in it ends there. */
+/** A separate table, so that broken tables inside do not affect the rest. */
 function boxRow(content: string, { box, border, boxText }: Palette): string {
   const ground = `background-color:${box};border:1px solid ${border};border-radius:14px`
   const style = `padding:32px;${ground};font-size:16px;line-height:1.6;color:${boxText};${anyBreak}`
@@ -84,10 +83,10 @@ function rowsOf({ title, subtitle, boxes, note, signature }: Page, look: SiteLoo
   ].filter((markup) => markup !== '')
 }
 
-/** A whole e-mail. Tables hold it together, since that is what the programs that show it understand. */
+/** Tables do the layout, because mail clients support little else. */
 export function layOut(page: Page, look: SiteLook): string {
   const light = lightPalette(look.colors)
-  // No colour of its own: text in the colour of the page counts as low contrast in spam filters.
+  // Without a colour: spam filters penalise text in the colour of the background.
   const hidden = 'display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px'
   return `<!doctype html>
 <html lang="en">

@@ -22,7 +22,7 @@ function darkRules(dark: Palette, scope: string): string {
   return rules.map(([selector, style]) => `${scoped(selector)} { ${style} }`).join('\n')
 }
 
-/** What cannot be said at the tags themselves: narrow screens, and the dark. Outlook marks what it turns dark in its own way. */
+/** What inline styles cannot express: narrow screens and dark mode. Outlook marks its own dark mode with `data-ogsc`. */
 export function styleSheet(light: Palette, dark: Palette, width: number): string {
   return `:root { color-scheme: light dark; supported-color-schemes: light dark }
 body { margin: 0; padding: 0; -webkit-text-size-adjust: 100% }

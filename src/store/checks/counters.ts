@@ -11,10 +11,10 @@ import type { GroupStore } from '../store.ts'
 
 /** The name under which a container is counted as a whole. */
 const wholeContainer = ''
-/** No client filters by these, so they are not counted. */
+/** Clients cannot filter by these, so they are not counted. */
 const uncountedFields = [mediaField, emailField]
 
-/** The fields that a container's objects have or had, asked for one after the other: by the index, however many rows. */
+/** The distinct fields of a container, by a skip scan of the index: fast for any number of rows. */
 async function fieldsIn({ database }: GroupStore, table: 'object_fields' | 'totals', containerId: string) {
   const fields: string[] = []
   for (let last = wholeContainer; ; ) {
@@ -30,7 +30,7 @@ async function fieldsIn({ database }: GroupStore, table: 'object_fields' | 'tota
   }
 }
 
-/** What the totals of one field should be, counted now. */
+/** The correct totals of a field. */
 function countAnew({ database }: GroupStore, containerId: string, field: string) {
   const live = sql`archived = 0 and publish_ms <> ${sql.lit(draftPublishMs)}`
   return field === wholeContainer
@@ -40,7 +40,7 @@ function countAnew({ database }: GroupStore, containerId: string, field: string)
         where container_id = ${containerId} and field = ${field} and ${live} group by filter_key`
 }
 
-/** Whether a field's totals are others than those that are kept; both are of the same moment. */
+/** Compares stored and correct totals of a field in one statement. */
 async function isFieldMiscounted(group: GroupStore, containerId: string, field: string): Promise<boolean> {
   const { database } = group
   const { rows } = await sql`
@@ -52,15 +52,15 @@ async function isFieldMiscounted(group: GroupStore, containerId: string, field: 
   return rows.length > 0
 }
 
-/** The fields of a container whose totals are wrong; the empty one is the container as a whole. A field at a time. */
+/** The fields of a container whose totals are wrong; the empty one is the container as a whole. */
 export async function findMiscountedFields(
   group: GroupStore,
   containerId: string,
   onCounted: (field: string) => void,
 ): Promise<string[]> {
   const indexed = await fieldsIn(group, 'object_fields', containerId)
-  const kept = await fieldsIn(group, 'totals', containerId)
-  const fields = new Set([wholeContainer, ...indexed, ...kept]).difference(new Set(uncountedFields))
+  const stored = await fieldsIn(group, 'totals', containerId)
+  const fields = new Set([wholeContainer, ...indexed, ...stored]).difference(new Set(uncountedFields))
   const miscounted: string[] = []
   for (const field of fields) {
     if (await isFieldMiscounted(group, containerId, field)) miscounted.push(field)
@@ -69,7 +69,7 @@ export async function findMiscountedFields(
   return miscounted
 }
 
-/** Counts one field of a container anew, where it still differs, in one transaction. Answers whether it did. */
+/** Corrects the totals of a field if they are still wrong. Returns whether they were. */
 export function recountField(
   outside: GroupStore,
   containerId: string,
@@ -92,7 +92,7 @@ export function recountField(
   })
 }
 
-/** What the counters should be, counted now. */
+/** The correct values of a group's counters. */
 export async function recountUsage({
   groupId,
   database,
@@ -116,7 +116,7 @@ export async function recountUsage({
 
 async function countsDiffer(group: GroupStore): Promise<boolean> {
   const { groupId, database } = group
-  const kept = await database.read
+  const stored = await database.read
     .selectFrom('group_usage')
     .select(['database_bytes', 'media_bytes'])
     .where('group_id', '=', groupId)
@@ -128,20 +128,18 @@ async function countsDiffer(group: GroupStore): Promise<boolean> {
     .executeTakeFirst()
   const counted = await recountUsage(group)
   return (
-    counted.database !== (kept?.database_bytes ?? 0) ||
-    counted.media !== (kept?.media_bytes ?? 0) ||
+    counted.database !== (stored?.database_bytes ?? 0) ||
+    counted.media !== (stored?.media_bytes ?? 0) ||
     counted.changes !== (revision?.changes_bytes ?? 0)
   )
 }
 
-/** Whether the bytes of a group are others than those that are kept, as of one moment. */
+/** Compares stored and correct counters in one snapshot. */
 export const isUsageMiscounted = (group: GroupStore): Promise<boolean> =>
   group.database.snapshot((read) => countsDiffer({ ...group, database: { ...group.database, read } }))
 
-/** Puts the counters of a group right. */
-export async function repairUsage(outside: GroupStore, authoring: Authoring): Promise<void> {
-  await writeContent(outside, authoring, async ({ db, group }) => writeUsage(db, group))
-}
+export const repairUsage = (outside: GroupStore, authoring: Authoring): Promise<void> =>
+  writeContent(outside, authoring, ({ db, group }) => writeUsage(db, group))
 
 async function writeUsage(db: Transaction<ContentTables>, group: GroupStore): Promise<void> {
   const { groupId } = group

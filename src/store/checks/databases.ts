@@ -15,14 +15,14 @@ import { controlMigrations } from '../schema/migrations/control.ts'
 import type { ContentTables, MigrationRow } from '../schema/tables.ts'
 import { controlName, databaseNamePattern, schemaOf, schemaPrefix, sqlitePath } from '../store.ts'
 
-/** One database as it is: nothing was made, nothing was migrated. */
+/** A database as it was found, neither created nor migrated. */
 export interface FoundDatabase<Tables> {
   name: string
   /** The file, or the schema. */
-  place: string
-  /** Undefined where it is not there or cannot be opened. */
+  location: string
+  /** Undefined when it does not exist or cannot be opened. */
   database: Database<Tables> | undefined
-  /** Why it cannot be opened; undefined too where it is not there at all. */
+  /** Why it cannot be opened. */
   failure: unknown
   version: number
   /** The version that this Sluice works with. */
@@ -33,9 +33,9 @@ export interface FoundDatabase<Tables> {
 export interface FoundDatabases {
   engine: Engine
   control: FoundDatabase<ControlTables>
-  /** Those that are there, and those that groups say should be. */
+  /** Those that exist, and those that groups refer to. */
   contents: FoundDatabase<ContentTables>[]
-  /** False where a pooler before PostgreSQL loses prepared statements. */
+  /** False when a pooler in front of PostgreSQL loses prepared statements. */
   supportsPreparedStatements(): Promise<boolean>
   close(): Promise<void>
 }
@@ -43,38 +43,38 @@ export interface FoundDatabases {
 export type AnyFound = FoundDatabase<ControlTables> | FoundDatabase<ContentTables>
 export type AnyDatabase = Database<ControlTables> | Database<ContentTables>
 
-/** The database, where this version can work with it. */
+/** Undefined unless the database is at this version's schema. */
 export function usableDatabase<Tables>(found: FoundDatabase<Tables>): Database<Tables> | undefined {
   return found.version === found.knownVersion ? found.database : undefined
 }
 
-/** Where the databases of an engine lie. */
-interface Home {
+/** The databases of an engine. */
+interface DatabaseSource {
   engine: Engine
-  /** Names of all that are there. */
+  /** Of the databases that exist. */
   names: string[]
-  placeOf(name: string): string
+  locationOf(name: string): string
   open<Tables>(name: string): Database<Tables>
   supportsPreparedStatements(): Promise<boolean>
   close(): Promise<void>
 }
 
-async function sqliteHome(dataDir: string): Promise<Home> {
+async function openSqliteSource(dataDir: string): Promise<DatabaseSource> {
   const folder = dirname(sqlitePath(dataDir, 'any'))
-  const placeOf = (name: string): string => sqlitePath(dataDir, name)
+  const locationOf = (name: string): string => sqlitePath(dataDir, name)
   const files = existsSync(folder) ? await readdir(folder) : []
   const contents = files.filter((file) => file.endsWith('.sqlite')).map((file) => file.slice(0, -'.sqlite'.length))
   return {
     engine: 'sqlite',
-    names: [controlName, ...contents].filter((name) => existsSync(placeOf(name))),
-    placeOf,
-    open: (name) => openSqlite(placeOf(name)),
+    names: [controlName, ...contents].filter((name) => existsSync(locationOf(name))),
+    locationOf,
+    open: (name) => openSqlite(locationOf(name)),
     supportsPreparedStatements: async () => true,
     close: async () => {},
   }
 }
 
-/** Schemas that hold tables of ours; others may begin with the same word. */
+/** Schemas with our tables; others may have the same prefix. */
 async function schemasIn(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ nspname: string }>(
     `select nspname from pg_namespace where starts_with(nspname, $1)
@@ -84,13 +84,13 @@ async function schemasIn(pool: Pool): Promise<string[]> {
   return rows.map(({ nspname }) => nspname)
 }
 
-async function postgresHome(url: string, onConnectionError: (error: Error) => void): Promise<Home> {
+async function openPostgresSource(url: string, onConnectionError: (error: Error) => void): Promise<DatabaseSource> {
   const pool = await openPostgresPool(url, onConnectionError)
   try {
     return {
       engine: 'postgres',
       names: (await schemasIn(pool)).map((schema) => schema.slice(schemaPrefix.length)),
-      placeOf: schemaOf,
+      locationOf: schemaOf,
       open: (name) => openPostgres(pool, schemaOf(name)),
       supportsPreparedStatements: () => supportsPreparedStatements(pool),
       close: () => pool.end(),
@@ -102,16 +102,16 @@ async function postgresHome(url: string, onConnectionError: (error: Error) => vo
 }
 
 async function find<Tables extends { migrations: MigrationRow }>(
-  home: Home,
+  source: DatabaseSource,
   name: string,
   migrations: readonly Migration[],
 ): Promise<FoundDatabase<Tables>> {
-  const found = { name, place: home.placeOf(name), migrations, knownVersion: migrations.length }
+  const found = { name, location: source.locationOf(name), migrations, knownVersion: migrations.length }
   const absent = { ...found, database: undefined, failure: undefined, version: 0 }
-  if (!home.names.includes(name)) return absent
+  if (!source.names.includes(name)) return absent
   let database: Database<Tables> | undefined
   try {
-    database = home.open<Tables>(name)
+    database = source.open<Tables>(name)
     return { ...found, database, failure: undefined, version: await readVersion(database) }
   } catch (failure) {
     await database?.close()
@@ -119,39 +119,41 @@ async function find<Tables extends { migrations: MigrationRow }>(
   }
 }
 
-/** These columns are there in every version. */
+/** Works with every schema version. */
 async function databaseNamesInUse({ database }: FoundDatabase<ControlTables>): Promise<string[]> {
   const rows = await database?.read.selectFrom('groups').select('database_name').distinct().execute()
   return rows?.map((row) => row.database_name) ?? []
 }
 
-/** Looks at all databases there are. Throws only when none can be reached. */
+/** Finds all databases. Throws only when none can be reached. */
 export async function findDatabases(
   options: Pick<StoreOptions, 'dataDir' | 'databaseUrl' | 'onConnectionError'>,
 ): Promise<FoundDatabases> {
   const { dataDir, databaseUrl, onConnectionError } = options
-  const home =
-    databaseUrl === undefined ? await sqliteHome(dataDir) : await postgresHome(databaseUrl, onConnectionError)
-  const control = await find<ControlTables>(home, controlName, controlMigrations)
+  const source =
+    databaseUrl === undefined
+      ? await openSqliteSource(dataDir)
+      : await openPostgresSource(databaseUrl, onConnectionError)
+  const control = await find<ControlTables>(source, controlName, controlMigrations)
   const wanted = control.version > 0 ? await databaseNamesInUse(control).catch(() => []) : []
-  const names = [...new Set([...home.names, ...wanted])].filter(
+  const names = [...new Set([...source.names, ...wanted])].filter(
     (name) => name !== controlName && databaseNamePattern.test(name),
   )
   const contents: FoundDatabase<ContentTables>[] = []
-  for (const name of names.sort()) contents.push(await find<ContentTables>(home, name, contentMigrations))
+  for (const name of names.sort()) contents.push(await find<ContentTables>(source, name, contentMigrations))
   return {
-    engine: home.engine,
+    engine: source.engine,
     control,
     contents,
-    supportsPreparedStatements: home.supportsPreparedStatements,
+    supportsPreparedStatements: source.supportsPreparedStatements,
     async close() {
       for (const { database } of [control, ...contents]) await database?.close()
-      await home.close()
+      await source.close()
     },
   }
 }
 
-/** PostgreSQL only: what its machine takes the time to be. */
+/** PostgreSQL only: the time by the clock of its machine. */
 export async function readDatabaseTime({ read }: AnyDatabase): Promise<number> {
   const { rows } = await sql<{ ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms
@@ -159,7 +161,7 @@ export async function readDatabaseTime({ read }: AnyDatabase): Promise<number> {
   return rows[0]?.ms ?? Number.NaN
 }
 
-/** When content was last changed, by the clock of whoever did it. */
+/** When content was last changed, by the writer's clock. */
 export async function readLatestContentWrite({ read }: Database<ContentTables>): Promise<number> {
   const row = await read
     .selectFrom('group_revisions')

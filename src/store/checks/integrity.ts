@@ -11,14 +11,13 @@ import type { ContentTables, MigrationRow } from '../schema/tables.ts'
 import type { AnyDatabase } from './databases.ts'
 
 const maxShown = 5
-
 const sqliteCorrupt = 11
 
 function isCorrupt(error: unknown): error is Error {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteCorrupt
 }
 
-/** What SQLite says of a damaged file, the first few lines of it; nothing of a sound one. */
+/** SQLite only: the first problems of a damaged file. */
 export async function findDamage({ read }: AnyDatabase): Promise<string[]> {
   try {
     const { rows } = await sql<{ quick_check: string }>`pragma quick_check(${sql.lit(maxShown)})`.execute(read)
@@ -29,7 +28,7 @@ export async function findDamage({ read }: AnyDatabase): Promise<string[]> {
   }
 }
 
-/** SQLite only: rows that refer to rows that are not there, counted by table. */
+/** SQLite only: rows that refer to missing rows, counted by table. */
 export async function countBrokenReferences({
   read,
 }: AnyDatabase): Promise<{ table: string; parent: string; count: number }[]> {
@@ -39,7 +38,7 @@ export async function countBrokenReferences({
   return rows
 }
 
-/** PostgreSQL only: indexes that are there but not used, because their making failed. */
+/** PostgreSQL only: indexes that are not used, because their creation failed. */
 export async function findInvalidIndexes({ read, schemaName }: AnyDatabase): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select pg_class.relname as name
@@ -59,7 +58,7 @@ export const brokenReferencesStatement = 'pragma foreign_key_check'
 
 export interface IndexDefinition {
   name: string
-  /** Makes it. */
+  /** Creates it. */
   statement: string
 }
 
@@ -72,7 +71,7 @@ async function definitionsIn({ read }: Database<Migrated>): Promise<IndexDefinit
   return rows
 }
 
-/** All that the migrations make, learned by migrating an empty database: the list cannot fall behind them. */
+/** The indexes that the migrations create, found by migrating an empty database: always up to date. */
 export async function listWantedIndexes(migrations: readonly Migration[]): Promise<IndexDefinition[]> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-doctor-'))
   try {
@@ -96,7 +95,6 @@ async function namesIn({ engine, read, schemaName }: AnyDatabase): Promise<strin
   return (await query.execute(read)).rows.map(({ name }) => name)
 }
 
-/** What a database should have and has not. */
 export async function findMissingIndexes(
   database: AnyDatabase,
   wanted: readonly IndexDefinition[],
@@ -118,7 +116,7 @@ const tables = [
 
 export type RowCounts = Partial<Record<(typeof tables)[number], number>>
 
-/** How many rows each group has in each table, whether or not there is such a group. */
+/** Counts the rows of each group in each table, whether or not the group exists. */
 export async function countRowsByGroup({ read }: Database<ContentTables>): Promise<Map<string, RowCounts>> {
   const counts = new Map<string, RowCounts>()
   for (const table of tables) {
@@ -133,28 +131,27 @@ export async function countRowsByGroup({ read }: Database<ContentTables>): Promi
   return counts
 }
 
-/** Removes all of a group, in the order that references between the tables ask for. */
+/** Removes all rows of a group, in an order that satisfies the foreign keys. */
 export function removalStatement({ engine, schemaName }: Database<ContentTables>, groupId: string): string {
-  const place = schemaName === undefined ? '' : `${schemaName}.`
-  const rule = engine === 'sqlite' ? 'pragma foreign_keys = on; ' : ''
+  const qualifier = schemaName === undefined ? '' : `${schemaName}.`
+  const pragma = engine === 'sqlite' ? 'pragma foreign_keys = on; ' : ''
   const value = `'${groupId.replaceAll("'", "''")}'`
   return (
-    rule +
+    pragma +
     ['objects', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs', 'group_revisions']
-      .map((table) => `delete from ${place}${table} where group_id = ${value}`)
+      .map((table) => `delete from ${qualifier}${table} where group_id = ${value}`)
       .join('; ')
   )
 }
 
-/** Without these nothing is counted any more. */
+/** The triggers that maintain totals and usage. */
 export async function findMissingTriggers({ read, schemaName }: Database<ContentTables>): Promise<Trigger[]> {
-  const query =
+  const select =
     schemaName === undefined
-      ? sql<{ name: string }>`select name from sqlite_master where type = 'trigger'`
-      : sql<{
-          name: string
-        }>`select trigger_name as name from information_schema.triggers where trigger_schema = ${schemaName}`
-  const present = new Set((await query.execute(read)).rows.map(({ name }) => name))
+      ? sql`select name from sqlite_master where type = 'trigger'`
+      : sql`select trigger_name as name from information_schema.triggers where trigger_schema = ${schemaName}`
+  const { rows } = await sql<{ name: string }>`${select}`.execute(read)
+  const present = new Set(rows.map(({ name }) => name))
   return [...totalTriggers(schemaName), ...usageTriggers(schemaName)].filter(({ name }) => !present.has(name))
 }
 

@@ -13,7 +13,7 @@ import type { GroupStore } from '../store.ts'
 const objectsPerRead = 200
 const fieldColumns = ['object_id', 'field', 'filter_key', 'sort_key', 'container_id', 'archived', 'publish_ms'] as const
 
-/** An object, and what the database holds to find it by. */
+/** An object with its index. */
 interface IndexedObject {
   object: StoredObject
   searchText: string
@@ -21,7 +21,7 @@ interface IndexedObject {
   fieldRows: ObjectFieldRow[]
 }
 
-/** Objects after an id, or the named ones, with their index in one statement: so both are of the same moment. */
+/** Objects after an id, or with some ids. One statement, so that objects and index are consistent. */
 async function readIndexed(
   { groupId, database }: GroupStore,
   containerId: string,
@@ -47,7 +47,7 @@ async function readIndexed(
     object: toStoredObject(row),
     searchText: search_text,
     indexBytes: index_bytes,
-    // SQLite has no type for JSON, and answers its text.
+    // SQLite returns JSON as text.
     fieldRows: typeof field_rows === 'string' ? JSON.parse(field_rows) : field_rows,
   }))
 }
@@ -78,7 +78,7 @@ async function idsOfOutdated(group: GroupStore, container: Container, onRead: (c
   }
 }
 
-/** The ids of objects whose index is not what it would be if it were made now; nothing else is kept in memory. */
+/** The ids of objects whose index does not match their value. */
 export async function findOutdatedObjects(
   group: GroupStore,
   containerId: string,
@@ -101,7 +101,7 @@ async function writeIndex(writer: ContentWriter, container: Container, object: S
   await insertIndexRows(writer, rows)
 }
 
-/** Makes the index of some objects of a container anew, where it still differs, in one transaction. Answers how many. */
+/** Rebuilds the index of those objects that are still outdated, and returns their number. */
 export function rebuildIndex(
   outside: GroupStore,
   containerId: string,
