@@ -17,7 +17,6 @@ export interface CommandContext {
 export interface CommandInput {
   /** Values of `<arguments>`, in order. */
   args: string[]
-  /** Values of `--options`. */
   options: Record<string, string | boolean | string[] | undefined>
 }
 

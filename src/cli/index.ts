@@ -58,9 +58,8 @@ ${lines.join('\n')}
 scripts, and work while a server is running. To look around with demo content: npm start`
 }
 
-function helpOf(command: Command): string {
-  return `${usageOf(command)}\n\n${command.summary}.\n${command.help && `\n${command.help}\n`}`
-}
+const helpOf = (command: Command): string =>
+  `${usageOf(command)}\n\n${command.summary}.\n${command.help && `\n${command.help}\n`}`
 
 /** The command whose words begin the arguments, and the rest of them. */
 function findCommand(argv: string[]): { command: Command; rest: string[] } | undefined {

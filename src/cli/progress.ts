@@ -10,9 +10,8 @@ const barWidth = 30
 const barEveryMs = 100
 const lineEveryMs = 5000
 
-function inWords({ done, total }: Progress): string {
-  return total > 0 ? `${Math.floor((done / total) * 100)} %` : done.toLocaleString('en')
-}
+const inWords = ({ done, total }: Progress): string =>
+  total > 0 ? `${Math.floor((done / total) * 100)} %` : done.toLocaleString('en')
 
 function barOf({ done, total }: Progress): string {
   if (total === 0) return ''

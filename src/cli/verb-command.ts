@@ -53,9 +53,7 @@ const propertiesOf = (verb: Verb): [string, InputSchema][] =>
   Object.entries(verb.input.properties as Record<string, InputSchema>)
 
 /** Positional arguments: the path parameters, then the verb's own. */
-function argumentsOf(verb: Verb): string[] {
-  return [...verb.inPath, ...verb.args]
-}
+const argumentsOf = (verb: Verb): string[] => [...verb.inPath, ...verb.args]
 
 function optionsOf(verb: Verb): [string, InputSchema][] {
   const args = argumentsOf(verb)

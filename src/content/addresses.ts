@@ -9,9 +9,7 @@ const originPattern = /^https?:\/\/[a-z0-9._:[\]-]{1,259}$/
 /** No white space or backslashes, which parsers correct in different ways. */
 const webLinkPattern = /^https?:\/\/[^\s\\]+$/i
 
-export function isHostName(text: string): boolean {
-  return text.length <= maxHostLength && hostPattern.test(text)
-}
+export const isHostName = (text: string): boolean => text.length <= maxHostLength && hostPattern.test(text)
 
 /** A host name in lower case, with or without a port. */
 export function isDomainName(text: string): boolean {
@@ -21,9 +19,7 @@ export function isDomainName(text: string): boolean {
 }
 
 /** An origin exactly as browsers send it: any other spelling would never match. */
-export function isOrigin(text: string): boolean {
-  return originPattern.test(text) && URL.parse(text)?.origin === text
-}
+export const isOrigin = (text: string): boolean => originPattern.test(text) && URL.parse(text)?.origin === text
 
 /** An absolute http or https URL without credentials, which it would publish. */
 export function isWebLink(text: string): boolean {

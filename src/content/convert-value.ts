@@ -23,9 +23,8 @@ const dayMs = 24 * 60 * 60 * 1000
 const maxCharactersShown = 60
 
 /** "text", "list of text", "variant of list of text". */
-export function typeInWords(field: Field): string {
-  return field.type === 'list' || field.type === 'variant' ? `${field.type} of ${typeInWords(field.of)}` : field.type
-}
+export const typeInWords = (field: Field): string =>
+  field.type === 'list' || field.type === 'variant' ? `${field.type} of ${typeInWords(field.of)}` : field.type
 
 /** Converts a value if that is exact. Rules such as `max` are not checked here. */
 export function convertValue(path: string, from: Field, to: Field, value: unknown): Conversion {
@@ -42,13 +41,12 @@ export function convertValue(path: string, from: Field, to: Field, value: unknow
   return result === undefined ? refused(path, to, value) : converted(result)
 }
 
-function converted(value: unknown): Conversion {
-  return { value, problems: [] }
-}
+const converted = (value: unknown): Conversion => ({ value, problems: [] })
 
-function refused(path: string, to: Field, value: unknown): Conversion {
-  return { value: undefined, problems: [`${path} cannot become ${oneOfType(to)}: ${shorten(JSON.stringify(value))}`] }
-}
+const refused = (path: string, to: Field, value: unknown): Conversion => ({
+  value: undefined,
+  problems: [`${path} cannot become ${oneOfType(to)}: ${shorten(JSON.stringify(value))}`],
+})
 
 function oneOfType(field: Field): string {
   if (field.type === 'enum') return `one of ${field.values?.join(', ')}`

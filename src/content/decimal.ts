@@ -10,9 +10,7 @@ export interface Decimal {
 const decimalPattern = /^-?\d{1,40}(\.\d{1,40})?$/
 const exponentOffset = 5000
 
-export function isDecimalText(text: string): boolean {
-  return decimalPattern.test(text)
-}
+export const isDecimalText = (text: string): boolean => decimalPattern.test(text)
 
 /** Accepts what `isDecimalText` accepts, and the printed form of any finite number. */
 export function parseDecimal(text: string): Decimal {

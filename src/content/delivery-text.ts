@@ -168,9 +168,11 @@ export function prepareItems(
 export const parsedItems = (outgoing: readonly OutgoingObject[]): { value: Record<string, unknown> }[] =>
   outgoing.flatMap(({ value }) => (value ? [{ value }] : []))
 
-export function toDeliverable({ object: { valueText, ...object }, value }: OutgoingObject): DeliverableObject {
-  return { ...object, value: value ?? JSON.parse(valueText), archived: false }
-}
+export const toDeliverable = ({ object: { valueText, ...object }, value }: OutgoingObject): DeliverableObject => ({
+  ...object,
+  value: value ?? JSON.parse(valueText),
+  archived: false,
+})
 
 /** An item's JSON, in pieces. */
 export function itemPieces(container: Container, outgoing: OutgoingObject, sign: SignMedia): string[] {

@@ -22,9 +22,8 @@ function signed({ key }: MediaReference, sign: SignMedia): CurrentFile {
 }
 
 /** Signs every media value in a structure of any shape: single, in a list, in a variant map, deep inside settings. */
-function signAll(value: unknown, sign: SignMedia): unknown {
-  return mapMedia(value, (media) => ({ ...media, currentFile: signed(media, sign) }))
-}
+const signAll = (value: unknown, sign: SignMedia): unknown =>
+  mapMedia(value, (media) => ({ ...media, currentFile: signed(media, sign) }))
 
 function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
   if (isMedia(leafOf(field))) return signAll(value, sign)

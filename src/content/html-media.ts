@@ -35,10 +35,10 @@ export const maxUrls = 10_000
 /** The keys of all files that the HTML refers to, each once. */
 export function mediaKeysInHtml(html: string): string[] {
   if (!mayHoldReference(html)) return []
-  const urls = new Set<string>()
-  for (const { value, isSrcset } of urlAttributesOf(html))
-    for (const { start, end } of urlsIn(value, isSrcset)) urls.add(value.slice(start, end))
-  return [...new Set([...urls].flatMap((url) => parseReference(url)?.key ?? []))]
+  const urls = urlAttributesOf(html).flatMap(({ value, isSrcset }) =>
+    urlsIn(value, isSrcset).map(({ start, end }) => value.slice(start, end)),
+  )
+  return [...new Set([...new Set(urls)].flatMap((url) => parseReference(url)?.key ?? []))]
 }
 
 export function hasTooManyUrls(html: string): boolean {

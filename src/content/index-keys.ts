@@ -31,13 +31,10 @@ const maxKeyBytes = 200
 /** … and sorted by their beginning. */
 const maxSortCharacters = 200
 
-export function normaliseText(text: string): string {
-  return normalise(text, 'NFC').toLowerCase()
-}
+export const normaliseText = (text: string): string => normalise(text, 'NFC').toLowerCase()
 
-export function filterKeyOfText(text: string): string {
-  return Buffer.byteLength(text) <= maxKeyBytes ? `=${text}` : `#${hash('sha256', text)}`
-}
+export const filterKeyOfText = (text: string): string =>
+  Buffer.byteLength(text) <= maxKeyBytes ? `=${text}` : `#${hash('sha256', text)}`
 
 /** The canonical form of a filter's text, or of a stored value printed as text; equal values have the same. */
 function canonicalText(field: ScalarField, text: string): string | undefined {

@@ -47,9 +47,8 @@ const valuePrefix = 'objectValue.'
 export const withoutPrefix = (name: string): string =>
   name.startsWith(valuePrefix) ? name.slice(valuePrefix.length) : name
 
-function namesWhere(schema: Schema, test: (field: Field) => boolean): string[] {
-  return [...schema].filter(([, field]) => test(field)).map(([name]) => name)
-}
+const namesWhere = (schema: Schema, test: (field: Field) => boolean): string[] =>
+  [...schema].filter(([, field]) => test(field)).map(([name]) => name)
 
 function unusable(parameter: string, name: string, usable: readonly string[]): Error {
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name

@@ -23,17 +23,13 @@ export function isForeignKey(key: string): boolean {
 }
 
 /** Groups may share a bucket; each is confined to its own folder. */
-export function isKeyOfGroup(groupId: string, key: string): boolean {
-  return isMediaKey(key) && key.startsWith(`${groupId}/`)
-}
+export const isKeyOfGroup = (groupId: string, key: string): boolean => isMediaKey(key) && key.startsWith(`${groupId}/`)
 
 /** The id in the key of a file or of its derivatives. */
 export const fileIdIn = (key: string): string | undefined =>
   /^[0-9a-f]{24}\/\d{4}\/\d{2}\/([0-9a-f]{24})-/.exec(key)?.[1]
 
-export function encodeMediaKey(key: string): string {
-  return key.split('/').map(encodeURIComponent).join('/')
-}
+export const encodeMediaKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/')
 
 /** A unique key: upload date, id, readable name. */
 export function newMediaKey(groupId: string, nowMs: number, id: string, name: string, extension: string): string {

@@ -18,17 +18,16 @@ function usesOfField(field: Field, value: unknown): MediaUse[] {
 }
 
 /** Every reference to a file in an object's media fields and texts. */
-export function mediaUsesIn(schema: Schema, objectValue: Record<string, unknown>): MediaUse[] {
-  return [...schema].flatMap(([name, field]) => usesOfField(field, objectValue[name]))
-}
+export const mediaUsesIn = (schema: Schema, objectValue: Record<string, unknown>): MediaUse[] =>
+  [...schema].flatMap(([name, field]) => usesOfField(field, objectValue[name]))
 
-export function mediaKeysIn(schema: Schema, objectValue: Record<string, unknown>): string[] {
-  return [...new Set(mediaUsesIn(schema, objectValue).map(({ key }) => key))]
-}
+export const mediaKeysIn = (schema: Schema, objectValue: Record<string, unknown>): string[] => [
+  ...new Set(mediaUsesIn(schema, objectValue).map(({ key }) => key)),
+]
 
-export function mediaKeysOfAll(schema: Schema, objects: readonly { value: Record<string, unknown> }[]): string[] {
-  return [...new Set(objects.flatMap(({ value }) => mediaKeysIn(schema, value)))]
-}
+export const mediaKeysOfAll = (schema: Schema, objects: readonly { value: Record<string, unknown> }[]): string[] => [
+  ...new Set(objects.flatMap(({ value }) => mediaKeysIn(schema, value))),
+]
 
 /** Every media value in a structure of any shape, such as a site's settings. */
 export function mediaUsesAnywhere(value: unknown): MediaUse[] {

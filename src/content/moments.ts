@@ -10,13 +10,9 @@ function isCalendarDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }
 
-export function isDate(text: string): boolean {
-  return datePattern.test(text) && isCalendarDate(text)
-}
+export const isDate = (text: string): boolean => datePattern.test(text) && isCalendarDate(text)
 
-export function isTime(text: string): boolean {
-  return timePattern.test(text)
-}
+export const isTime = (text: string): boolean => timePattern.test(text)
 
 /** Always with seconds and milliseconds, so that equal times are equal texts. */
 export function canonicalTime(text: string): string {

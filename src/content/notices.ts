@@ -50,8 +50,7 @@ function nounOf(accepts: ContainerSettings['accepts'] = []): string {
   return accepts[0] === 'createReview' ? 'review' : 'subscriber'
 }
 
-export function noticeTitle(count: number, collection: Container | undefined): string {
-  return count === 1 ? `New ${nounOf(collection?.settings.accepts)}` : `${count} new submissions`
-}
+export const noticeTitle = (count: number, collection: Container | undefined): string =>
+  count === 1 ? `New ${nounOf(collection?.settings.accepts)}` : `${count} new submissions`
 
 export const noticeSubject = (title: string, siteName: string): string => `${title} – ${asHeaderText(siteName)}`

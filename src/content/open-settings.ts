@@ -12,9 +12,8 @@ export const limitsInWords = `At most ${maxCharacters} characters of JSON, neste
 /** Names that reach prototypes in programs that read the settings. */
 const dangerousKeys = ['__proto__', 'constructor', 'prototype']
 
-function membersOf(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null ? Object.values(value) : []
-}
+const membersOf = (value: unknown): unknown[] =>
+  typeof value === 'object' && value !== null ? Object.values(value) : []
 
 /** Level by level, not by recursion: hostile nesting must not overflow the stack. */
 function isDeeperThan(limit: number, value: unknown): boolean {

@@ -3,9 +3,8 @@ export const orderStatuses = ['pending', 'paid', 'failed'] as const
 export type OrderStatus = (typeof orderStatuses)[number]
 
 /** Events arrive in any order, so the status only advances: a failed payment may still succeed, but paid is final. */
-export function nextStatus(before: OrderStatus, reported: OrderStatus): OrderStatus {
-  return before === 'paid' || reported === 'pending' ? before : reported
-}
+export const nextStatus = (before: OrderStatus, reported: OrderStatus): OrderStatus =>
+  before === 'paid' || reported === 'pending' ? before : reported
 
 /** What was bought, by whom, and where it ships. Amounts are decimal strings in the currency's main unit. */
 export interface Purchase {

@@ -43,9 +43,8 @@ const page = objectOf(
 export const pageRules = `a list of at most ${maxPages}, each with a name and a slug of its own without a leading slash; and, where given: format; collections, a list of {collectionId, name, role, displayAs, order, enabled}; integrations, a list of {type, name, role, displayAs}; labels, of which each is a text or a media value; displayOnHeader and displayOnFooter, true or false`
 
 /** The slug that identifies a page: the empty one and "home" both mean the home page. */
-function slugOf(one: unknown): string | undefined {
-  return isRecord(one) && typeof one.slug === 'string' ? one.slug || 'home' : undefined
-}
+const slugOf = (one: unknown): string | undefined =>
+  isRecord(one) && typeof one.slug === 'string' ? one.slug || 'home' : undefined
 
 function repeatedSlugProblems(path: string, list: readonly unknown[]): string[] {
   const seen = new Set<string>()
@@ -63,9 +62,7 @@ export const pages: Check = (path, value) => [
   ...repeatedSlugProblems(path, Array.isArray(value) ? value : []),
 ]
 
-function recordsIn(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : []
-}
+const recordsIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : [])
 
 /** The pages with this one replacing the page of the same slug, or appended. */
 export function withPage(list: unknown, slug: string, page: Record<string, unknown>): unknown[] {

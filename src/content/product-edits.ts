@@ -29,11 +29,7 @@ export function mergeEdits(origin: Origin | undefined, current: Editable, provid
   for (const field of editableFields) {
     if (isEdited(field, origin, current, provider)) edited[field] = current[field]
   }
-  return {
-    origin: { provider, edited },
-    ...provider,
-    ...edited,
-  }
+  return { origin: { provider, edited }, ...provider, ...edited }
 }
 
 /** An editor can withdraw what the provider sells, but not sell what the provider does not. */

@@ -39,9 +39,8 @@ const isUsable = (price: CataloguePrice): price is UsablePrice => price.active &
 const isPart = ({ product }: Member): boolean => variantOf(product) !== undefined
 
 /** The product of which the others are variants. It supplies what they share, and need not be a variant itself. */
-export function parentOf(members: readonly Member[]): CatalogueProduct | undefined {
-  return members.some(isPart) ? members.find((member) => !isPart(member))?.product : undefined
-}
+export const parentOf = (members: readonly Member[]): CatalogueProduct | undefined =>
+  members.some(isPart) ? members.find((member) => !isPart(member))?.product : undefined
 
 /** Bounds on what is read to build one product, since every change reads all of it. */
 export const maxMembers = 1000

@@ -122,9 +122,8 @@ export function changeValue(current: Schema, change: SchemaChange, value: Record
 }
 
 /** Without a default, a stored `null` stays. */
-function valueOrDefault({ defaults }: SchemaChange, name: string, value: unknown): unknown {
-  return Object.hasOwn(defaults, name) ? (value ?? defaults[name]) : value
-}
+const valueOrDefault = ({ defaults }: SchemaChange, name: string, value: unknown): unknown =>
+  Object.hasOwn(defaults, name) ? (value ?? defaults[name]) : value
 
 /** Includes what an even older schema left behind: it is dropped too. */
 function droppedValues(sources: Map<string, Source>, value: Record<string, unknown>): ChangedValue['lost'] {

@@ -63,13 +63,10 @@ const indexable: ReadonlySet<string> = new Set([
 const searchable: ReadonlySet<string> = new Set(['text', 'longText', 'slug', 'enum'])
 
 /** The scalar or media field inside lists and variants. */
-export function leafOf(field: Field): ScalarField | MediaField {
-  return field.type === 'variant' || field.type === 'list' ? leafOf(field.of) : field
-}
+export const leafOf = (field: Field): ScalarField | MediaField =>
+  field.type === 'variant' || field.type === 'list' ? leafOf(field.of) : field
 
-export function isMedia(field: Field): field is MediaField {
-  return (mediaTypes as readonly string[]).includes(field.type)
-}
+export const isMedia = (field: Field): field is MediaField => (mediaTypes as readonly string[]).includes(field.type)
 
 /** Whether its text may be HTML that refers to files. */
 export function mayHoldHtml(field: Field): boolean {
@@ -77,27 +74,23 @@ export function mayHoldHtml(field: Field): boolean {
   return type === 'text' || type === 'longText'
 }
 
-export function isFilterable(field: Field): boolean {
-  return !field.private && (field.filterable ?? true) && indexable.has(leafOf(field).type)
-}
+export const isFilterable = (field: Field): boolean =>
+  !field.private && (field.filterable ?? true) && indexable.has(leafOf(field).type)
 
 export function isSortable(field: Field): boolean {
   const holdsList = field.type === 'list' || (field.type === 'variant' && field.of.type === 'list')
   return !field.private && !holdsList && (field.sortable ?? true) && indexable.has(leafOf(field).type)
 }
 
-export function isSearchable(field: Field): boolean {
-  return !field.private && (field.searchable ?? true) && searchable.has(leafOf(field).type)
-}
+export const isSearchable = (field: Field): boolean =>
+  !field.private && (field.searchable ?? true) && searchable.has(leafOf(field).type)
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whether a variant field has one value per variant. A media value is an object too, recognised by its key. */
-export function isVariantMap(field: VariantField, value: unknown): value is Record<string, unknown> {
-  return isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
-}
+export const isVariantMap = (field: VariantField, value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
 
 export const booleanRules = ['required', 'private', 'filterable', 'sortable', 'searchable']
 export const limitRules: Record<string, readonly string[]> = {

@@ -11,13 +11,13 @@ export function memberPath(path: string, key: string): string {
   return `${path}.${isLong ? `${key.slice(0, maxKeyLengthShown).toWellFormed()}…` : key}`
 }
 
-export function must(rule: string, holds: (value: unknown) => boolean): Check {
-  return (path, value) => (holds(value) ? [] : [`${path} must ${rule}`])
-}
+export const must =
+  (rule: string, holds: (value: unknown) => boolean): Check =>
+  (path, value) =>
+    holds(value) ? [] : [`${path} must ${rule}`]
 
-export function textThatMust(rule: string, holds: (text: string) => boolean): Check {
-  return must(rule, (value) => typeof value === 'string' && holds(value))
-}
+export const textThatMust = (rule: string, holds: (text: string) => boolean): Check =>
+  must(rule, (value) => typeof value === 'string' && holds(value))
 
 export const text = textThatMust('be a text', () => true)
 export const flag = must('be true or false', (value) => typeof value === 'boolean')

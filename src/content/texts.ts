@@ -1,14 +1,11 @@
 /** Text that every database and JSON parser accepts: no NUL, no lone surrogate. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
-}
+export const isStorableText = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 const maxNameCharacters = 200
 
 /** One line of text without control characters, not blank. */
-export function isName(text: string): boolean {
-  return text.trim() !== '' && text.length <= maxNameCharacters && isStorableText(text) && !/\p{Cc}/u.test(text)
-}
+export const isName = (text: string): boolean =>
+  text.trim() !== '' && text.length <= maxNameCharacters && isStorableText(text) && !/\p{Cc}/u.test(text)
 
 /** The trimmed text; undefined if nothing is left. */
 export const filled = (text: string | undefined): string | undefined => text?.trim() || undefined

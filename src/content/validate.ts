@@ -93,9 +93,8 @@ export function mediaProblem(type: string, value: unknown): string | undefined {
 }
 
 /** A delivered value sent back unchanged would store a URL that expires. */
-function deliveredProblem(media: object): string | undefined {
-  return Object.hasOwn(media, 'currentFile') ? 'must not have currentFile, which is added on delivery' : undefined
-}
+const deliveredProblem = (media: object): string | undefined =>
+  Object.hasOwn(media, 'currentFile') ? 'must not have currentFile, which is added on delivery' : undefined
 
 function listProblems(path: string, field: ListField, value: unknown): string[] {
   if (!Array.isArray(value)) return [`${path} must be a list`]
@@ -104,9 +103,8 @@ function listProblems(path: string, field: ListField, value: unknown): string[] 
   return value.flatMap((item, position) => fieldProblems(`${path}[${position}]`, field.of, item))
 }
 
-export function isVariantName(name: string): boolean {
-  return name !== '' && name !== '__proto__' && name.length <= maxVariantNameLength && isStorableText(name)
-}
+export const isVariantName = (name: string): boolean =>
+  name !== '' && name !== '__proto__' && name.length <= maxVariantNameLength && isStorableText(name)
 
 function variantProblems(path: string, field: VariantField, value: unknown): string[] {
   if (!isVariantMap(field, value)) return fieldProblems(path, field.of, value)

@@ -57,17 +57,12 @@ export class AppError extends Error {
 export const internalErrorMessage =
   'Something went wrong on our side. Quote the X-Request-Id header when you report it.'
 
-export function invalid(message: string): AppError {
-  return new AppError('ValidationError', message)
-}
+export const invalid = (message: string): AppError => new AppError('ValidationError', message)
 
-export function notFound(message: string): AppError {
-  return new AppError('NotFound', message)
-}
+export const notFound = (message: string): AppError => new AppError('NotFound', message)
 
-export function conflict(message: string, details?: object): AppError {
-  return new AppError('Conflict', message, details && { details })
-}
+export const conflict = (message: string, details?: object): AppError =>
+  new AppError('Conflict', message, details && { details })
 
 /** Error codes of Node and OpenSSL for certificates. */
 const certificateCodes = /CERT|SIGNATURE|ISSUER|INVALID_CA|HOSTNAME_MISMATCH/

@@ -4,10 +4,7 @@ export type GroupRole = (typeof groupRoles)[number]
 
 export const isGroupRole = (text: string): text is GroupRole => (groupRoles as readonly string[]).includes(text)
 
-export function reaches(role: GroupRole, needed: GroupRole): boolean {
-  return groupRoles.indexOf(role) >= groupRoles.indexOf(needed)
-}
+export const reaches = (role: GroupRole, needed: GroupRole): boolean =>
+  groupRoles.indexOf(role) >= groupRoles.indexOf(needed)
 
-export function lesserRole(one: GroupRole, other: GroupRole): GroupRole {
-  return reaches(one, other) ? other : one
-}
+export const lesserRole = (one: GroupRole, other: GroupRole): GroupRole => (reaches(one, other) ? other : one)

@@ -2,9 +2,7 @@
 export const tiers = ['free', 'basic', 'pro', 'proplus'] as const
 export type Tier = (typeof tiers)[number]
 
-export function isTier(text: string): text is Tier {
-  return (tiers as readonly string[]).includes(text)
-}
+export const isTier = (text: string): text is Tier => (tiers as readonly string[]).includes(text)
 
 /** Default limits of each tier; the settings of the same names override them. */
 export const defaultTierLimits = {

@@ -86,7 +86,6 @@ const settings = {
   ),
 }
 const countedShape = Type.Object({ ...collectionShape.properties, objectCount: Type.Integer() })
-/** Input of a schema change. */
 export const schemaChangeInput = {
   version: Type.Integer({ description: 'The version you started from.' }),
   schema,
@@ -219,10 +218,7 @@ export const collectionVerbs = [
     description:
       'Values are kept, and converted where that loses nothing. With dryRun nothing is changed, and the report shows what would be lost or fail, object by object. The change, all values and their index are one transaction.',
     maxBodyBytes: settingsBodyBytes,
-    input: {
-      collectionId,
-      ...schemaChangeInput,
-    },
+    input: { collectionId, ...schemaChangeInput },
     answer: Type.Object({ collection: collectionShape, report: schemaReportShape }),
     async run({ ctx, input }) {
       const { renames = {}, defaults = {}, allowLoss = false, dryRun = false } = input

@@ -150,10 +150,7 @@ export const mailVerbs = [
   defineGroupVerb({
     name: 'mail show',
     summary: 'Show one e-mail with its text, and why it was not delivered',
-    input: {
-      mailId,
-      html: Type.Optional(Type.Boolean({ description: 'Show its HTML as well.' })),
-    },
+    input: { mailId, html: Type.Optional(Type.Boolean({ description: 'Show its HTML as well.' })) },
     answer: wholeMessageShape,
     async run({ ctx, input }) {
       const message = await requireMessage(ctx.content, input.mailId)

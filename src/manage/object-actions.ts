@@ -69,9 +69,8 @@ function scheduledMs(item: ObjectItem, nowMs: number): number {
 }
 
 /** A date in the past stays. Without a date, the object would be sorted behind all others, though it was just published. */
-function publishedMs({ publishMs }: StoredObject, nowMs: number): number {
-  return publishMs === unsetPublishMs || publishMs > nowMs ? nowMs : publishMs
-}
+const publishedMs = ({ publishMs }: StoredObject, nowMs: number): number =>
+  publishMs === unsetPublishMs || publishMs > nowMs ? nowMs : publishMs
 
 /** One item with its object, as the transaction sees it. */
 interface Target {

@@ -86,7 +86,6 @@ async function checkOrigins(
   }
 }
 
-/** A verb that applies an action to one object. */
 function actionVerb(
   action: ObjectAction,
   definition: {
@@ -195,11 +194,7 @@ export const objectVerbs: Verb[] = [
     description: 'Permanently, with its versions and preview links. To hide it, archive it.',
     input: optionalVersion,
   }),
-  actionVerb('duplicate', {
-    summary: 'Copy an object',
-    description: 'The copy is a draft.',
-    input: {},
-  }),
+  actionVerb('duplicate', { summary: 'Copy an object', description: 'The copy is a draft.', input: {} }),
   actionVerb('publish', {
     summary: 'Make an object visible now',
     description: 'Sets its publish date to now if it has none or one in the future.',
@@ -210,18 +205,9 @@ export const objectVerbs: Verb[] = [
     args: ['publishDate'],
     input: { publishDate: Type.String({ maxLength: 40, description: 'A moment in the future.' }), ...optionalVersion },
   }),
-  actionVerb('unpublish', {
-    summary: 'Make an object a draft again',
-    input: optionalVersion,
-  }),
-  actionVerb('archive', {
-    summary: 'Archive an object, which hides it',
-    input: optionalVersion,
-  }),
-  actionVerb('restore', {
-    summary: 'Restore an object from the archive',
-    input: optionalVersion,
-  }),
+  actionVerb('unpublish', { summary: 'Make an object a draft again', input: optionalVersion }),
+  actionVerb('archive', { summary: 'Archive an object, which hides it', input: optionalVersion }),
+  actionVerb('restore', { summary: 'Restore an object from the archive', input: optionalVersion }),
   defineGroupVerb({
     name: 'object create-many',
     isCreation: true,

@@ -48,9 +48,12 @@ const orderShape = Type.Object({
   updatedAt: moment,
 })
 
-function showOrder({ id: _id, createdMs, updatedMs, ...order }: Order): Static<typeof orderShape> {
-  return { _id, ...order, createdAt: toIso(createdMs), updatedAt: toIso(updatedMs) }
-}
+const showOrder = ({ id: _id, createdMs, updatedMs, ...order }: Order): Static<typeof orderShape> => ({
+  _id,
+  ...order,
+  createdAt: toIso(createdMs),
+  updatedAt: toIso(updatedMs),
+})
 
 export const orderVerbs = [
   defineGroupVerb({

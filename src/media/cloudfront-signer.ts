@@ -40,9 +40,8 @@ function readPrivateKey(setting: string): KeyObject {
 const replacements: Record<string, string> = { '+': '-', '=': '_', '/': '~' }
 
 /** CloudFront's own URL-safe base64. */
-function toCloudFrontText(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/[+=/]/g, (sign) => replacements[sign] ?? sign)
-}
+const toCloudFrontText = (bytes: Buffer): string =>
+  bytes.toString('base64').replace(/[+=/]/g, (sign) => replacements[sign] ?? sign)
 
 /** Signs URLs of a CloudFront distribution in front of the S3 store, with a "canned policy". */
 export function createCloudFrontSigner(options: {

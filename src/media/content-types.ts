@@ -14,6 +14,5 @@ export function contentTypeOf(key: string): string {
 }
 
 /** Whether a browser may show a file or has to download it. */
-export function dispositionOf(contentType: string): 'inline' | 'attachment' {
-  return inlineTypes.test(contentType) ? 'inline' : 'attachment'
-}
+export const dispositionOf = (contentType: string): 'inline' | 'attachment' =>
+  inlineTypes.test(contentType) ? 'inline' : 'attachment'

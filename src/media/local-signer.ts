@@ -9,9 +9,8 @@ export interface LocalMediaSigner extends MediaSigner {
   verify(bucketName: string, key: string, expires: string, signature: string, nowMs: number): number | undefined
 }
 
-function signatureOf(secret: Buffer, bucketName: string, key: string, expires: string): string {
-  return createHmac('sha256', secret).update(`${bucketName}\n${key}\n${expires}`).digest('base64url')
-}
+const signatureOf = (secret: Buffer, bucketName: string, key: string, expires: string): string =>
+  createHmac('sha256', secret).update(`${bucketName}\n${key}\n${expires}`).digest('base64url')
 
 export function createLocalSigner(options: {
   /** The first one signs; all are accepted. */

@@ -5,8 +5,8 @@ import { deriveKey, loadMasterKey } from '../security/master-key.ts'
 import { createCloudFrontSigner } from './cloudfront-signer.ts'
 import { createLocalSigner, type LocalMediaSigner } from './local-signer.ts'
 import { createLocalStorage, type LocalMediaStorage } from './local-storage.ts'
-import { createS3Signer } from './s3/signer.ts'
 import type { S3Credentials } from './s3/sigv4.ts'
+import { createS3Signer } from './s3/sigv4.ts'
 import { createS3Storage } from './s3/storage.ts'
 import type { S3Location } from './s3/url.ts'
 import type { MediaSigner } from './signer.ts'
@@ -18,9 +18,8 @@ export interface LocalMedia {
   signer: LocalMediaSigner
 }
 
-export function localMediaFolder({ dataDir, mediaLocation }: Pick<Config, 'dataDir' | 'mediaLocation'>): string {
-  return (mediaLocation.kind === 'folder' ? mediaLocation.path : undefined) ?? join(dataDir, 'media')
-}
+export const localMediaFolder = ({ dataDir, mediaLocation }: Pick<Config, 'dataDir' | 'mediaLocation'>): string =>
+  (mediaLocation.kind === 'folder' ? mediaLocation.path : undefined) ?? join(dataDir, 'media')
 
 function s3CredentialsOf({ mediaAccessKeyId, mediaSecretAccessKey }: Config): S3Credentials {
   if (!mediaAccessKeyId || !mediaSecretAccessKey)

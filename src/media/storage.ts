@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 
-/** A file in its bucket. */
 export interface StoredFile {
   key: string
   bytes: number

@@ -147,6 +147,4 @@ function problemOf(response: IncomingMessage, maxBytes: number): { text: string;
 }
 
 /** Why there was no connection, such as ` (ECONNREFUSED)`. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-}
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? ` (${error.code})` : '')

@@ -126,50 +126,27 @@ const datesOf = ({ createdAt, updatedAt }: { createdAt: string; updatedAt: strin
   updatedMs: toMs(updatedAt),
 })
 
-export const siteFromLine = (line: SiteLine): StoredSite => ({
-  id: line.id,
-  name: line.name,
-  domainName: line.domainName,
-  settings: line.settings,
-  privateSettings: line.privateSettings,
-  version: line.version,
-  ...datesOf(line),
+export const siteFromLine = ({ type: _, createdAt, updatedAt, ...site }: SiteLine): StoredSite => ({
+  ...site,
+  ...datesOf({ createdAt, updatedAt }),
 })
 
-export const containerFromLine = (line: ContainerLine): ImportedContainer => ({
-  id: line.id,
-  kind: line.type,
-  name: line.name,
+export const containerFromLine = ({ type: kind, createdAt, updatedAt, ...line }: ContainerLine): ImportedContainer => ({
+  ...line,
+  kind,
   schema: parseSchema(line.schema),
-  settings: line.settings,
-  version: line.version,
-  ...datesOf(line),
+  ...datesOf({ createdAt, updatedAt }),
 })
 
-export const objectFromLine = (line: ObjectLine): ExportedObject => ({
-  id: line.id,
-  value: line.objectValue,
-  publishMs: toPublishMs(line.publishDate),
-  archived: line.archived,
-  ...datesOf(line),
-  externalId: line.externalId,
-  accountHandle: line.accountHandle,
-  version: line.version,
-  changedBy: line.changedBy,
-  change: line.change,
-  review: line.review,
-})
+export function objectFromLine(line: ObjectLine): ExportedObject {
+  const { type: _, objectValue: value, publishDate, createdAt, updatedAt, ...object } = line
+  return { ...object, value, publishMs: toPublishMs(publishDate), ...datesOf({ createdAt, updatedAt }) }
+}
 
-export const versionFromLine = (objectId: string, line: VersionLine): ImportedVersion => ({
-  objectId,
-  version: line.version,
-  value: line.objectValue,
-  publishMs: toPublishMs(line.publishDate),
-  archived: line.archived,
-  changedMs: toMs(line.changedAt),
-  changedBy: line.changedBy,
-  change: line.change,
-})
+export function versionFromLine(objectId: string, line: VersionLine): ImportedVersion {
+  const { type: _, objectValue: value, publishDate, changedAt, ...version } = line
+  return { ...version, objectId, value, publishMs: toPublishMs(publishDate), changedMs: toMs(changedAt) }
+}
 
 const derivativeOf = ({ width, format, key, bytes }: Derivative): Derivative => ({ width, format, key, bytes })
 

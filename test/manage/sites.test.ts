@@ -97,7 +97,7 @@ onBothEngines('sites', (engine) => {
     const foreign = { name: 'Shop', collections: [{ collectionId: theirs.id }] }
     assertRefused(await put('shop', foreign), 400, /which the group does not have/)
     assertRefused(await send('DELETE', `${path}/pages/shop?version=1`), 404, /The site has no page "shop"/)
-    assertRefused(await send('DELETE', `${path}/pages/blog?version=7`), 409, /changed meanwhile/)
+    assertRefused(await send('DELETE', `${path}/pages/blog?version=7`), 409, /has been changed/)
     assertRefused(await send('DELETE', `${path}/pages/blog`), 400, /version is required/)
     assert.deepEqual(await everythingIn(group.store), before)
   })

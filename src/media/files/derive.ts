@@ -78,9 +78,7 @@ function parseOutcome({ output, errors, code, killedBy }: Outcome): Derived {
   if (killedBy === 'SIGKILL') throw new PictureProblem(tooMuchMemory)
   // Ended together with the server, or unable to write: the picture is not the cause.
   if (code !== 0)
-    throw new Error('The decoder process failed; see the server log.', {
-      cause: errors.trim() || killedBy,
-    })
+    throw new Error('The decoder process failed; see the server log.', { cause: errors.trim() || killedBy })
   const result: DeriveResult = JSON.parse(output)
   if ('problem' in result) throw new PictureProblem(result.problem)
   return result.derived

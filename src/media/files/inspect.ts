@@ -19,7 +19,6 @@ export interface FileFacts {
 /** Enough for every signature; picture sizes are read from wherever they are. */
 const headBytes = 64 * 1024
 
-/** Formats that may consist of text only. */
 const textFormats: ReadonlySet<Extension> = new Set(['pdf', 'rtf', 'ps', 'eps', 'ics', 'vcf', 'vtt'])
 
 /** A file may begin like a format without being one: the parser of that format then fails. */

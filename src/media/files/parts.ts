@@ -6,9 +6,8 @@ export interface Part extends Range {
   name: string
 }
 
-export function damaged(reason: string): AppError {
-  return invalid(`The picture is damaged: ${reason}. Save it again with an image editor and upload the result.`)
-}
+export const damaged = (reason: string): AppError =>
+  invalid(`The picture is damaged: ${reason}. Save it again with an image editor and upload the result.`)
 
 /** More than any real picture has; a crafted one may consist of nothing else. */
 const maxParts = 100_000

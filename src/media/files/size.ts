@@ -8,9 +8,8 @@ import type { Reader } from './reader.ts'
 const unreadable = (): RangeError => new RangeError('the header cannot be read')
 
 /** From 5 on, the camera was held sideways. */
-function turned({ width, height }: Size, orientation: number): Size {
-  return orientation >= 5 ? { width: height, height: width } : { width, height }
-}
+const turned = ({ width, height }: Size, orientation: number): Size =>
+  orientation >= 5 ? { width: height, height: width } : { width, height }
 
 /** Start of frame, of any kind; the markers in between are tables. */
 const frameMarker = /^c[0-35-79-bd-f]$/

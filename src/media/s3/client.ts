@@ -24,7 +24,6 @@ export type SendToS3 = <Value>(
 export interface S3Options extends S3Credentials {
   location: S3Location
   fetch?: typeof fetch
-  /** Called on every success. */
   onSuccess?: (() => void) | undefined
   retryForMs?: number
 }

@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { createLruMap } from '../../cache/lru-map.ts'
-import type { SigningWindow } from '../signer.ts'
-import { encodeForS3, type S3Url } from './url.ts'
+import { isMediaKey } from '../../content/media-keys.ts'
+import type { MediaSigner, SigningWindow } from '../signer.ts'
+import { encodeForS3, keyFromS3Url, type S3Location, type S3Url, s3Url } from './url.ts'
 
 const algorithm = 'AWS4-HMAC-SHA256'
 /** URLs are signed with the key of their window's day, requests with today's. */
@@ -29,13 +30,9 @@ export interface SigV4 {
   signHeaders(message: S3Message, nowMs: number): Record<string, string>
 }
 
-function hmac(key: string | Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest()
-}
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
-function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex')
-}
+const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex')
 
 /** A query string in the order in which it is signed. */
 export function canonicalQuery(query: Record<string, string>): string {
@@ -46,9 +43,7 @@ export function canonicalQuery(query: Record<string, string>): string {
 }
 
 /** `20260131T235959Z` */
-function amzDate(ms: number): string {
-  return new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '')
-}
+const amzDate = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '')
 
 export function createSigV4({ accessKeyId, secretAccessKey, region }: S3Credentials & { region: string }): SigV4 {
   const signingKeys = createLruMap<string, Buffer>(maxSigningKeys)
@@ -110,5 +105,17 @@ export function createSigV4({ accessKeyId, secretAccessKey, region }: S3Credenti
         authorization: `${algorithm} Credential=${credential}, SignedHeaders=${names}, Signature=${signature}`,
       }
     },
+  }
+}
+
+/** Presigns URLs at which an S3 store serves its files itself. */
+export function createS3Signer({ location, ...credentials }: { location: S3Location } & S3Credentials): MediaSigner {
+  const { presign } = createSigV4({ ...credentials, region: location.region })
+  return {
+    sign(bucketName, key, window) {
+      if (!isMediaKey(key)) throw new Error(`${JSON.stringify(key)} cannot be a media key.`)
+      return presign(s3Url(location, bucketName, key), window)
+    },
+    keyOf: (bucketName, url) => keyFromS3Url(location, bucketName, url),
   }
 }

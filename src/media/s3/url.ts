@@ -13,9 +13,8 @@ export interface S3Url {
 }
 
 /** S3 requires more characters encoded than `encodeURIComponent` does. */
-export function encodeForS3(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
-}
+export const encodeForS3 = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** The bucket in the path, or in the host name. */
 function bucketUrl({ endpoint }: S3Location, bucketName: string, inPath: boolean): S3Url {
@@ -24,9 +23,8 @@ function bucketUrl({ endpoint }: S3Location, bucketName: string, inPath: boolean
 }
 
 /** Like the AWS SDK: a certificate for `*.host` covers no bucket with a dot, and an IP address has no subdomains. */
-function isPathStyle({ endpoint, pathStyle }: S3Location, bucketName: string): boolean {
-  return pathStyle || bucketName.includes('.') || isIP(endpoint.hostname.replace(/^\[|\]$/g, '')) !== 0
-}
+const isPathStyle = ({ endpoint, pathStyle }: S3Location, bucketName: string): boolean =>
+  pathStyle || bucketName.includes('.') || isIP(endpoint.hostname.replace(/^\[|\]$/g, '')) !== 0
 
 /** The URL of a file, or of the bucket when no key is given. */
 export function s3Url(location: S3Location, bucketName: string, key?: string): S3Url {

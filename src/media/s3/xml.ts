@@ -11,9 +11,7 @@ function textOf(name: string, nodes: Nodes): string | undefined {
 }
 
 /** The text of the first element of that name. */
-export function readElement(xml: string, name: string): string | undefined {
-  return textOf(name, parse(xml))
-}
+export const readElement = (xml: string, name: string): string | undefined => textOf(name, parse(xml))
 
 /** One page of a listing, and the token of the next one. */
 export function readListing(xml: string): { files: StoredFile[]; nextToken: string | undefined } {

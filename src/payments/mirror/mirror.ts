@@ -47,9 +47,8 @@ export function writeMirror<Result>(
  * the integration before the fetch, `current` the integration now, `seq` the write that stored the existing row. A missing
  * row may have been removed since the fetch.
  */
-export function isFresh(before: Integration, current: Integration, seq: number | undefined): boolean {
-  return (seq ?? current.removedSeq) <= before.catalogueSeq
-}
+export const isFresh = (before: Integration, current: Integration, seq: number | undefined): boolean =>
+  (seq ?? current.removedSeq) <= before.catalogueSeq
 
 /** Fetches a product from the provider and mirrors its current state. */
 export async function refreshProduct(

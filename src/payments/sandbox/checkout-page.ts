@@ -72,9 +72,8 @@ function rowOf(
 /** A customer's input, shown again if it was not accepted. */
 export type Typed = Partial<Record<string, string>>
 
-function field(name: string, label: string, typed: Typed, attributes: string): string {
-  return `<label>${label}<input name="${name}" value="${escapeHtml(typed[name] ?? '')}" maxlength="200" ${attributes}></label>`
-}
+const field = (name: string, label: string, typed: Typed, attributes: string): string =>
+  `<label>${label}<input name="${name}" value="${escapeHtml(typed[name] ?? '')}" maxlength="200" ${attributes}></label>`
 
 let regionNames: Intl.DisplayNames | undefined
 

@@ -26,7 +26,6 @@ interface PageParams {
 interface FoundSession {
   group: GroupStore
   record: SessionRecord
-  /** The country of the shop. */
   country: string | undefined
 }
 
@@ -112,9 +111,8 @@ function readCustomer({ shipping_address_collection: shipping }: Session, typed:
   return { email, name, shipping: { name: name ?? '', address: { line1, city, country, ...rest } } }
 }
 
-function sendBack(reply: FastifyReply, { id, success_url: successUrl }: Session): FastifyReply {
-  return reply.redirect(new URL(returnUrl(successUrl, id)).href, 303)
-}
+const sendBack = (reply: FastifyReply, { id, success_url: successUrl }: Session): FastifyReply =>
+  reply.redirect(new URL(returnUrl(successUrl, id)).href, 303)
 
 function sendPage(
   reply: FastifyReply,

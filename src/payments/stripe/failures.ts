@@ -53,9 +53,8 @@ function describe(error: StripeError): [kind: ProviderFailureKind, message: stri
   }
 }
 
-function quote({ message }: StripeError): string {
-  return message === '' || secretPattern.test(message) ? '.' : `: ${message.slice(0, maxQuotedLength)}`
-}
+const quote = ({ message }: StripeError): string =>
+  message === '' || secretPattern.test(message) ? '.' : `: ${message.slice(0, maxQuotedLength)}`
 
 /** The permission that a restricted key lacks, extracted because the whole message quotes the key. */
 function missingPermission({ message }: StripeError): string {
@@ -64,9 +63,8 @@ function missingPermission({ message }: StripeError): string {
 }
 
 /** Such as `ECONNREFUSED`. */
-function codeOfConnection({ detail }: StripeError): unknown {
-  return detail instanceof Error && 'code' in detail ? detail.code : undefined
-}
+const codeOfConnection = ({ detail }: StripeError): unknown =>
+  detail instanceof Error && 'code' in detail ? detail.code : undefined
 
 const readRetryAfter = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,5}$/.test(header) ? Number(header) : undefined

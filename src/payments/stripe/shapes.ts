@@ -88,9 +88,8 @@ export const priceOf = (price: PriceFields): CataloguePrice => ({
 })
 
 /** Null if the customer chooses the amount, or if it depends on the quantity. */
-function fixedAmountOf({ billing_scheme, custom_unit_amount, unit_amount_decimal }: PriceFields): string | null {
-  return billing_scheme === 'tiered' || custom_unit_amount ? null : (unit_amount_decimal?.toString() ?? null)
-}
+const fixedAmountOf = ({ billing_scheme, custom_unit_amount, unit_amount_decimal }: PriceFields): string | null =>
+  billing_scheme === 'tiered' || custom_unit_amount ? null : (unit_amount_decimal?.toString() ?? null)
 
 const intervalOf = ({ interval, interval_count }: NonNullable<PriceFields['recurring']>): string =>
   interval_count === 1 ? interval : `${interval_count} ${interval}s`

@@ -30,13 +30,11 @@ function fits(type: ScalarType, value: unknown): boolean {
   return problemsOf(new Map([['value', field]]), { value: fitValue(field, value) }).length === 0
 }
 
-function isLongText(value: unknown): boolean {
-  return typeof value === 'string' && (value.length > maxTextLength || value.includes('\n') || htmlTag.test(value))
-}
+const isLongText = (value: unknown): boolean =>
+  typeof value === 'string' && (value.length > maxTextLength || value.includes('\n') || htmlTag.test(value))
 
-function isBlank(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
-}
+const isBlank = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 
 function addValue(impression: Impression, value: unknown): void {
   if (isBlank(value)) return

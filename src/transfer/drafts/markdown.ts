@@ -70,7 +70,7 @@ export function readBody(text: string, takeTitle: boolean): Body | undefined {
 export interface MarkdownOptions {
   /** Whether the slug of `blog/2024/hello.md` is `blog/2024/hello` instead of `hello`. */
   keepFolders?: boolean
-  /** The possible keys of the publish date; the first one present is used. */
+  /** The first one present is used. */
   publishDateKeys?: readonly string[]
   /** The time limit for parsing one page. */
   maxPageMs?: number
@@ -118,9 +118,8 @@ function decodeText(bytes: Buffer): string {
 }
 
 /** Whether the author wrote a field, ignoring case. */
-function isWritten(fields: Record<string, unknown>, name: string): boolean {
-  return Object.keys(fields).some((key) => key.toLowerCase() === name && fields[key] !== null)
-}
+const isWritten = (fields: Record<string, unknown>, name: string): boolean =>
+  Object.keys(fields).some((key) => key.toLowerCase() === name && fields[key] !== null)
 
 function describePage(source: string, text: string, rootName: string, options: MarkdownOptions): Draft {
   const page = parsePage(text)

@@ -27,13 +27,11 @@ function findKey(value: Record<string, unknown>, names: readonly string[]): stri
 
 const hasNoValue = (value: unknown): boolean => value === undefined || value === null || value === ''
 
-function asMoment(value: unknown): string | undefined {
-  return typeof value === 'string' ? readMoment(value.trim()) : undefined
-}
+const asMoment = (value: unknown): string | undefined =>
+  typeof value === 'string' ? readMoment(value.trim()) : undefined
 
-function asBoolean(value: unknown): boolean | undefined {
-  return typeof value === 'string' ? readBoolean(value.trim()) : value === true || value === false ? value : undefined
-}
+const asBoolean = (value: unknown): boolean | undefined =>
+  typeof value === 'string' ? readBoolean(value.trim()) : value === true || value === false ? value : undefined
 
 const show = (value: unknown): string => JSON.stringify(value).slice(0, 60).toWellFormed()
 

@@ -55,7 +55,6 @@ export const addStep: ApplyStep = async (writer, step) => {
   }
 }
 
-/** A container while its objects are merged. */
 interface MergedContainer {
   before: Container
   after: Container

@@ -41,7 +41,6 @@ interface CheckedContainer {
   products: Set<string>
 }
 
-/** Checks the lines after the head, in order. */
 export function createLineChecker(folder: string, head: HeadLine, problems: ProblemList) {
   const { groupId } = head
   const counts = noCounts()

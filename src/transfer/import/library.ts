@@ -19,7 +19,6 @@ import type { ProblemList } from './problem-list.ts'
 import type { LibraryStep } from './step.ts'
 import type { TallyCounts, Verdict } from './tally.ts'
 
-/** Checks the items of the library in order. */
 export function createLibraryChecker({ groupId, format }: HeadLine) {
   const keys = new Set<string>()
   /** File id → digest of its record; there may be many. */

@@ -13,9 +13,8 @@ export interface ProblemList {
   refuse(what: string): void
 }
 
-function shorten(text: string): string {
-  return text.length > maxCharactersShown ? `${text.slice(0, maxCharactersShown).toWellFormed()}…` : text
-}
+const shorten = (text: string): string =>
+  text.length > maxCharactersShown ? `${text.slice(0, maxCharactersShown).toWellFormed()}…` : text
 
 export function createProblemList(): ProblemList {
   const shown: string[] = []

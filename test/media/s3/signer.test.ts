@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import fc from 'fast-check'
-import { createS3Signer } from '../../../src/media/s3/signer.ts'
+import { createS3Signer } from '../../../src/media/s3/sigv4.ts'
 import type { S3Location } from '../../../src/media/s3/url.ts'
 import { anyMediaKey } from '../../helpers/media-key-arbitrary.ts'
 
