@@ -398,7 +398,7 @@ describe('checkSite', () => {
       () => checkSite(groupId, { ...bare, name: '', settings }),
       (error) => {
         assert.ok(error instanceof AppError && error.code === 'ValidationError')
-        assert.match(error.message, /^name must be .*; settings\.open\[18\] holds [^;]*; and 19981 more\.$/)
+        assert.match(error.message, /^name must be .*; settings\.open\[18\] contains [^;]*; and 19981 more\.$/)
         return true
       },
     )
