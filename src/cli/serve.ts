@@ -1,6 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { AppError } from '../core/errors.ts'
 import type { ServiceLogger } from '../core/logging.ts'
 import type { Service, ServiceUrls } from '../service.ts'
@@ -34,16 +32,8 @@ function untilFault(logger: ServiceLogger): Promise<never> {
       reject(error)
     })
   })
-  fault.catch(() => {}) // who waits for it is told as well
+  fault.catch(() => {}) // whoever awaits it gets the error as well
   return fault
-}
-
-/** Startup leaves much garbage, which an idle process would not collect for a long time. */
-function releaseStartupMemory(): void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void
-  setFlagsFromString('--no-expose-gc')
-  collect({ type: 'major', flavor: 'last-resort' })
 }
 
 async function closeWithin(service: Service, ms: number): Promise<void> {
@@ -54,9 +44,8 @@ async function closeWithin(service: Service, ms: number): Promise<void> {
 
 async function serveUntilStopped(service: Service, context: CommandContext, isDemo: boolean): Promise<void> {
   const stopped = untilAskedToStop()
-  const places = await service.listen()
-  if (isDemo) await showDemo(service, context, places)
-  releaseStartupMemory() // before the first requests, as it also drops V8's type feedback
+  const urls = await service.listen()
+  if (isDemo) await showDemo(service, context, urls)
   const signal = await stopped
   context.logger.info({ signal }, 'stopping')
 }
@@ -93,11 +82,11 @@ Options:
 async function showDemo(
   service: Service,
   { config, clock, print }: CommandContext,
-  { baseUrl, ...places }: ServiceUrls,
+  { baseUrl, ...urls }: ServiceUrls,
 ): Promise<void> {
   const { findOrSeedDemo, writeDemoFile } = await import('../demo/seed.ts')
   const onSeed = (): void => print('\n  Filling in the demo bakery …')
   const demo = await findOrSeedDemo({ ...service, clock }, config.dataDir, onSeed)
-  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl }), places))
+  if (demo) print(describeDemo(await writeDemoFile(config.dataDir, { ...demo, baseUrl }), urls))
   else print('\n  There are groups already, so no demo was made. To add one: npx sluice seed\n')
 }

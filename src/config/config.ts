@@ -221,7 +221,7 @@ export const settings = {
   ),
   answerCacheMb: setting(
     'ANSWER_CACHE_MB',
-    '64',
+    '32',
     'Cache for answers of the content endpoints, in MB per process; 0 to disable it.',
     wholeNumber(0, 65_536),
   ),

@@ -151,11 +151,12 @@ export function prepareItems(
   objects: readonly VisibleObject[],
   frames: FrameCache,
 ): OutgoingObject[] {
-  const fields = plainFieldsOf(container.schema)
+  let fields: PlainFields | undefined
   return objects.map((object) => {
     const { id, valueText } = object
     const cached = frames.get(id)
     if (cached) return { object, frame: cached }
+    fields ??= plainFieldsOf(container.schema)
     const isPlain = hasPlainFields(valueText, fields) && !mayReferToFile(valueText, groupId)
     if (!isPlain) return { object, value: JSON.parse(valueText) }
     const frame = frameOf(container, object)

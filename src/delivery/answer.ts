@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createCipheriv } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { createLruMap } from '../cache/lru-map.ts'
@@ -76,13 +76,24 @@ export interface EncodedContent extends Validity {
   etag: string
 }
 
+/** A tag must differ where bytes differ; it is no secret, and nobody gains by a collision in answers of their own. */
+const tagKey = Buffer.alloc(16)
+const tagNonce = Buffer.alloc(12)
+
+/** GMAC: 48 KB take 7 µs, and 34 µs to 133 µs with SHA-256. */
+function makeTag(body: Buffer): string {
+  const cipher = createCipheriv('aes-128-gcm', tagKey, tagNonce).setAAD(body)
+  cipher.final()
+  return `"${cipher.getAuthTag().toString('base64url')}"`
+}
+
 export function encodeContent(
   { json, revision, untilMs }: Content,
   maxBytes = Number.POSITIVE_INFINITY,
 ): EncodedContent {
   const body = bytesOf(['{"success":true,"data":', ...json, ',"error":null}'].join(''))
   if (body.length > maxBytes) throw answerTooLong(maxBytes)
-  return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"`, revision, untilMs }
+  return { body, etag: makeTag(body), revision, untilMs }
 }
 
 export function makeAnswer({ body, etag, revision, untilMs }: EncodedContent, fromMs: number): Answer {

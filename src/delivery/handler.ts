@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createLruMap } from '../cache/lru-map.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalid } from '../core/errors.ts'
 import type { ServiceLogger } from '../core/logging.ts'
@@ -74,6 +75,10 @@ interface Reply {
   body?: Buffer
 }
 
+/** Queries by URL. A longer one gains nothing, and is parsed each time. */
+const maxCachedQueries = 3000
+const maxCachedUrlLength = 1000
+
 const failureHeaders = Object.entries(answerHeaders).flat()
 const unchangedHeaders = Object.entries(contentHeaders).flat()
 
@@ -88,6 +93,18 @@ const free = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer
 /** Handles all requests to the content endpoints, GET and HEAD: admission, answer, failure and log line. */
 export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
   const { authorize, answers, makeContent, inFlight, unsent, stalls, accessLog, logger, clock } = deps
+
+  const queries = createLruMap<string, Record<string, unknown>>(maxCachedQueries)
+
+  /** The same object for the same URL, by which endpoints memoize what they make of it. */
+  function readQuery({ url: route, query: schema }: ContentRoute, url: string): Record<string, unknown> {
+    const key = `${route} ${queryOf(url)}`
+    const cached = queries.get(key)
+    if (cached) return cached
+    const query = parseQuery(schema, splitQuery(queryOf(url)))
+    if (key.length <= maxCachedUrlLength) queries.set(key, query)
+    return query
+  }
 
   function begin(request: IncomingMessage, response: ServerResponse, route: ContentRoute): Exchange {
     const id = deps.makeRequestId()
@@ -155,7 +172,7 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     if (headers[timingHeader] !== undefined)
       exchange.timing = await findTiming(deps, headers, address, performance.now() - startedMs)
     const { timing } = exchange
-    const query = parseQuery(route.query, splitQuery(queryOf(url)))
+    const query = readQuery(route, url)
     const content = { route: route.url, query, tenant }
     const question = { groupId: tenant.groupID, scope: tenant.scope, route: route.url, query, url }
     const make = (nowMs: number): Promise<EncodedContent> => makeContent(content, nowMs, timing)

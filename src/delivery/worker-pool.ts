@@ -55,7 +55,7 @@ const usualTimes = {
  * By default V8 lets a heap with 40 MB in use grow to 200 MB before a collection. The limit must never be reached: workers
  * refuse large answers (`store/engine/main-thread-only.ts`), but have to read one to know its size.
  */
-const usualHeap: ResourceLimits = { maxYoungGenerationSizeMb: 48, maxOldGenerationSizeMb: 512 }
+const usualHeap: ResourceLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 512 }
 
 /** A text reaches a thread faster than an object does. */
 const requestText = ({ route, query }: ContentRequest): string => JSON.stringify({ route, query })

@@ -1,4 +1,6 @@
-import { parseListQuery } from '../content/list-query.ts'
+import { memoizeByPair } from '../cache/memo.ts'
+import { type ListParameters, parseListQuery } from '../content/list-query.ts'
+import type { Container } from '../content/model.ts'
 import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { deliverPage, listPieces } from '../delivery/make-content.ts'
@@ -13,6 +15,9 @@ import {
   sortParameter,
 } from '../http/query.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
+
+/** The same query is an object of its own, see `createContentHandler`. */
+const readListQuery = memoizeByPair(({ schema }: Container, query: ListParameters) => parseListQuery(schema, query))
 
 /** spec §4.2 */
 export const collectionObjects = defineContentEndpoint({
@@ -32,7 +37,7 @@ export const collectionObjects = defineContentEndpoint({
     const { query, reading } = call
     const found = await findContainerToList(reading, { kind: 'collection', id: query.collectionId })
     if (!found) throw notFound('There is no collection with this collectionId.')
-    const listQuery = parseListQuery(found.container.schema, query)
+    const listQuery = readListQuery(found.container, query)
     const meter = call.newMeter()
     const list = await listVisible(reading, found, listQuery, meter.maxBytes)
     const { items, untilMs } = await deliverPage(call, { ...list, meter, showsAll: false })

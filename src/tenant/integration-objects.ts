@@ -1,8 +1,9 @@
+import { memoizeByPair } from '../cache/memo.ts'
 import { deliverIntegrationObject } from '../content/delivery.ts'
 import { toDeliverable } from '../content/delivery-text.ts'
 import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { type ListParameters, type ListQuery, parseListQuery } from '../content/list-query.ts'
-import type { Schema } from '../content/schema.ts'
+import type { Container } from '../content/model.ts'
 import { Type } from '../core/type.ts'
 import { deliverPage, listPieces } from '../delivery/make-content.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
@@ -27,13 +28,13 @@ interface ProductParameters extends ListParameters {
   groupBy?: GroupByParameters | undefined
 }
 
-function parseProductQuery(schema: Schema, parameters: ProductParameters): ListQuery {
+const readProductQuery = memoizeByPair(({ schema }: Container, parameters: ProductParameters): ListQuery => {
   const listQuery = parseListQuery(schema, parameters)
   const { filter } = parseGroupBy(schema, parameters.groupBy)
   const account = parameters.accountHandle === undefined ? undefined : accountFilter(parameters.accountHandle)
   const more = [filter, account].filter((each) => each !== undefined)
   return more.length === 0 ? listQuery : { ...listQuery, filters: [...listQuery.filters, ...more] }
-}
+})
 
 const groupHead = ({ value, count }: { value: string | null; count: number }): string =>
   `{"value":${JSON.stringify(value)},"count":${count},"items":`
@@ -63,7 +64,7 @@ export const integrationObjects = defineContentEndpoint({
     if (!found) return { json: ['{"items":[],"totalCount":0}'], untilMs: Number.POSITIVE_INFINITY }
     const { container } = found
     const { schema } = container
-    const listQuery = parseProductQuery(schema, query)
+    const listQuery = readProductQuery(container, query)
     const { field } = parseGroupBy(schema, query.groupBy)
     const meter = call.newMeter()
     const list = await listVisible(reading, found, listQuery, meter.maxBytes)

@@ -64,7 +64,7 @@ describe('readConfig', () => {
       metricsPort: undefined,
       metricsHost: '127.0.0.1',
       metricsToken: undefined,
-      answerCacheMb: 64,
+      answerCacheMb: 32,
       readThreads: undefined,
       maxAnswerBytes: 8_388_608,
       maxConcurrentRequests: 1000,

@@ -141,7 +141,7 @@ onBothEngines('the content handler', (engine) => {
           const front = await ask(method, path, ...wish)
           const behind = await ask(method, throughFastify(path), ...wish)
           assert.deepEqual(comparable(front), comparable(behind), `${method} ${path} ${wish}`)
-          assert.equal(front.status, wish.some((line) => /None-Match: .*(\*|"[\w-]{27})/.test(line)) ? 304 : 200)
+          assert.equal(front.status, wish.some((line) => /None-Match: .*(\*|"[\w-]{22})/.test(line)) ? 304 : 200)
           if (method === 'HEAD') assert.equal(front.body.length, 0)
         }
       }

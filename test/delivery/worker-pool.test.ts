@@ -366,7 +366,7 @@ describe('workers', () => {
       return threads.make({ ...question, tenant: tenantOf(group) }, Date.now())
     }
     for (let time = 0; time < 3; time += 1) {
-      await assert.rejects(ask(100), { code: 'ValidationError', message: /more than 8388608 bytes.*limit/ })
+      await assert.rejects(ask(100), { code: 'ValidationError', message: /maximum of 8388608 bytes.*limit/ })
       assert.ok((await ask(4)).body.length > 4 * longest.length)
     }
     assert.deepEqual([here(), threads.counts, failures], [0, { threads: 1, made: 3 }, []])

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { openSqliteReader } from './sqlite/reader.ts'
 
 /** Each thread keeps so much of each file. */
-const cacheKb = 32 * 1024
+const cacheKb = 8 * 1024
 
 /** Thrown for what is to be done in the main thread. */
 export class MainThreadOnly extends Error {

@@ -20,7 +20,7 @@ import type { ReadRows, SqliteWorker } from './sqlite/worker-client.ts'
 const maxLogPages = 20_000
 
 /** SQLite's page cache for readers, which is faster than the system's. */
-const readerCacheKb = 64 * 1024
+const readerCacheKb = 8 * 1024
 
 export interface SqliteOptions extends Listeners {
   /** Worker threads for long statements. Without them, as in short commands, everything runs in this thread. */

@@ -1,3 +1,4 @@
+import { createLruMap } from '../../cache/lru-map.ts'
 import type { VisibleObject } from '../../content/delivery-text.ts'
 import type { Container } from '../../content/model.ts'
 import { type Revisions, revisionColumns } from '../content/revisions.ts'
@@ -65,6 +66,17 @@ function partsOf(kind: Container['kind'], hasRow: boolean, maxBytes: number): Pa
 /** What is read, of whom and of which kind, and how much at the most. */
 type Source = Pick<Listing, 'group' | 'container'> & { maxBytes: number }
 
+/** Statements by engine, kind of container and number of rows. Building one takes as long as running it. */
+const texts = createLruMap<string, string>(1000)
+
+function textOf(source: Source, count: number, build: (source: Source, count: number) => string): string {
+  const { group, container, maxBytes } = source
+  const key = `${build.name} ${group.database.engine} ${container.kind} ${maxBytes} ${count}`
+  const text = texts.get(key) ?? build(source, count)
+  texts.set(key, text)
+  return text
+}
+
 /** The first parameter is the group, the others are the ids; PostgreSQL takes them as one text. */
 function textByIds({ group: { database }, container: { kind }, maxBytes }: Source, count: number): string {
   const draft = createSqlBuilder(database)
@@ -83,7 +95,7 @@ async function readByIds(source: Source, entries: readonly ListEntry[]): Promise
   const hasRow = database.engine === 'sqlite'
   const ids = entries.map(({ id }) => id)
   const parameters = [groupId, ...(hasRow ? ids : [ids.join()])]
-  const found = await database.readRowArrays(textByIds(source, ids.length), parameters)
+  const found = await database.readRowArrays(textOf(source, ids.length, textByIds), parameters)
   const byId = new Map(found.map((values) => [values[0], values]))
   const present = entries.flatMap((entry) => {
     const values = byId.get(entry.id)
@@ -108,7 +120,7 @@ function textByRows({ container: { kind }, maxBytes }: Source, count: number): s
 async function readByRows(source: Source, entries: readonly ListEntry[]): Promise<DeliveredPage | undefined> {
   const { groupId, database } = source.group
   const rows = entries.map(({ row }) => row as number) // or this was not called
-  const [first, ...found] = await database.readRowArrays(textByRows(source, rows.length), [groupId, ...rows])
+  const [first, ...found] = await database.readRowArrays(textOf(source, rows.length, textByRows), [groupId, ...rows])
   if (found.length !== entries.length) return undefined
   const objects: VisibleObject[] = []
   for (const [position, values] of found.entries()) {

@@ -1,3 +1,4 @@
+import { memoizeByPair } from '../../cache/memo.ts'
 import type { VisibleObject } from '../../content/delivery-text.ts'
 import type { ListQuery } from '../../content/list-query.ts'
 import type { Container } from '../../content/model.ts'
@@ -49,13 +50,15 @@ interface Request extends CachedContainer {
   orderKey: string
 }
 
+const keysOf = memoizeByPair(({ id }: Container, { ids, filters, words, sort }: ListQuery) => {
+  const matchKey = `${id} ${JSON.stringify([ids, filters, words])}`
+  return { matchKey, orderKey: `${matchKey} ${JSON.stringify(sort)}` }
+})
+
 function requestOf(found: CachedContainer, reading: Reading, query: ListQuery, maxBytes: number): Request {
   const { group, nowMs } = reading
-  const { ids, filters, words, sort } = query
-  const matchKey = `${found.container.id} ${JSON.stringify([ids, filters, words])}`
-  const orderKey = `${matchKey} ${JSON.stringify(sort)}`
   const listing: Listing = { group, container: found.container, query, show: 'visible', nowMs }
-  return { ...found, reading, listing, maxBytes, matchKey, orderKey }
+  return { ...found, ...keysOf(found.container, query), reading, listing, maxBytes }
 }
 
 const spanOf = ({ reading, nextPublishMs }: Request) => ({ fromMs: reading.nowMs, untilMs: nextPublishMs })

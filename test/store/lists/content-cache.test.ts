@@ -49,6 +49,16 @@ describe('the content cache', () => {
     assert.equal(totals.get('busy', 1, 'filter 0', 0), undefined)
   })
 
+  it('keeps containers and totals when lists of ids fill it', () => {
+    const { totals, orders } = createContentCache(100_000)
+    totals.set('a', 1, 'all', 10, always)
+    const entries = Array.from({ length: 200 }, (_, n) => ({ id: String(n), row: undefined }))
+    for (let n = 0; n < 100; n++) orders.set('a', 1, `list ${n}`, entries, always)
+    assert.equal(orders.get('a', 1, 'list 0', 0), undefined)
+    assert.ok(orders.get('a', 1, 'list 99', 0))
+    assert.equal(totals.get('a', 1, 'all', 0), 10)
+  })
+
   it('weighs a schema with all its values', () => {
     const { containers } = createContentCache(1_000_000)
     const schema = parseSchema({
