@@ -45,7 +45,7 @@ export interface FileResult {
   output: string
 }
 
-function readRecords(path: string): TestRecord[] {
+function readLines(path: string): TestRecord[] {
   try {
     const lines = readFileSync(path, 'utf8').split('\n')
     return lines.slice(0, -1).map((line) => JSON.parse(line)) // the last one may be cut
@@ -53,6 +53,12 @@ function readRecords(path: string): TestRecord[] {
     return []
   }
 }
+
+/** The first file begins with the process, and is charged with its start. */
+const readRecords = (path: string, [firstFile = '']: string[]): TestRecord[] => [
+  { kind: 'file', file: firstFile, atMs: 0, cpuMs: 0 },
+  ...readLines(path),
+]
 
 /** The tests that have been started and not completed. */
 function findUnfinished(records: TestRecord[]): string[] {
@@ -82,15 +88,14 @@ function countTests(records: TestRecord[]): number {
 function splitByFile(records: TestRecord[]): FileShare[] {
   const begins = records.flatMap((record, at) => (record.kind === 'file' ? [{ ...record, at }] : []))
   const ended = records.find((record) => record.kind === 'ended')
-  return begins.map(({ file, at, atMs, cpuMs }, number) => {
-    const next = begins[number + 1]
+  return begins.map(({ file, at, atMs, cpuMs }, index) => {
+    const next = begins[index + 1]
     const until = next ?? ended
     return {
       file,
       tests: countTests(records.slice(at, next?.at)),
-      // The first file is charged with the start of the process.
-      durationMs: (until?.atMs ?? atMs) - (number === 0 ? 0 : atMs),
-      cpuMs: (until?.cpuMs ?? cpuMs) - (number === 0 ? 0 : cpuMs),
+      durationMs: (until?.atMs ?? atMs) - atMs,
+      cpuMs: (until?.cpuMs ?? cpuMs) - cpuMs,
     }
   })
 }
@@ -156,16 +161,16 @@ export async function runFiles(files: string[], options: RunOptions): Promise<Fi
     run.kill()
   }
   const watchdog = setTimeout(() => {
-    const records = readRecords(recordFile)
+    const records = readRecords(recordFile, files)
     stop(`did not end in ${options.fileTimeoutMs / 1000} s: stopped ${whereIn(records)}`, currentFile(records))
   }, options.fileTimeoutMs)
   let lastCount = 0
   let idleSinceMs = performance.now()
   const idleWatch = setInterval(() => {
-    const records = readRecords(recordFile)
+    const records = readRecords(recordFile, files)
     if (records.length !== lastCount || findUnfinished(records).length > 0) idleSinceMs = performance.now()
     lastCount = records.length
-    if (lastCount > 0 && performance.now() - idleSinceMs > maxIdleMs)
+    if (lastCount > 1 && performance.now() - idleSinceMs > maxIdleMs)
       stop('did not end after its last test: something was left open')
   }, 1000)
   const [code, signal] = await once(child, 'exit')
@@ -175,7 +180,7 @@ export async function runFiles(files: string[], options: RunOptions): Promise<Fi
   await closed
   inWork.delete(run)
 
-  const records = readRecords(recordFile)
+  const records = readRecords(recordFile, files)
   const [first = ''] = files
   const whole = files.length === 1 ? first : `${files.length} files in one process (${files.join(', ')})`
   const failures: Failure[] = records.flatMap((record, at) =>

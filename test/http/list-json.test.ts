@@ -23,11 +23,11 @@ describe('the JSON of an answer of the management API', () => {
     const data = { items: ['é'.repeat(100), 'never written'] }
     const { length } = await answerJson(data, 1000)
     await answerJson(data, length)
-    await assert.rejects(answerJson(data, length - 1), /more than \d+ bytes/)
+    await assert.rejects(answerJson(data, length - 1), /maximum of \d+ bytes/)
     const items = [
       { toJSON: () => 'x'.repeat(2000) },
       { toJSON: () => assert.fail('written although there is no room') },
     ]
-    await assert.rejects(answerJson({ items }, 1000), /more than 1000 bytes/)
+    await assert.rejects(answerJson({ items }, 1000), /maximum of 1000 bytes/)
   })
 })

@@ -136,7 +136,7 @@ onBothEngines('integration types', (engine) => {
     assertRefused(
       await send('POST', '/integrationTypes/instagram/schema', { ...body, version: 7 }),
       409,
-      /changed meanwhile/,
+      /has been changed: it is at version/,
     )
     const { integrationType, report } = await does('POST', '/integrationTypes/instagram/schema', body)
     assert.deepEqual([integrationType.version, report.changed], [2, 1])

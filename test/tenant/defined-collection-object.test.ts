@@ -458,7 +458,7 @@ onBothEngines('the limits of submissions', (engine) => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => place.review()))
     assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [201, 201, 429, 429, 429, 429])
     const refused = answers.find(({ statusCode }) => statusCode === 429)
-    assert.match(refused?.json().error, /^This collection has taken/)
+    assert.match(refused?.json().error, /^This collection has reached its hourly limit/)
     created(await place.subscribe({ email: 'ada@visitor.example' })) // what was refused was not counted
     assert.equal((await stored(place)).length, 3)
   })

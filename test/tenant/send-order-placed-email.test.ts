@@ -118,7 +118,7 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
         /^htmlInfo\.title must be one line of text/,
       ]),
       ...['<p><script>alert(1)</script></p>', '<p>&nbsp;</p>', '<b><img src="https://a.example/x.png"></b>'].map(
-        (whiteBoxText): [object, RegExp] => [withTexts({ whiteBoxText }), /^htmlInfo\.whiteBoxText holds nothing/],
+        (whiteBoxText): [object, RegExp] => [withTexts({ whiteBoxText }), /^htmlInfo\.whiteBoxText contains nothing/],
       ),
       [{ ...orderBody, siteName: 'a\r\nBcc: d@e.f' }, /^siteName must be one line of text/],
       [{ ...orderBody, to: 'a@b.c, d@e.f' }, /^to must be one e-mail address/],
