@@ -45,7 +45,7 @@ export const objectIndexCheck: Check = {
     if (count === 0) return []
     if (ctx.repairAs)
       return attention({
-        what: `The index of ${counted(rebuilt, 'object')} did not match their values, and was made anew.`,
+        what: `The index of ${counted(rebuilt, 'object')} did not match their values, and was rebuilt.`,
         examples,
         ...checking,
       })
@@ -104,7 +104,7 @@ export const totalsCheck: Check = {
     const { count, first: examples } = miscounted
     if (count === 0) return findings
     if (ctx.repairAs) {
-      const what = `${counted(recounted, 'total was', 'totals were')} wrong, and counted anew.`
+      const what = `${counted(recounted, 'total was', 'totals were')} wrong, and recounted.`
       return [...findings, ...attention({ what, examples, ...checking })]
     }
     const what = `${counted(count, 'total is', 'totals are')} wrong: lists report more or fewer objects than they have.`
@@ -148,7 +148,7 @@ export const usageCheck: Check = {
     if (miscounted.count > 0)
       findings.push(
         ...(ctx.repairAs
-          ? attention({ what: `The bytes of ${groups} were wrong, and counted anew.`, examples, ...checking })
+          ? attention({ what: `The bytes of ${groups} were wrong, and recounted.`, examples, ...checking })
           : wrong({
               what: `The bytes of ${groups} are wrong, and so quotas are applied wrongly.`,
               examples,

@@ -44,7 +44,7 @@ function writePolicy(policy: string, { burst, perSecond }: RateLimit): string {
   return `"${policy}";q=${burst};w=${windowSeconds}`
 }
 
-/** The value of `RateLimit`: what is left. */
+/** The value of `RateLimit`: the remaining requests. */
 const writeRate = (policy: string, { remaining, resetSeconds }: RateDecision): string =>
   `"${policy}";r=${remaining};t=${resetSeconds}`
 
@@ -55,7 +55,7 @@ const headersOf =
   (name, value) =>
     void reply.header(name, value)
 
-/** Charges the caller, describes what is left in the headers of the answer, and throws where nothing is. */
+/** Charges the caller, puts the remaining requests into the headers of the answer, and throws where there are none. */
 function chargeRate(deps: LimitDeps, setHeader: SetHeader, subject: string, policy: string, limit: RateLimit): void {
   const decision = deps.takeToken(subject, limit)
   if (decision.allowed) showRate(setHeader, policy, limit, decision)

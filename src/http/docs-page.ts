@@ -72,8 +72,8 @@ function limits(schema: Schema): string {
   return escapeHtml(parts.filter((part) => part !== undefined).join(', '))
 }
 
-function parameterRow({ name, in: place, required, description, schema }: Parameter): string {
-  const shown = schema.type === 'object' && place !== 'body' ? `${name}[…]` : name
+function parameterRow({ name, in: location, required, description, schema }: Parameter): string {
+  const shown = schema.type === 'object' && location !== 'body' ? `${name}[…]` : name
   const mark = required ? ' <b class="required">required</b>' : ''
   return `<tr><td><code>${escapeHtml(shown)}</code>${mark}</td><td>${limits(schema)}</td><td>${prose(description ?? schema.description)}</td></tr>`
 }
@@ -94,8 +94,8 @@ function dataNames(schema: Schema | undefined): string {
   const item = data?.properties?.items?.items
   const names = Object.keys(item?.properties ?? data?.properties ?? {})
   if (names.length === 0) return ''
-  const place = item ? '<code>data.items</code>, each with' : '<code>data</code> with'
-  return `<p>${place} ${names.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}</p>`
+  const container = item ? '<code>data.items</code>, each with' : '<code>data</code> with'
+  return `<p>${container} ${names.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}</p>`
 }
 
 function answersOf(responses: Operation['responses']): string {

@@ -34,7 +34,7 @@ export function toAppError(error: Partial<FastifyError> | null | undefined): App
   const { code = '', statusCode = 500 } = error ?? {}
   const known = Object.hasOwn(frameworkFailures, code) ? frameworkFailures[code] : undefined
   if (known) return known()
-  // Other peers' failures are translated where they are called, so what is left of this kind is the database.
+  // Other peers' failures are translated where they are called, so the remaining failures of this kind are the database's.
   if (isDatabaseUnavailable(error)) {
     return new AppError('Unavailable', 'The service is not available right now. Try again in a moment.', {
       cause: error,

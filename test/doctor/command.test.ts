@@ -91,7 +91,7 @@ onBothEngines('sluice doctor', (engine) => {
     assert.equal(await dump(on.service.store, on.config.dataDir), before)
     const repair = await runDoctor(on, { repair: true })
     assert.equal(repair.failure, undefined)
-    assert.match(repair.output, /\n! {2}Index of objects\n {3}! {2}The index of \d+ objects did not match .* made anew/)
+    assert.match(repair.output, /\n! {2}Index of objects\n {3}! {2}The index of \d+ objects did not match .* rebuilt/)
     const after = await runDoctor(on)
     assert.equal(after.failure, undefined)
     assert.ok(after.output.endsWith(`${checks.length} checks are fine.`), after.output)

@@ -65,7 +65,7 @@ onBothEngines('the doctor’s check of the object index', (engine) => {
       assertOnly(await examine({ repairAs }), {
         check: 'Index of objects',
         level: 'attention',
-        what: /^The index of [13] objects? did not match their values, and was made anew/,
+        what: /^The index of [13] objects? did not match their values, and was rebuilt/,
         advice: /Nothing is left to do/,
       })
       assertSound(await examine())

@@ -37,7 +37,7 @@ onBothEngines('the doctor’s check of totals', (engine) => {
       const { examples } = assertOnly(await examine(), expected)
       assert.deepEqual(examples?.map((example) => example.replace('Shop, Posts: ', '')).toSorted(), fields)
       const repaired = assertOnly(await examine({ repairAs }), { ...expected, level: 'attention' })
-      assert.match(repaired.what, new RegExp(`^${fields.length} totals? (was|were) .* counted anew`))
+      assert.match(repaired.what, new RegExp(`^${fields.length} totals? (was|were) .* recounted`))
       assertSound(await examine())
       await assertTotalsAreRight(group.store)
     })
@@ -52,7 +52,7 @@ onBothEngines('the doctor’s check of totals', (engine) => {
     const newest = await database.read.selectFrom('changes').selectAll().orderBy('seq', 'desc').executeTakeFirst()
     assert.deepEqual(
       [newest?.type, newest?.verb, newest?.subject_id, newest?.note],
-      ['collection.updated', 'doctor.repair', posts.id, 'objects counted anew'],
+      ['collection.updated', 'doctor.repair', posts.id, 'objects recounted'],
     )
     assert.equal((await revision()).revision, before.revision + 1)
   })

@@ -21,7 +21,7 @@ onBothEngines('the doctor’s check of storage', (engine) => {
       what: /bytes of 1 group are wrong/,
     } as const
     assert.deepEqual(assertOnly(await examine(), expected).examples, ['Shop'])
-    const repaired = { ...expected, level: 'attention', what: /counted anew/ } as const
+    const repaired = { ...expected, level: 'attention', what: /recounted/ } as const
     assertOnly(await examine({ repairAs: authoring(0).author }), repaired)
     await assertUsageIsRight(store)
     assertSound(await examine())

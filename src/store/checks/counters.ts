@@ -85,7 +85,7 @@ export function recountField(
       select ${containerId}, ${field}, filter_key, total from (${countAnew(group, containerId, field)}) as counted
     `.execute(db)
     const { id, kind, version } = container
-    const note = field === wholeContainer ? 'objects counted anew' : `objects counted anew by ${field}`
+    const note = field === wholeContainer ? 'objects recounted' : `objects recounted by ${field}`
     writer.record({ type: `${kind}.updated`, subjectId: id, version, note })
     writer.bumpRevision()
     return true

@@ -125,7 +125,7 @@ export type NewIntegration = Pick<
   'id' | 'type' | 'accountHandle' | 'sandbox' | 'accountId' | 'accountName' | 'live'
 >
 
-/** Its place must have been noted before: see `registerIntegration`. */
+/** It must have been registered before: see `registerIntegration`. */
 export async function insertIntegration(writer: ContentWriter, input: NewIntegration): Promise<Integration> {
   const { db, group, nowMs } = writer
   const { type, accountHandle } = input
@@ -215,7 +215,7 @@ export async function deleteIntegration(writer: ContentWriter, { id, type, accou
   writer.record({ type: 'account.disconnected', subjectId: id, note: `${type} ${accountHandle}` })
 }
 
-/** Before the integration itself is written: a place without one leads nowhere, one without a place could not be called. */
+/** Before the integration itself is written: a registration without one is harmless, but one that is not registered could not be called. */
 export async function registerIntegration(store: Store, integrationId: string, groupId: string): Promise<void> {
   await store.control.write((db) =>
     db.insertInto('integration_places').values({ integration_id: integrationId, group_id: groupId }).execute(),
@@ -233,14 +233,14 @@ export async function findIntegrationGroup(
   store: Store,
   id: string,
 ): Promise<{ owner: Group; group: GroupStore } | undefined> {
-  const place = await store.control.read
+  const registered = await store.control.read
     .selectFrom('integration_places')
     .innerJoin('groups', 'groups.id', 'integration_places.group_id')
     .select('integration_places.group_id')
     .where('integration_id', '=', id)
     .executeTakeFirst()
-  if (!place) return undefined
-  const owner = await findGroupById(store, place.group_id)
+  if (!registered) return undefined
+  const owner = await findGroupById(store, registered.group_id)
   return { owner, group: await openContentOf(store, owner) }
 }
 
@@ -249,9 +249,9 @@ export async function findRegisteredIntegration(
   store: Store,
   id: string,
 ): Promise<{ owner: Group; group: GroupStore; integration: Integration } | undefined> {
-  const place = await findIntegrationGroup(store, id)
-  const integration = place && (await findIntegrationById(place.group, id))
-  return integration && { ...place, integration }
+  const found = await findIntegrationGroup(store, id)
+  const integration = found && (await findIntegrationById(found.group, id))
+  return integration && { ...found, integration }
 }
 
 /** Longer than any provider sends an event again. */

@@ -107,7 +107,7 @@ export async function revokeApiKey(store: Store, key: ApiKey, authoring: Authori
   return { ...key, revokedMs }
 }
 
-/** A new key in the place of one that ends by itself at a moment, unless it ends before. Both or neither. */
+/** Replaces a key, which expires at the given moment, unless it expires before. Both or neither. */
 export async function rotateApiKey(
   store: Store,
   old: ApiKey,

@@ -120,7 +120,7 @@ export async function listInvitations(
 const noSuchInvitation = (): Error =>
   notFound('There is no such invitation: it is unknown, was answered or withdrawn, or has expired.')
 
-/** By its secret; by id for who is known by its address, or for its group. */
+/** By its secret; by id for the user with its address, or for its group. */
 export type WhichInvitation = { secret: string } | { id: string; email: string } | { id: string; groupId: string }
 
 /** Takes an invitation out. Of two that come at the same time one gets it. */
@@ -190,7 +190,7 @@ export async function acceptInvitation(
   })
 }
 
-/** Ends it without anybody joining: `declined` by who was invited, `withdrawn` by the group. */
+/** Ends it without anybody joining: `declined` by the invited person, `withdrawn` by the group. */
 export async function endInvitation(
   store: Store,
   which: WhichInvitation,

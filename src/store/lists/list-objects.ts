@@ -99,7 +99,7 @@ export interface ObjectList {
   totalCount: number
 }
 
-/** One page of a container's objects for who edits them: in every state, or in the one that is asked for. */
+/** One page of a container's objects for editors: in every state, or in the requested one. */
 export async function listObjectsInState(
   group: GroupStore,
   container: Container,

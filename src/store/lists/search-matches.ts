@@ -34,8 +34,8 @@ function pieceText(listing: Listing, afterId: string): { text: string; parameter
   const { engine, table, bind, parameters } = draft
   const [row, join, on, joined] =
     engine === 'sqlite'
-      ? ['o.rowid as place', 'cross join', 'o.rowid = p.place', 'group_concat']
-      : ['o.id as place', 'join', 'o.id = p.place', 'string_agg']
+      ? ['o.rowid as row_key', 'cross join', 'o.rowid = p.row_key', 'group_concat']
+      : ['o.id as row_key', 'join', 'o.id = p.row_key', 'string_agg']
   const objects = `${table('objects')} as o`
   const conditions = [
     `o.container_id = ${bind(container.id)}`,
@@ -43,7 +43,7 @@ function pieceText(listing: Listing, afterId: string): { text: string; parameter
     ...(query.ids ? [isOneOf(draft, 'o.id', query.ids)] : []),
   ]
   const some = `select o.id, ${row}, octet_length(o.search_text) as bytes from ${objects} where ${all(conditions)} order by o.id limit ${pieceRows}`
-  const piece = `select id, place, sum(bytes) over (order by id rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
+  const piece = `select id, row_key, sum(bytes) over (order by id rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
   const matches = all(rowConditions(draft, listing, 'o', 'o.id'))
   const text =
     `with piece as materialized (${piece}) select max(p.id) as last_id, count(*) as looked_at,` +

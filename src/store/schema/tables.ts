@@ -236,7 +236,7 @@ export interface ContentTables {
 
 /** Of payment providers: accounts and their secrets, what they sell, and what was bought. Written as in `tables.ts`. */
 
-/** What must not be read by who reads the database: sealed, see `vault.ts`. */
+/** Values that a reader of the database must not see: sealed, see `vault.ts`. */
 export interface SecretRow {
   group_id: string
   /** Whose secret it is: an integration, or the group itself. */
@@ -366,7 +366,7 @@ export interface SandboxObjectRow {
 
 /** Of e-mails and of what visitors send in. Written as in `tables.ts`. */
 
-/** An e-mail in the outbox. How far its delivery has come is told by its job, as long as there is one. */
+/** An e-mail in the outbox. Its job, as long as there is one, has the progress of its delivery. */
 export interface MessageRow {
   id: string
   group_id: string

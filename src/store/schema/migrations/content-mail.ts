@@ -28,12 +28,12 @@ async function indexAddresses(db: Transaction<ObjectsOfThen>): Promise<void> {
       .orderBy('id')
       .limit(objectsPerStep)
       .execute()
-    const rows = objects.flatMap(({ id, value, ...place }) => {
+    const rows = objects.flatMap(({ id, value, ...row }) => {
       const { email } = JSON.parse(value) as { email?: unknown }
       if (typeof email !== 'string' || email === '') return []
       const key = addressKey(email)
       const filterKey = Buffer.byteLength(key) <= 200 ? `=${key}` : `#${hash('sha256', key)}`
-      return [{ ...place, object_id: id, field: '@email', filter_key: filterKey, sort_key: null }]
+      return [{ ...row, object_id: id, field: '@email', filter_key: filterKey, sort_key: null }]
     })
     for (const batch of inBatches(rows)) await db.insertInto('object_fields').values(batch).execute()
     const last = objects.at(-1)

@@ -43,13 +43,13 @@ export interface Trigger {
 /** SQLite counts row by row. What is written once more as it was is left alone. */
 function sqliteTriggers({ table, columns, key, counts }: Counted): Trigger[] {
   const [container, field, filterKey] = key('old.')
-  const place = `container_id = ${container} and field = ${field} and filter_key = ${filterKey}`
+  const ofKey = `container_id = ${container} and field = ${field} and filter_key = ${filterKey}`
   const add = `
     insert into totals (container_id, field, filter_key, total) values (${key('new.').join(', ')}, 1)
     on conflict (container_id, field, filter_key) do update set total = total + 1;`
   const subtract = `
-    update totals set total = total - 1 where ${place};
-    delete from totals where ${place} and total = 0;`
+    update totals set total = total - 1 where ${ofKey};
+    delete from totals where ${ofKey} and total = 0;`
   const stays = `${counts('old.')} and ${counts('new.')} and (${key('old.').join(', ')}) = (${key('new.').join(', ')})`
   const trigger = (happened: string, event: string, condition: string, action: string): Trigger => {
     const name = `${table}_${happened}`
@@ -136,10 +136,10 @@ async function* fieldsOf(db: Transaction<TablesOfThen>, containerId: string): As
 }
 
 /** Counts what is there already, a field at a time: no statement may take long, however much there is. */
-async function fillTotals(db: Transaction<TablesOfThen>, place: string): Promise<void> {
+async function fillTotals(db: Transaction<TablesOfThen>, prefix: string): Promise<void> {
   const count = ({ table, key, counts }: Counted, part: RawBuilder<unknown>) => sql`
-    insert into ${sql.raw(`${place}totals`)} (container_id, field, filter_key, total)
-    select ${sql.raw(key('').join(', '))}, count(*) from ${sql.raw(place + table)}
+    insert into ${sql.raw(`${prefix}totals`)} (container_id, field, filter_key, total)
+    select ${sql.raw(key('').join(', '))}, count(*) from ${sql.raw(prefix + table)}
     where ${part} and ${sql.raw(counts(''))} group by 1, 2, 3`
   const [objects, objectFields] = countedTables
   for (const { id } of await db.selectFrom('containers').select('id').execute()) {

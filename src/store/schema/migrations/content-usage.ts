@@ -116,7 +116,7 @@ export const indexRowBytes = "250 + 4 * octet_length(filter_key) + 2 * octet_len
 const objectsPerStep = 500
 
 /** A part at a time: no statement may take long, however much there is. */
-async function measureIndexes(db: Transaction<{ objects: { id: string } }>, place: string): Promise<void> {
+async function measureIndexes(db: Transaction<{ objects: { id: string } }>, prefix: string): Promise<void> {
   for (let after = ''; ; ) {
     const rows = await db
       .selectFrom('objects')
@@ -127,35 +127,35 @@ async function measureIndexes(db: Transaction<{ objects: { id: string } }>, plac
       .execute()
     const last = rows.at(-1)
     if (!last) return
-    await sql`update ${sql.raw(`${place}objects`)} set index_bytes = coalesce((
-      select sum(${sql.raw(indexRowBytes)}) from ${sql.raw(`${place}object_fields`)} as f where f.object_id = ${sql.raw('objects.id')}
+    await sql`update ${sql.raw(`${prefix}objects`)} set index_bytes = coalesce((
+      select sum(${sql.raw(indexRowBytes)}) from ${sql.raw(`${prefix}object_fields`)} as f where f.object_id = ${sql.raw('objects.id')}
     ), 0) where id > ${after} and id <= ${last.id}`.execute(db)
     after = last.id
   }
 }
 
 /** What there is already. */
-async function fillUsage(db: Transaction<unknown>, engine: Engine, place: string): Promise<void> {
+async function fillUsage(db: Transaction<unknown>, engine: Engine, prefix: string): Promise<void> {
   for (const { table: name, database, media } of countedTables)
     await sql
       .raw(
-        `insert into ${place}group_usage as kept (group_id, database_bytes, media_bytes)
-        select group_id, sum(${database('')}), sum(${media('', engine)}) from ${place}${name} where true group by group_id
+        `insert into ${prefix}group_usage as kept (group_id, database_bytes, media_bytes)
+        select group_id, sum(${database('')}), sum(${media('', engine)}) from ${prefix}${name} where true group by group_id
         on conflict (group_id) do update set
           database_bytes = kept.database_bytes + excluded.database_bytes, media_bytes = kept.media_bytes + excluded.media_bytes`,
       )
       .execute(db)
   await sql
     .raw(
-      `update ${place}group_revisions set changes_bytes = coalesce((
-        select sum(${changeBytes}) from ${place}changes as c where c.group_id = group_revisions.group_id), 0)`,
+      `update ${prefix}group_revisions set changes_bytes = coalesce((
+        select sum(${changeBytes}) from ${prefix}changes as c where c.group_id = group_revisions.group_id), 0)`,
     )
     .execute(db)
 }
 
 /** The step that brings what each group takes, in bytes. */
 export const addUsage: Migration['up'] = async (db, engine, schemaName) => {
-  const place = schemaName === undefined ? '' : `"${schemaName}".`
+  const prefix = schemaName === undefined ? '' : `"${schemaName}".`
   await db.schema
     .createTable('group_usage')
     .addColumn('group_id', textType(engine), (column) => column.primaryKey())
@@ -170,9 +170,9 @@ export const addUsage: Migration['up'] = async (db, engine, schemaName) => {
     .alterTable('group_revisions')
     .addColumn('changes_bytes', 'bigint', (column) => column.notNull().defaultTo(0))
     .execute()
-  await measureIndexes(db as Transaction<{ objects: { id: string } }>, place)
+  await measureIndexes(db as Transaction<{ objects: { id: string } }>, prefix)
   for (const statement of usageTriggers(schemaName).flatMap(({ statements }) => statements))
     await sql.raw(statement).execute(db)
   // From here on nobody else writes before we have ended: servers of the version before are counted, too.
-  await fillUsage(db, engine, place)
+  await fillUsage(db, engine, prefix)
 }

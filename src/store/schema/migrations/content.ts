@@ -47,9 +47,9 @@ async function indexMediaUses(db: Transaction<ObjectsOfThen>): Promise<void> {
       .orderBy('id')
       .limit(objectsPerStep)
       .execute()
-    const rows = objects.flatMap(({ id, value, ...place }) =>
+    const rows = objects.flatMap(({ id, value, ...row }) =>
       [...new Set(mediaKeysThen(JSON.parse(value)))].map((key) => ({
-        ...place,
+        ...row,
         object_id: id,
         field: '@media',
         filter_key: Buffer.byteLength(key) <= 200 ? `=${key}` : `#${hash('sha256', key)}`,
