@@ -173,7 +173,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const attempt = (work: Promise<unknown>, complaint: string): Promise<unknown> =>
     work.catch((error) => complain(complaint, error))
   const tidy = async () => {
-    await attempt(tidyMedia(media, clock()), 'removing left-overs of uploads')
+    await attempt(tidyMedia(media, clock()), 'removing leftovers of uploads')
     await attempt(tidyPayments(store, clock(), config.catalogueSyncHours), 'tidying payments')
     await attempt(mail.tidy(clock()), 'tidying the outbox')
   }

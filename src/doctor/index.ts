@@ -3,7 +3,7 @@ import type { Check } from './check.ts'
 import { dataFolderCheck, fileModesCheck, fileOwnersCheck } from './data-folder.ts'
 import { databaseIndexesCheck, databasesCheck, integrityCheck, schemaVersionsCheck } from './databases.ts'
 import { jobsCheck } from './jobs.ts'
-import { deletionsCheck, demoCheck, leftOversCheck } from './left-overs.ts'
+import { deletionsCheck, demoCheck, leftoversCheck } from './leftovers.ts'
 import { clockCheck, diskSpaceCheck, nodeVersionCheck } from './machine.ts'
 import { mailCheck } from './mail.ts'
 import { inboxCheck, mediaFilesCheck, mediaFoldersCheck, mediaStoreCheck, picturesCheck } from './media.ts'
@@ -29,7 +29,7 @@ export const checks: readonly Check[] = [
   tokensCheck,
   demoCheck,
   deletionsCheck,
-  leftOversCheck,
+  leftoversCheck,
   objectIndexCheck,
   totalsCheck,
   usageCheck,

@@ -23,7 +23,7 @@ import {
 } from './check.ts'
 import { isFolder, statIfThere } from './files.ts'
 import { counted, createTally, inBytes, maxExamples, shellWord, type Tally } from './format.ts'
-import { withGroupIds } from './left-overs.ts'
+import { withGroupIds } from './leftovers.ts'
 
 /** Throws an `AppError` when the settings are invalid. */
 function open({ config }: DoctorContext): MediaStorage {

@@ -91,7 +91,7 @@ function leftOver(found: AnyFound, database: Database<ContentTables>, groupId: s
   })
 }
 
-export const leftOversCheck: Check = {
+export const leftoversCheck: Check = {
   name: 'Left-overs of groups',
   async run(ctx) {
     const findings: Finding[] = []
