@@ -86,7 +86,8 @@ onBothEngines('What /metrics tells', (engine) => {
     await ask('GET', '/%', 'wrong')
     await scrape(running)
     const before = seriesIn(await scrape(running))
-    const part = fc.webSegment({ size: 'small' })
+    // `..` would lead out of /zz, to a route.
+    const part = fc.webSegment({ size: 'small' }).filter((text) => !/^\.{1,2}$/.test(decodeURIComponent(text)))
     const urls = fc.sample(fc.array(part, { minLength: 1, maxLength: 4 }), 1000)
     for (const [index, parts] of urls.entries()) {
       const method = (['GET', 'POST', 'DELETE'] as const)[index % 3] ?? 'GET'
