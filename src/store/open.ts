@@ -25,7 +25,7 @@ import {
 
 export interface StoreOptions {
   dataDir: string
-  /** `postgres://…`, or undefined for SQLite files in `dataDir`. */
+  /** `postgres://…`; undefined for SQLite files in `dataDir`. */
   databaseUrl: string | undefined
   /** The largest answer; bounds the memory of worker threads. */
   maxAnswerBytes?: number

@@ -4,17 +4,17 @@ import type { Database } from './engine/database.ts'
 import type { ControlTables } from './schema/control-tables.ts'
 import type { ContentTables } from './schema/tables.ts'
 
-/** All databases of the service: `control` knows the groups, each named content database holds the content of some. */
+/** All databases of the service: `control` with the groups, and content databases, each with the content of some groups. */
 export interface Store {
   control: Database<ControlTables>
   quotas: Quotas | undefined
   /** Opens a content database on its first use, and brings it to the current schema. */
   content(name: string): Promise<Database<ContentTables>>
-  /** Whether every database has the schema of this version. Throws when one does not answer. */
+  /** Whether every database has the current schema. Throws if one does not answer. */
   isReady(): Promise<boolean>
-  /** PostgreSQL only: what the connections are doing. */
+  /** PostgreSQL only: connections by state. */
   poolUse(): PoolUse | undefined
-  /** SQLite only: whether a write runs or waits, which needs the main thread. */
+  /** SQLite only: whether a write runs or waits, for which the main thread is needed. */
   isWriting(): boolean
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export async function databaseNamesInUse(control: Database<ControlTables>): Prom
 
 export const databasesFolder = (dataDir: string): string => join(dataDir, 'databases')
 
-/** How many bytes a group of each tier may take. */
+/** Storage limits of a group in bytes, by tier. */
 export interface Quotas {
   database: Record<Tier, number>
   media: Record<Tier, number>
@@ -57,7 +57,7 @@ export interface Tenant {
   tier: Tier
 }
 
-/** One group's view of its content database. Every content function takes it, so that none forgets to filter by group. */
+/** A group and its content database. Every content function takes both, so that none forgets to filter by group. */
 export interface GroupStore {
   groupId: string
   database: Database<ContentTables>

@@ -380,7 +380,7 @@ describe('workers', () => {
     await assert.rejects(database.readLong('select 1', []), /nothing that takes long/)
     await assert.rejects(
       database.write(async () => {}),
-      /This thread reads/,
+      /Only the main thread/,
     )
     await assert.rejects(database.read.deleteFrom('objects').execute(), /readonly|read.only/i)
   })

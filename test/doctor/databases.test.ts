@@ -168,7 +168,7 @@ onBothEngines('the doctor’s check of the databases', (engine) => {
     assertOnly(results, {
       check: 'Schema versions',
       level: 'wrong',
-      what: /control.* and this Sluice knows only \d+: it will not start/,
+      what: /control.* and this Sluice supports only \d+: it will not start/,
       advice: /Install that version again, or restore a backup/,
     })
     const reasons = results.filter(({ status }) => status === 'not checked').map(({ reason }) => reason)

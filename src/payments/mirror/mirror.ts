@@ -6,8 +6,8 @@ import {
   deleteProducts,
   findKnownProducts,
   findPriceSeqsOf,
-  writePrices,
-  writeProducts,
+  upsertPrices,
+  upsertProducts,
 } from '../../store/commerce/catalogue.ts'
 import { findIntegrationById, type Integration, updateSyncState } from '../../store/commerce/integrations.ts'
 import { type ContentWriter, writeContent } from '../../store/content/changes.ts'
@@ -88,8 +88,8 @@ async function replaceProduct(
   const seq = current.catalogueSeq + 1
   const goneIds = [...priceSeqs.keys()].filter((priceId) => !fetchedIds.has(priceId))
   if (fetched) {
-    await writeProducts(writer, id, [fetched.product], { seq })
-    await writePrices(writer, id, fetched.prices, { seq })
+    await upsertProducts(writer, id, [fetched.product], { seq })
+    await upsertPrices(writer, id, fetched.prices, { seq })
     await deletePrices(writer, id, goneIds)
   } else {
     await deleteProducts(writer, id, [productId])

@@ -15,7 +15,7 @@ import {
   type KnownPicture,
   type MirroredObject,
   type NewOrigin,
-  saveOrigins,
+  upsertOrigins,
 } from '../../store/commerce/mirror.ts'
 import { changeObjects, type ObjectChange, type PlannedChange } from '../../store/content/change-objects.ts'
 import { addFields, changeSchema } from '../../store/content/change-schema.ts'
@@ -166,7 +166,7 @@ async function addProducts(
       origin: { provider: editableOf(false, value), edited: {} },
     }),
   )
-  await saveOrigins(writer, id, origins)
+  await upsertOrigins(writer, id, origins)
   return objects.length
 }
 
@@ -203,7 +203,7 @@ async function changeProducts(
   const planned = updates.map((update) => update.planned)
   const after = await changeObjects(writer, container, planned, 'catalogue')
   const origins = updates.map(({ origin }) => origin).filter((origin) => origin !== undefined)
-  await saveOrigins(writer, id, origins)
+  await upsertOrigins(writer, id, origins)
   const changed = planned.filter(({ before }, position) => after[position]?.version !== before.version)
   const archived = changed.filter(({ before, wanted }) => wanted.archived && !before.archived).length
   return { changed: changed.length - archived, archived }

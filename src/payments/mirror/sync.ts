@@ -29,7 +29,7 @@ export interface SyncDeps extends MirrorDeps {
 
 export interface SyncOptions {
   signal?: AbortSignal
-  /** No further step starts after this moment. */
+  /** No further step starts after this time. */
   untilMs?: number
 }
 

@@ -5,8 +5,8 @@ import {
   findOrphanedKeys,
   findPriceSeqs,
   findUnseenProducts,
-  writePrices,
-  writeProducts,
+  upsertPrices,
+  upsertProducts,
 } from '../../store/commerce/catalogue.ts'
 import {
   type CatalogueWalk,
@@ -103,7 +103,7 @@ const continueWalk = (
   nextPhase: CatalogueWalk['phase'],
 ): CatalogueWalk => (cursor === undefined ? beginPhase(walk, nextPhase) : { ...walk, cursor })
 
-/** Undefined if the provider no longer knows our cursor: the phase then restarts, once. */
+/** Undefined if the provider no longer accepts our cursor: the phase then restarts, once. */
 async function readPage<Item>(step: WalkStep, page: Promise<Page<Item>>): Promise<Page<Item> | undefined> {
   const { walk } = step
   try {
@@ -142,7 +142,7 @@ async function walkPrices(step: WalkStep): Promise<void> {
     const seqs = await findPriceSeqs(writer.group, integration.id, idsOf(items))
     const { fresh = [], late = [] } = Object.groupBy(items, ({ id }) => lateness(step, current, seqs.get(id)))
     const seq = current.catalogueSeq + 1
-    await writePrices(writer, integration.id, fresh, { seq, walk: walk.number })
+    await upsertPrices(writer, integration.id, fresh, { seq, walk: walk.number })
     const lateIds = late.map(({ productId }) => productId)
     await enqueueRefreshes(writer, integration, lateIds)
     const counted = { ...withProblems(walk, problems), prices: walk.prices + page.items.length }
@@ -165,7 +165,7 @@ async function walkProducts(step: WalkStep): Promise<void> {
     const known = await findKnownProducts(writer.group, integration.id, idsOf(items))
     const { fresh = [], late = [] } = Object.groupBy(items, ({ id }) => lateness(step, current, known.get(id)?.seq))
     const seq = current.catalogueSeq + 1
-    await writeProducts(writer, integration.id, fresh, { seq, walk: walk.number })
+    await upsertProducts(writer, integration.id, fresh, { seq, walk: walk.number })
     const unpriced = await withoutDefaultPrice(writer.group, integration, fresh)
     await enqueueRefreshes(writer, integration, idsOf([...late, ...unpriced]))
     const formerKeys = fresh.flatMap(({ id }) => known.get(id)?.objectKey ?? [])

@@ -9,7 +9,7 @@ import { changeBytes, countedTables } from '../schema/migrations/content-usage.t
 import type { ContentTables } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 
-/** The name under which a container is counted as a whole. */
+/** The field name for the total of a whole container. */
 const wholeContainer = ''
 /** Clients cannot filter by these, so they are not counted. */
 const uncountedFields = [mediaField, emailField]
@@ -52,7 +52,7 @@ async function isFieldMiscounted(group: GroupStore, containerId: string, field: 
   return rows.length > 0
 }
 
-/** The fields of a container whose totals are wrong; the empty one is the container as a whole. */
+/** The fields of a container with wrong totals; the empty field is the whole container. */
 export async function findMiscountedFields(
   group: GroupStore,
   containerId: string,

@@ -15,17 +15,17 @@ import { controlMigrations } from '../schema/migrations/control.ts'
 import type { ContentTables, MigrationRow } from '../schema/tables.ts'
 import { controlName, databaseNamePattern, schemaOf, schemaPrefix, sqlitePath } from '../store.ts'
 
-/** A database as it was found, neither created nor migrated. */
+/** A database as found, neither created nor migrated. */
 export interface FoundDatabase<Tables> {
   name: string
   /** The file, or the schema. */
   location: string
-  /** Undefined when it does not exist or cannot be opened. */
+  /** Undefined if it does not exist or cannot be opened. */
   database: Database<Tables> | undefined
   /** Why it cannot be opened. */
   failure: unknown
   version: number
-  /** The version that this Sluice works with. */
+  /** The version that this Sluice requires. */
   knownVersion: number
   migrations: readonly Migration[]
 }
@@ -33,7 +33,7 @@ export interface FoundDatabase<Tables> {
 export interface FoundDatabases {
   engine: Engine
   control: FoundDatabase<ControlTables>
-  /** Those that exist, and those that groups refer to. */
+  /** Existing databases, and those that groups refer to. */
   contents: FoundDatabase<ContentTables>[]
   /** False when a pooler in front of PostgreSQL loses prepared statements. */
   supportsPreparedStatements(): Promise<boolean>
@@ -51,7 +51,7 @@ export function usableDatabase<Tables>(found: FoundDatabase<Tables>): Database<T
 /** The databases of an engine. */
 interface DatabaseSource {
   engine: Engine
-  /** Of the databases that exist. */
+  /** Of all existing databases. */
   names: string[]
   locationOf(name: string): string
   open<Tables>(name: string): Database<Tables>
@@ -153,7 +153,7 @@ export async function findDatabases(
   }
 }
 
-/** PostgreSQL only: the time by the clock of its machine. */
+/** PostgreSQL only: the time of the server's clock. */
 export async function readDatabaseTime({ read }: AnyDatabase): Promise<number> {
   const { rows } = await sql<{ ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms

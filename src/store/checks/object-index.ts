@@ -21,7 +21,7 @@ interface IndexedObject {
   fieldRows: ObjectFieldRow[]
 }
 
-/** Objects after an id, or with some ids. One statement, so that objects and index are consistent. */
+/** Objects after an id, or with given ids. One statement, so that objects and index are consistent. */
 async function readIndexed(
   { groupId, database }: GroupStore,
   containerId: string,

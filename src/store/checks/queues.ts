@@ -2,7 +2,7 @@ import type { MessageState } from '../../content/mail.ts'
 import { type Job, toJob } from '../jobs/jobs.ts'
 import type { GroupStore } from '../store.ts'
 
-/** Counts failed jobs by kind, except for one that another check reports. */
+/** Counts failed jobs by kind, except for the kind that another check reports. */
 export async function countFailedJobs(
   { groupId, database }: GroupStore,
   exceptKind: string,
@@ -37,7 +37,7 @@ export async function findFailedJobs(
   return rows.map(toJob)
 }
 
-/** Counts jobs that were due before a moment, and finds since when. */
+/** Counts jobs that were due before a time, and finds the oldest due time. */
 export async function findOverdueJobs({ groupId, database }: GroupStore, dueBeforeMs: number) {
   const { count, sinceMs } = await database.read
     .selectFrom('jobs')
@@ -73,7 +73,7 @@ async function summarise(query: ReturnType<typeof messagesOf>, limit: number): P
 export const findFailedMessages = (group: GroupStore, sinceMs: number, limit: number): Promise<FoundMessages> =>
   summarise(messagesOf(group, 'failed').where('messages.ended_ms', '>=', sinceMs), limit)
 
-/** Accepted before a moment, and not delivered yet. */
+/** Accepted before a time and not delivered yet. */
 export const findDelayedMessages = (group: GroupStore, beforeMs: number, limit: number): Promise<FoundMessages> =>
   summarise(
     messagesOf(group, 'waiting').where('messages.created_ms', '<', beforeMs).where('jobs.due_ms', 'is not', null),

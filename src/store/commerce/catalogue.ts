@@ -8,9 +8,9 @@ import type { GroupStore } from '../store.ts'
 import type { Integration } from './integrations.ts'
 import { pictureHash } from './mirror.ts'
 
-/** The provider's catalogue, as it was fetched. What is read of one integration is named by its id. */
+/** The provider's catalogue as it was fetched. */
 
-/** Those that the mirror knows, in no order. */
+/** Mirrored prices, in no particular order; unknown ids are left out. */
 export async function findPrices(group: GroupStore, priceIds: readonly string[]): Promise<KnownPrice[]> {
   const found: KnownPrice[] = []
   for (const batch of inBatches([...new Set(priceIds)])) {
@@ -23,7 +23,7 @@ export async function findPrices(group: GroupStore, priceIds: readonly string[])
   return found
 }
 
-/** Each with the product of ours that its product is part of: one container holds those of all accounts of a type. */
+/** Prices with the object of their product. One container holds the objects of all accounts of a type. */
 const selectPrices = ({ groupId, database }: GroupStore) =>
   database.read
     .selectFrom('catalogue_prices')
@@ -48,7 +48,7 @@ const selectPrices = ({ groupId, database }: GroupStore) =>
     .select(['catalogue_prices.data', 'catalogue_prices.integration_id', 'objects.id as object_id'])
     .where('catalogue_prices.group_id', '=', groupId)
 
-/** What is known of a product: when it was written, and which product of ours it is part of. */
+/** A mirrored product: the write it is from, and the object it is part of. */
 export interface KnownProduct {
   seq: number
   objectKey: string
@@ -80,7 +80,7 @@ const selectPriceSeqs = ({ groupId, database }: GroupStore, integrationId: strin
     .where('group_id', '=', groupId)
     .where('integration_id', '=', integrationId)
 
-/** When each of these prices was written, of those that there are. */
+/** The number of the last write of each price that exists. */
 export async function findPriceSeqs(
   group: GroupStore,
   integrationId: string,
@@ -94,7 +94,7 @@ export async function findPriceSeqs(
   return seqs
 }
 
-/** When each price of a product was written. */
+/** The number of the last write of each price of a product. */
 export async function findPriceSeqsOf(
   group: GroupStore,
   integrationId: string,
@@ -105,8 +105,8 @@ export async function findPriceSeqsOf(
 }
 
 /**
- * What each of these products of ours is made from, in the order of ids: as much as is looked at, and one more where there
- * is more. A key that nothing is known of is not there.
+ * The provider's products and prices that each object is made from, by id: up to the limit, plus one if there are more.
+ * Unknown keys are left out.
  */
 export async function findMembers(
   group: GroupStore,
@@ -151,7 +151,7 @@ function selectFirstProducts(
     .execute()
 }
 
-/** A default price is looked at, wherever it stands among the others. */
+/** Default prices are always included, even beyond the limit. */
 async function addPrices(
   { groupId, database }: GroupStore,
   integrationId: string,
@@ -186,15 +186,13 @@ async function addPrices(
   }
 }
 
-/** No price has the id that is there so that the list is never empty. */
+/** Starts with an id that no price has, because SQL allows no empty list. */
 const defaultPriceIds = (products: readonly CatalogueProduct[]): string[] => [
   '',
   ...products.flatMap(({ defaultPriceId }) => defaultPriceId ?? []),
 ]
 
-/** What a walk through a catalogue looks for in what is there already. */
-
-/** Products that a walk has not seen, or that have a price which it has not seen, in the order of their ids. */
+/** Mirrored products that a walk has not seen, or with a price that it has not seen, by id. */
 export async function findUnseenProducts(
   { groupId, database }: GroupStore,
   integrationId: string,
@@ -217,7 +215,7 @@ export async function findUnseenProducts(
   return [...new Set(rows.map(({ product_id }) => product_id))].toSorted().slice(0, limit)
 }
 
-/** Products of ours that are delivered though the catalogue has nothing that they could be made from. */
+/** Delivered objects without any product in the catalogue. */
 export async function findOrphanedKeys(
   { groupId, database }: GroupStore,
   { id, type, accountHandle }: Pick<Integration, 'id' | 'type' | 'accountHandle'>,
@@ -249,7 +247,7 @@ export async function findOrphanedKeys(
   return rows.flatMap(({ external_id }) => external_id ?? [])
 }
 
-/** The parts of some products of ours, all of each. */
+/** The first objects, each with all of its catalogue products. */
 export async function findFirstParts(
   { groupId, database }: GroupStore,
   integrationId: string,
@@ -266,7 +264,7 @@ export async function findFirstParts(
   return { objectKeys, productIds: parts.map(({ product_id }) => product_id) }
 }
 
-/** The mark of a write: its number, and that of the walk that saw it. What was asked for alone leaves the walk as it is. */
+/** The number of a write, and that of the walk that made it, if any; otherwise the stored walk stays. */
 export interface WriteMark {
   seq: number
   walk?: number
@@ -274,8 +272,7 @@ export interface WriteMark {
 
 const unseen = 0
 
-/** New ones, and over those that are there. */
-export async function writeProducts(
+export async function upsertProducts(
   { db, group }: ContentWriter,
   integrationId: string,
   products: readonly CatalogueProduct[],
@@ -308,8 +305,7 @@ export async function writeProducts(
   }
 }
 
-/** New ones, and over those that are there. */
-export async function writePrices(
+export async function upsertPrices(
   { db, group }: ContentWriter,
   integrationId: string,
   prices: readonly CataloguePrice[],

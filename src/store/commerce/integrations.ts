@@ -6,16 +6,16 @@ import { type Database, deleteInBatches } from '../engine/database.ts'
 import type { ContentTables, IntegrationRow } from '../schema/tables.ts'
 import type { GroupStore, Store } from '../store.ts'
 
-/** What a walk through the provider's catalogue has found. */
+/** The results of a walk through the provider's catalogue. */
 export interface WalkFindings {
   prices: number
   products: number
   added: number
   changed: number
   archived: number
-  /** Completed checkouts of ours that nobody had told us of. */
+  /** Completed checkouts of ours for which no webhook had arrived. */
   ordersFound: number
-  /** What could not be taken over, in words: the first of it. */
+  /** Why items could not be mirrored: the first few. */
   problems: string[]
 }
 
@@ -24,42 +24,42 @@ export function findingsOf(walked: WalkFindings): WalkFindings {
   return { prices, products, added, changed, archived, ordersFound, problems }
 }
 
-/** How far a walk has come: what is needed to go on, and what was found so far. */
+/** The progress of a walk: enough to resume it, and its results so far. */
 export interface CatalogueWalk extends WalkFindings {
   number: number
   startedMs: number
   phase: 'prices' | 'products' | 'missing' | 'strays' | 'orders'
-  /** Where the phase goes on; undefined at its beginning. */
+  /** Where the phase continues; undefined at its beginning. */
   cursor?: string | undefined
-  /** Whether the phase was begun a second time, because the provider no longer knew where we were. */
+  /** Whether the phase was restarted because the provider no longer accepted its cursor. */
   isSecondTry: boolean
 }
 
-/** What the latest walk found. */
+/** The results of the latest walk. */
 export interface SyncReport extends WalkFindings {
   startedMs: number
   finishedMs: number
 }
 
-/** One account at a payment provider, which a group's products come from. */
+/** An account at a payment provider, the source of a group's products. */
 export interface Integration {
   id: string
   type: string
   accountHandle: string
-  /** Whether the provider is our own stand-in. */
+  /** Whether the provider is our own sandbox. */
   sandbox: boolean
-  /** One that is being disconnected gives up its products first. */
+  /** While it is being disconnected, its products are archived. */
   status: 'active' | 'disconnecting'
-  /** Who the account is at the provider. */
+  /** The provider's id of the account. */
   accountId: string
   accountName: string
   /** Whether real money moves. */
   live: boolean
   webhookId: string | null
-  /** Why the provider refused to call us, the last time it was asked; null where it did not. */
+  /** Why the provider last refused to register our webhook; null if it did not. */
   webhookProblem: string | null
   catalogueSeq: number
-  /** The latest of the writes to the catalogue that may have removed something from it. */
+  /** The latest write to the catalogue that may have removed something. */
   removedSeq: number
   walk: CatalogueWalk | undefined
   lastSync: SyncReport | undefined
@@ -78,7 +78,7 @@ function toIntegration(row: Selectable<IntegrationRow>): Integration {
     type: row.type,
     accountHandle: row.account_handle,
     sandbox: row.sandbox !== 0,
-    status: row.status as Integration['status'], // nobody else writes it
+    status: row.status as Integration['status'], // only our own values are stored
     accountId: row.account_id,
     accountName: row.account_name,
     live: row.live !== 0,
@@ -96,7 +96,7 @@ function toIntegration(row: Selectable<IntegrationRow>): Integration {
   }
 }
 
-/** In the order in which they were connected. */
+/** In the order of connection. */
 export async function listIntegrations({ groupId, database }: GroupStore, type?: string): Promise<Integration[]> {
   const rows = await database.read
     .selectFrom('integrations')
@@ -125,7 +125,7 @@ export type NewIntegration = Pick<
   'id' | 'type' | 'accountHandle' | 'sandbox' | 'accountId' | 'accountName' | 'live'
 >
 
-/** It must have been registered before: see `registerIntegration`. */
+/** Requires `registerIntegration`. */
 export async function insertIntegration(writer: ContentWriter, input: NewIntegration): Promise<Integration> {
   const { db, group, nowMs } = writer
   const { type, accountHandle } = input
@@ -163,7 +163,7 @@ const columnsOf = ({ status, accountId, accountName, live, webhookId, webhookPro
   webhook_problem: webhookProblem,
 })
 
-/** What people change. `note` says what it was; secrets that changed are written apart. */
+/** Changes by people, described by `note`. Secrets are written separately. */
 export async function updateIntegration(
   writer: ContentWriter,
   before: Integration,
@@ -181,7 +181,7 @@ export async function updateIntegration(
   return after
 }
 
-/** How the mirror stands; nothing that people changed. */
+/** The mirror's own state, which is no recorded change. */
 export async function updateSyncState(
   { db, group }: ContentWriter,
   id: string,
@@ -205,7 +205,7 @@ export async function updateSyncState(
     .execute()
 }
 
-/** With its secrets, and all that is kept of it but its products and orders. */
+/** With its secrets, catalogue and events; its products and orders stay. */
 export async function deleteIntegration(writer: ContentWriter, { id, type, accountHandle }: Integration) {
   const { db, group } = writer
   await deleteSecrets(writer, id)
@@ -215,7 +215,10 @@ export async function deleteIntegration(writer: ContentWriter, { id, type, accou
   writer.record({ type: 'account.disconnected', subjectId: id, note: `${type} ${accountHandle}` })
 }
 
-/** Before the integration itself is written: a registration without one is harmless, but one that is not registered could not be called. */
+/**
+ * Called before the integration is inserted: a registration without an integration is harmless, but webhooks cannot find
+ * an integration without a registration.
+ */
 export async function registerIntegration(store: Store, integrationId: string, groupId: string): Promise<void> {
   await store.control.write((db) =>
     db.insertInto('integration_places').values({ integration_id: integrationId, group_id: groupId }).execute(),
@@ -228,7 +231,7 @@ export async function unregisterIntegration(store: Store, integrationId: string)
   )
 }
 
-/** The group that an integration is, or is about to be, part of. */
+/** The group of a registered integration, which may not exist yet. */
 export async function findIntegrationGroup(
   store: Store,
   id: string,
@@ -244,7 +247,7 @@ export async function findIntegrationGroup(
   return { owner, group: await openContentOf(store, owner) }
 }
 
-/** The integration that a call names, in whichever database it lives. */
+/** The integration that a webhook names, in any database. */
 export async function findRegisteredIntegration(
   store: Store,
   id: string,
@@ -254,10 +257,10 @@ export async function findRegisteredIntegration(
   return integration && { ...found, integration }
 }
 
-/** Longer than any provider sends an event again. */
+/** Longer than any provider repeats an event. */
 const eventsKeptMs = 30 * 24 * 3_600_000
 
-/** Whether the event is new. Each counts once, however often it is sent. */
+/** Returns whether the event is new. */
 export async function insertProviderEvent(
   { db, group, nowMs }: ContentWriter,
   integrationId: string,
@@ -276,6 +279,6 @@ export async function insertProviderEvent(
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Deletes events that no provider sends again. */
+/** Deletes events that no provider repeats any more. */
 export const pruneProviderEvents = (database: Database<ContentTables>, nowMs: number): Promise<void> =>
   deleteInBatches(database, 'provider_events', sql`received_ms < ${nowMs - eventsKeptMs}`)

@@ -7,14 +7,14 @@ import { objectColumns, toStoredObject } from '../content/objects.ts'
 import { inBatches } from '../engine/database.ts'
 import type { GroupStore } from '../store.ts'
 
-/** A product of ours, and how it came to be. */
+/** A product of ours with its origin. */
 export interface MirroredObject {
   object: StoredObject
-  /** Undefined of one that the mirror has not made: it came by an import. */
+  /** Undefined if it was imported and not mirrored. */
   origin: Origin | undefined
 }
 
-/** By their keys; those that are not there are left out. */
+/** By key; unknown keys are left out. */
 export async function findMirroredObjects(
   { groupId, database }: GroupStore,
   { containerId, accountHandle }: { containerId: string; accountHandle: string },
@@ -46,8 +46,7 @@ export interface NewOrigin {
   origin: Origin
 }
 
-/** New ones, and over those that are there. */
-export async function saveOrigins(
+export async function upsertOrigins(
   { db, group }: ContentWriter,
   integrationId: string,
   origins: readonly NewOrigin[],
@@ -72,11 +71,11 @@ export async function saveOrigins(
   }
 }
 
-/** A picture of the provider's that was asked for once. */
+/** A picture of the provider that was requested once. */
 export interface KnownPicture {
-  /** Undefined where it could not be had, or was deleted from the library since. */
+  /** Undefined if the download failed, or the item was deleted from the library. */
   media: MediaReference | undefined
-  /** Why it could not be had. */
+  /** Why the download failed. */
   problem: string | null
 }
 
@@ -84,7 +83,7 @@ const hashOf = (url: string): string => hash('sha256', url)
 
 export const pictureHash = (url: string | undefined): string | null => (url === undefined ? null : hashOf(url))
 
-/** By their addresses. One that is not there was not asked for yet. */
+/** By URL. Pictures that were never requested are left out. */
 export async function findPictures(
   { groupId, database }: GroupStore,
   urls: readonly string[],
@@ -108,7 +107,7 @@ export async function findPictures(
   return found
 }
 
-/** The products of ours that show a picture, or would if it were there, in the order of their keys. */
+/** The keys of the products of ours that use a picture, whether or not it could be downloaded, in order. */
 export async function findKeysShowing(
   { groupId, database }: GroupStore,
   integrationId: string,
@@ -129,7 +128,7 @@ export async function findKeysShowing(
   return rows.map(({ object_key }) => object_key)
 }
 
-/** What became of a picture: the library's item, or why there is none. */
+/** Saves the library item of a picture, or why there is none. */
 export async function savePicture(
   { db, group }: ContentWriter,
   url: string,

@@ -7,22 +7,22 @@ import { inBatches } from '../engine/database.ts'
 import type { OrderRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 
-/** Which account a session belongs to. The account may be disconnected; its orders stay. */
+/** The account of a checkout session. Orders stay when it is disconnected. */
 export interface OrderAccount {
   type: string
   accountHandle: string
 }
 
-/** What was bought, in which checkout session. */
+/** A purchase with its checkout session. */
 export interface Order extends OrderAccount, Purchase {
   id: string
   sessionId: string
   status: OrderStatus
   /** Whether real money moved. */
   live: boolean
-  /** The site that it was bought on, where that is known. */
+  /** The site of the purchase, if known. */
   siteId: string | null
-  /** When the provider made the session. */
+  /** When the provider created the session. */
   createdMs: number
   updatedMs: number
 }
@@ -35,7 +35,7 @@ export function toOrder(row: Selectable<OrderRow>): Order {
     type: row.type,
     accountHandle: row.account_handle,
     sessionId: row.session_id,
-    status: row.status as OrderStatus, // nobody else writes it
+    status: row.status as OrderStatus, // only our own values are stored
     ...(JSON.parse(row.data) as Purchase & Pick<Order, 'siteId' | 'live'>),
     createdMs: row.created_ms,
     updatedMs: row.updated_ms,
@@ -53,14 +53,14 @@ export function orderRow(groupId: string, order: Order): Selectable<OrderRow> {
     session_id: order.sessionId,
     status: order.status,
     data: JSON.stringify(data),
-    // What cannot be stored as a text is no address either.
+    // Excludes text that the database cannot store, too.
     email_key: email && isEmailAddress(email) ? email.toLowerCase() : null,
     created_ms: order.createdMs,
     updated_ms: order.updatedMs,
   }
 }
 
-/** Whether an order of the group has this e-mail address, in whatever case. */
+/** Whether an order of the group has this e-mail address, ignoring case. */
 export async function isCustomer({ db, group }: ContentWriter, address: string): Promise<boolean> {
   const row = await db
     .selectFrom('orders')
@@ -73,8 +73,8 @@ export async function isCustomer({ db, group }: ContentWriter, address: string):
 }
 
 /**
- * Writes an order down, once for each session, whichever account tells of it: one may have been connected again under
- * another handle. Of one that is known only the status changes, and only forward.
+ * Records an order once per session, regardless of the handle: an account may have been reconnected under another one. Of
+ * a recorded order only the status changes, and only forward.
  */
 export async function recordOrder(writer: ContentWriter, order: NewOrder): Promise<void> {
   const { db, group, nowMs } = writer
@@ -138,7 +138,7 @@ export async function findOrder({ groupId, database }: GroupStore, id: string): 
   return row && toOrder(row)
 }
 
-/** Which of these sessions are orders already, and how they stand. */
+/** The statuses of those sessions that have an order. */
 export async function findKnownSessions(
   { groupId, database }: GroupStore,
   type: string,

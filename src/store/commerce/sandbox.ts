@@ -7,10 +7,10 @@ import type { GroupStore } from '../store.ts'
 const rowsPerRead = 200
 const dayMs = 24 * 3_600_000
 
-/** How long after the last write. Other kinds stay. Events were written up to 0.6. */
+/** Retention after the last write, by kind; other kinds are kept. Events were written up to 0.6. */
 const keptMs = { kept_answer: dayMs, session: 30 * dayMs, event: 30 * dayMs }
 
-/** An object of the sandbox, as JSON. `seq` counts those of its kind. */
+/** An object of the sandbox, as JSON. `seq` numbers the objects of a kind. */
 export interface SandboxObject {
   id: string
   kind: string
@@ -34,7 +34,7 @@ export async function findSandboxObject(
     .executeTakeFirst()
 }
 
-/** All of a kind, or those that came before one of them, newest first. */
+/** The objects of a kind, or those before `beforeSeq`, newest first. */
 export async function* iterateSandboxObjects(
   { groupId, database }: GroupStore,
   integrationId: string,
@@ -59,7 +59,7 @@ export async function* iterateSandboxObjects(
   }
 }
 
-/** Takes the place of what has this id. Otherwise it is the newest of its kind: writers of a group take turns. */
+/** Replaces the object with this id, or adds it as the newest of its kind. */
 export async function putSandboxObject(
   writer: ContentWriter,
   integrationId: string,
@@ -76,7 +76,7 @@ export async function putSandboxObject(
   await addSandboxObjects(writer, integrationId, kind, [{ id, data }])
 }
 
-/** New ones of a kind, the last of which is the newest. */
+/** Adds objects of a kind, oldest first. Their numbers are unique because a group has one writer at a time. */
 export async function addSandboxObjects(
   { db, group: { groupId }, nowMs }: ContentWriter,
   integrationId: string,
@@ -104,7 +104,7 @@ export async function addSandboxObjects(
   for (const batch of inBatches(rows)) await db.insertInto('sandbox_objects').values(batch).execute()
 }
 
-/** Deletes what is no longer asked for. */
+/** Deletes objects whose retention has ended. */
 export async function pruneSandbox(database: Database<ContentTables>, nowMs: number): Promise<void> {
   for (const [kind, ms] of Object.entries(keptMs))
     await deleteInBatches(database, 'sandbox_objects', sql`kind = ${kind} and updated_ms <= ${nowMs - ms}`)

@@ -32,7 +32,7 @@ export function changedFields(before: Record<string, unknown>, after: Record<str
   return [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 }
 
-/** Names of what differs, as recorded with the change. */
+/** The names of differing parts, as recorded with the change. */
 export function differencesOf(before: StoredObject, after: StoredObject): string[] {
   const state = (['publishMs', 'archived', 'review'] as const).filter((name) => before[name] !== after[name])
   return [
@@ -44,7 +44,7 @@ export function differencesOf(before: StoredObject, after: StoredObject): string
 interface Step {
   before: StoredObject
   after: StoredObject
-  /** Empty where only the schema changed around an object. */
+  /** Empty if only the schema changed. */
   differences: string[]
 }
 
@@ -92,7 +92,7 @@ async function moveIndex(writer: ContentWriter, steps: readonly Step[], isAlone:
     ),
     ({ objectId }) => objectId,
   )
-  // A single object can always be archived, however large.
+  // A single object can always be archived, regardless of its size.
   if (!isAlone) writer.spend({ indexRows: sumOfRows([...counts.values()].flat()) })
   for (const together of Map.groupBy(moved, ({ after }) => stateOf(after)).values()) {
     const rows = together.flatMap(({ before }) => counts.get(before.id) ?? [])
@@ -258,7 +258,7 @@ export async function changeObject(
   return after ?? before
 }
 
-/** For good: with their versions, their index and their preview links. */
+/** With their versions, their index and their preview links. */
 export async function deleteObjects(
   writer: ContentWriter,
   objects: readonly { containerId: string; object: StoredObject }[],

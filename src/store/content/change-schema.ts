@@ -19,9 +19,9 @@ const maxShownCharacters = 200
 export interface SchemaChangeReport {
   fields: ReturnType<typeof describeSchemaChange>
   objects: number
-  /** How many objects would have another value afterwards. */
+  /** The number of objects whose value would change. */
   changed: number
-  /** Values that no field takes over. */
+  /** Values that no field of the new schema accepts. */
   lost: { count: number; objects: { objectId: string; field: string; value: string }[] }
   /** Objects that would not fit the new schema. */
   failing: { count: number; objects: { objectId: string; problems: string[] }[] }
@@ -73,7 +73,7 @@ function refuseHarm(report: SchemaChangeReport, allowLoss: boolean): void {
   }
   if (lost.count > 0 && !allowLoss) {
     throw conflict(
-      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To go on all the same, allow the loss (allowLoss, or --allow-loss at the terminal); nothing was changed.`,
+      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To proceed anyway, allow the loss (allowLoss, or --allow-loss at the terminal); nothing was changed.`,
       { report },
     )
   }
@@ -86,7 +86,7 @@ interface Reviewed {
 }
 
 /**
- * Changes a container's schema, the values of its objects and their index, in the writer's transaction.
+ * Changes a container's schema, and the values and index of its objects, in the writer's transaction.
  */
 export async function changeSchema(
   given: ContentWriter,
@@ -111,7 +111,7 @@ export async function changeSchema(
 }
 
 /**
- * Adds optional fields that no object has a value of. Objects are not read: their index rows are inserted in bulk.
+ * Adds optional fields, for which no object has a value. Objects are not read: their index rows are inserted in bulk.
  */
 export async function addFields(writer: ContentWriter, before: Container, added: Schema): Promise<Container> {
   const { db, group } = writer
@@ -144,7 +144,7 @@ const objectsPerStep = 250
 
 export interface DeclarationReport {
   objects: number
-  /** Values that do not fit. They stay with the provider, and come back when the field is declared otherwise. */
+  /** Values that do not fit. They return from the provider if the field is declared differently. */
   leftOut: { count: number; objects: { objectId: string; field: string }[] }
 }
 
@@ -165,13 +165,13 @@ export async function reviewDeclaration(
   return report
 }
 
-/** Changes the schema of a provider's products, and their values and index with it, in the transaction of the writer. */
+/** Changes the schema of a provider's products, with their values and index, in the writer's transaction. */
 export async function declareFields(writer: ContentWriter, before: Container, schema: Schema): Promise<Container> {
   const container = await updateContainer(writer, before, { schema })
   if (container === before) return before
   let planned: PlannedChange[] = []
   const apply = async (): Promise<void> => {
-    // Descriptions come from the provider and may refer to files that we do not have.
+    // Descriptions come from the provider and may refer to missing files.
     await changeObjects({ ...writer, allowsMissingMedia: true }, container, planned, 'schema changed', before)
     planned = []
   }

@@ -10,28 +10,28 @@ const maxNoteLength = 500
 
 export const shortNote = (note: string): string => note.slice(0, maxNoteLength)
 
-/** Who makes a change. */
+/** The author of a change. */
 export interface Author {
   /** A user of the management API; null for the command line and the service itself. */
   id: string | null
   name: string
-  /** Where the request came from. */
+  /** The address of the client. */
   address: string
 }
 
-/** Who changes what and when, recorded with the change, and the limits that apply. */
+/** The origin of a change, which is recorded with it, and the limits that apply. */
 export interface Authoring {
   author: Author
-  /** What the person did, such as `object.publish`. */
+  /** The action, such as `object.publish`. */
   verb: string
   nowMs: number
-  /** How many former versions of an object to keep. */
+  /** Number of former versions to keep of each object. */
   versionsKept: number
-  /** Imports take content as it is, even when one of its files is gone. */
+  /** For imports, whose content may refer to missing files. */
   allowsMissingMedia?: boolean
   /** Limits of a single request. Imports and jobs have none. */
   limits?: WriteLimits
-  /** The group's database quota. Writes that the service owes others, such as orders, have none. */
+  /** The group's database quota. Orders and the like have none, since losing them is worse than exceeding it. */
   quotaBytes?: number | undefined
 }
 
@@ -57,18 +57,18 @@ export interface ContentChange {
   subjectId: string
   containerId?: string
   version?: number
-  /** What was changed, in a word or by the names of fields; never their values. */
+  /** What was changed, in a word or by names of fields; never their values. */
   note?: string
 }
 
 /** A write transaction on a group's content. */
 export interface ContentWriter extends Authoring {
   db: Transaction<ContentTables>
-  /** Objects that fell due up to this moment have been recorded as published. */
+  /** Objects that fell due up to this time have been recorded as published. */
   sweptMs: number
   /** The group inside this transaction, for every function that reads. */
   group: GroupStore
-  /** Counts what is about to be written against the limits of the request. */
+  /** Counts a write against the limits of the request, before it is made. */
   spend: Spend
   record(change: ContentChange): void
   /** Invalidates the group's delivered answers. */
@@ -110,15 +110,13 @@ export async function lockGroup(db: Transaction<ContentTables>, { groupId, datab
   return row.executeTakeFirstOrThrow()
 }
 
-/** Beyond this, the stored moment was written by a clock that was wrong. */
+/** A stored time this far in the future was written by a clock that was ahead. */
 const maxClockSkewMs = 3_600_000
 
-/** From when to look for objects that fell due. */
-function sweepSince(sweptMs: number, nowMs: number): number {
-  return sweptMs > nowMs + maxClockSkewMs ? nowMs : sweptMs
-}
+/** The start of the next sweep for due objects. */
+const sweepSince = (sweptMs: number, nowMs: number): number => (sweptMs > nowMs + maxClockSkewMs ? nowMs : sweptMs)
 
-/** Objects that fell due since the last sweep. A draft's date never does. */
+/** Objects that fell due since the last sweep; never drafts. */
 export function dueObjects(
   db: Pick<Transaction<ContentTables>, 'selectFrom'>,
   groupId: string,
@@ -249,7 +247,7 @@ export async function writeContent<Result>(
 }
 
 /**
- * What one request may write. With SQLite all groups of a database wait for it, about 0.2 s on an idle machine.
+ * The limits of one request. With SQLite all groups of a database wait for its write, about 0.2 s on an idle machine.
  */
 export interface WriteLimits {
   /** Index entries: one for each value that can be filtered or sorted by. */
@@ -283,7 +281,7 @@ export function createWriteBudget(limits: WriteLimits | undefined): Spend {
   }
 }
 
-/** The feed after a number, oldest first. Objects that fell due are recorded first, so that the feed is never late. */
+/** The feed after a number, oldest first. Due objects are recorded before, so that the feed is current. */
 export async function listEvents(
   group: GroupStore,
   { since, limit }: { since: number; limit: number },

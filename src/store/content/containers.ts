@@ -16,7 +16,7 @@ const containerColumns = ['id', 'kind', 'name', 'schema', 'settings', 'version']
 
 type StoredContainer = Pick<Selectable<ContainerRow>, (typeof containerColumns)[number]>
 
-/** Schemas are validated when written only: a stricter rule must not break stored ones. */
+/** Schemas are validated only on writing, so that stricter rules do not break stored ones. */
 function toContainer(row: StoredContainer): Container {
   const schema = new Map(Object.entries(JSON.parse(row.schema) as Record<string, Field>))
   return {
@@ -102,7 +102,7 @@ export interface Purge {
   containerId: string
 }
 
-/** With its objects. Where they are many, the container becomes a tombstone that a job purges. */
+/** With its objects. If there are many, the container becomes a tombstone that a job purges. */
 export async function deleteContainer(writer: ContentWriter, container: Container): Promise<void> {
   const { db, group } = writer
   if (await deleteIfFew(writer, container.id)) {
@@ -133,11 +133,11 @@ export type ContainerRef = { kind: 'collection'; id: string } | { kind: 'integra
 export interface ContainerAtRevision {
   container: Container | undefined
   revision: number
-  /** When the next object falls due; a draft's date never comes. */
+  /** When the next object falls due; never because of a draft. */
   nextPublishMs: number
 }
 
-/** A container with its revision, and until when its visible objects stay the same without a write. */
+/** A container with its revision, and the time until which its visible objects change only by writes. */
 export async function readContainerAtRevision(
   group: GroupStore,
   ref: ContainerRef,
@@ -196,7 +196,7 @@ export async function listContainers(
   return rows.map((row) => ({ ...toContainer(row), createdMs: row.created_ms, updatedMs: row.updated_ms }))
 }
 
-/** How many objects each container of a group holds, whatever their state. */
+/** The number of objects in each container of a group, in all states. */
 export async function countObjects({ groupId, database }: GroupStore): Promise<Map<string, number>> {
   const rows = await database.read
     .selectFrom('objects')
@@ -209,8 +209,8 @@ export async function countObjects({ groupId, database }: GroupStore): Promise<M
 }
 
 /**
- * Optimistic locking for reads: if the container's version changed meanwhile, the container and `read` are repeated. A
- * schema change and its index are one transaction, so everything read at one version fits together.
+ * Optimistic locking for reads: if the container's version changed meanwhile, reading the container and `read` are repeated.
+ * A schema and its index change in one transaction, so everything read at one version is consistent.
  */
 export async function readByContainer<Result>(
   group: GroupStore,

@@ -20,13 +20,13 @@ export interface IdempotentRequest {
 export interface IdempotencyClaim<Request, Answer> {
   /** Whether this call claimed the key. */
   isNew: boolean
-  /** The claimed work; whoever resumes it must do exactly this. */
+  /** The claimed work, which a caller that resumes it must do unchanged. */
   request: Request
   /** Undefined while pending. */
   answer: Answer | undefined
 }
 
-/** The same text whatever the order of keys. */
+/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, part) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -106,7 +106,7 @@ export async function completeClaim<Request>(
   return numUpdatedRows > 0n
 }
 
-/** Frees the key when nothing was done. */
+/** Frees the key if nothing was done. */
 export async function releaseClaim<Request>(
   { db, group }: ContentWriter,
   asked: IdempotentRequest,
@@ -124,7 +124,7 @@ export const pruneIdempotencyKeys = (database: Database<ContentTables>, nowMs: n
   deleteInBatches(database, 'idempotency_keys', sql`expires_ms <= ${nowMs}`)
 
 /**
- * Runs `work` once for each key and repeats its answer. Both are written in the writer's transaction.
+ * Runs `work` once for each key and repeats its answer, which is stored in the writer's transaction.
  */
 export async function runOnce<Answer>(
   writer: ContentWriter,

@@ -10,7 +10,7 @@ const rowsPerStatement = 1000
 
 type IndexWriter = Pick<ContentWriter, 'db' | 'group'>
 
-/** Raw SQL: to compile such a statement with Kysely takes longer than to run it. */
+/** Raw SQL, because compiling such a statement with Kysely takes longer than running it. */
 async function run(db: Transaction<ContentTables>, text: string, { parameters }: SqlBuilder): Promise<void> {
   await db.executeQuery(CompiledQuery.raw(text, parameters))
 }
@@ -19,7 +19,7 @@ const listOf = ({ bind }: SqlBuilder, values: readonly unknown[]): string => `($
 
 const columns = ['object_id', 'field', 'filter_key', 'sort_key', 'container_id', 'archived', 'publish_ms'] as const
 
-/** Stale rows that exist already are corrected: a write repairs the index. */
+/** Existing stale rows are corrected, so that a write repairs the index. */
 const onConflict = `on conflict (object_id, field, filter_key) do update set ${[
   'sort_key',
   'container_id',
@@ -59,7 +59,7 @@ export async function deleteIndexRows({ db, group }: IndexWriter, keys: readonly
   }
 }
 
-/** How many rows each field of some objects has. */
+/** The number of rows for each field of some objects. */
 export interface FieldCount {
   objectId: string
   field: string
@@ -85,7 +85,7 @@ interface Part {
   fields?: string[]
 }
 
-/** Groups items up to `rowsPerStatement`; a larger one stands alone. */
+/** Batches items up to `rowsPerStatement`; a larger item is a batch of its own. */
 function* inParts<Item>(items: readonly Item[], rowsOf: (item: Item) => number): Generator<Item[]> {
   let part: Item[] = []
   let rows = 0

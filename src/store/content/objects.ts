@@ -17,7 +17,7 @@ import { indexBytesOf, insertIndexRows } from './object-index.ts'
 
 /** A product's account is indexed like a field; no schema field can begin with @. */
 const accountHandleField = '@accountHandle'
-/** Finds a second subscription, also of a private address. */
+/** Finds an existing subscription, even if the address is a private field. */
 export const emailField = '@email'
 
 export const accountFilter = (handle: string): Filter => ({
@@ -37,7 +37,7 @@ export interface NewObject {
   review?: ReviewState
 }
 
-/** The columns of an object without those that only find it. */
+/** The columns of an object, without those used only for finding it. */
 export const objectColumns = [
   'id', 'container_id', 'external_id', 'account_handle', 'publish_ms', 'archived', 'created_ms', 'updated_ms', 'value',
   'version', 'review',
@@ -54,7 +54,7 @@ export function toStoredObject(row: Pick<ObjectRow, (typeof objectColumns)[numbe
     externalId: row.external_id,
     accountHandle: row.account_handle,
     version: row.version,
-    review: row.review as ReviewState | null, // checked when it was written
+    review: row.review as ReviewState | null, // only our own values are stored
   }
 }
 
@@ -110,7 +110,7 @@ function prepareRow(container: Container, row: ObjectRow): PreparedObject {
   return { row: { ...row, index_bytes: indexBytesOf(fieldRows) }, object, fieldRows }
 }
 
-/** Objects and their index belong together: nothing else inserts into either table. */
+/** Nothing else inserts into either table, so that objects and index stay consistent. */
 async function insertPrepared(writer: ContentWriter, prepared: readonly PreparedObject[]): Promise<StoredObject[]> {
   writer.spend({
     indexRows: prepared.reduce((sum, { fieldRows }) => sum + fieldRows.length, 0),
@@ -132,22 +132,24 @@ export function insertRows(
   container: Container,
   rows: readonly ObjectRow[],
 ): Promise<StoredObject[]> {
-  const prepared = rows.map((row) => prepareRow(container, row))
-  return insertPrepared(writer, prepared)
+  return insertPrepared(
+    writer,
+    rows.map((row) => prepareRow(container, row)),
+  )
 }
 
-/** New objects that fit their container, as it was when they were made. */
+/** New objects that are valid for the container as it was read. */
 export interface PreparedObjects {
   container: Container
   objects: PreparedObject[]
   shown: MediaUse[]
-  /** The same for a container that was changed meanwhile. */
+  /** Revalidates them if the container has changed since. */
   prepareFor(container: Container): Promise<PreparedObjects>
 }
 
 /**
- * Validates new objects and prepares their rows outside of a transaction, yielding to other work in between. `look` wraps
- * each check with the object's position, for error messages.
+ * Validates new objects and prepares their rows outside of a transaction, in time slices. `look` wraps each check, to add the
+ * object's position to error messages.
  */
 export async function prepareObjects(
   { groupId }: Pick<GroupStore, 'groupId'>,
@@ -202,7 +204,7 @@ export interface FoundObject {
   object: StoredObject
 }
 
-/** In any state, in no order; unknown ids are left out. */
+/** In any state and no particular order; unknown ids are left out. */
 export async function findObjects({ groupId, database }: GroupStore, ids: readonly string[]): Promise<FoundObject[]> {
   if (ids.length === 0) return []
   const rows = await database.read
@@ -219,7 +221,7 @@ export async function findObjects({ groupId, database }: GroupStore, ids: readon
   return found
 }
 
-/** Which container an object is in, whatever its state; reads no value. */
+/** The container of an object in any state; reads no value. */
 export async function findContainerIdOf({ groupId, database }: GroupStore, id: string): Promise<string | undefined> {
   const row = await database.read
     .selectFrom('objects')
@@ -230,7 +232,7 @@ export async function findContainerIdOf({ groupId, database }: GroupStore, id: s
   return row?.container_id
 }
 
-/** How many bytes of JSON each of them holds; reads no value. */
+/** The sizes of their values in bytes; reads no value. */
 export async function measureObjects(
   { groupId, database }: GroupStore,
   ids: readonly string[],
@@ -245,12 +247,12 @@ export async function measureObjects(
   return new Map(rows.map(({ id, bytes }) => [id, bytes]))
 }
 
-/** Whatever its state: for previews, which bypass visibility (spec §3). */
+/** In any state, for previews, which bypass visibility (spec §3). */
 export async function findObject(group: GroupStore, id: string): Promise<FoundObject | undefined> {
   return (await findObjects(group, [id]))[0]
 }
 
-/** Bounds of one read, so that a large container is never in memory as a whole. */
+/** Limits of one read, so that a large container is never in memory as a whole. */
 const objectsPerRead = 250
 const bytesPerRead = 256 * 1024
 
@@ -299,7 +301,7 @@ export async function* iterateObjectBatches(group: GroupStore, containerId: stri
   for await (const rows of parts) yield rows.map(toStoredObject)
 }
 
-/** All objects of a container in the order of their ids, a few at a time. */
+/** All objects of a container by id, read in batches. */
 export async function* iterateObjects(group: GroupStore, containerId: string): AsyncGenerator<StoredObject> {
   for await (const objects of iterateObjectBatches(group, containerId)) yield* objects
 }

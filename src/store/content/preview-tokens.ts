@@ -20,7 +20,7 @@ export interface PreviewToken {
   revokedMs: number | null
 }
 
-/** The token itself is in this answer and nowhere else, ever again. */
+/** The token itself is returned once and never stored. */
 export async function createPreviewToken(
   writer: ContentWriter,
   input: { objectId: string; lifeSeconds?: number | undefined; maxUses?: number | undefined },
@@ -63,7 +63,7 @@ function toPreviewToken(row: Selectable<PreviewTokenRow>): PreviewToken {
   }
 }
 
-/** All links of a group, or of one object; those that have ended too. */
+/** All links of a group or of one object, including those that have ended. */
 export async function listPreviewTokens(
   { groupId, database }: GroupStore,
   { objectId, id }: { objectId?: string | undefined; id?: string } = {},
@@ -99,7 +99,7 @@ export async function revokePreviewToken(writer: ContentWriter, id: string): Pro
   return { ...token, revokedMs: nowMs }
 }
 
-/** Counts a use where uses are limited. The condition and the count are one statement: two callers cannot share the last use. */
+/** Counts a limited use. Condition and count are one statement, so that two callers cannot share the last use. */
 async function takeUse({ groupId, database }: GroupStore, id: string): Promise<boolean> {
   const result = await database.write((db) =>
     db
@@ -113,7 +113,7 @@ async function takeUse({ groupId, database }: GroupStore, id: string): Promise<b
   return result.numUpdatedRows > 0n
 }
 
-/** The id of the one object a token opens. Unknown, revoked, used up and another group's cannot be told apart. */
+/** The id of a token's object. The same error for unknown, revoked, used-up and other groups' tokens. */
 export async function usePreviewToken(group: GroupStore, token: string, nowMs: number): Promise<string> {
   const unknown = () => notFound('There is no such preview: the token is unknown, revoked or used up.')
   if (!isPreviewToken(token)) throw unknown()

@@ -8,7 +8,7 @@ import { countIndexRows, deleteWholeIndex, sumOfRows } from './object-index.ts'
 /** Limits of one transaction, for which all other writers wait. */
 const objectsPerPurge = 100
 const indexRowsPerPurge = 5000
-/** A version may be of a megabyte. */
+/** Few, because a version may have a megabyte. */
 const versionsPerDelete = 100
 
 type PurgedTable = Exclude<keyof ContentTables, 'object_fields' | 'totals' | 'migrations'>
@@ -27,7 +27,7 @@ async function deleteObjects(
   await db.deleteFrom('objects').where('id', 'in', ids).execute()
 }
 
-/** The first of these objects, as many as fit one transaction. */
+/** The first objects, as many as fit one transaction. */
 async function firstOf(group: GroupStore, ids: readonly string[]): Promise<string[]> {
   const counts = Map.groupBy(await countIndexRows(group, ids), ({ objectId }) => objectId)
   let rows = 0
@@ -38,7 +38,7 @@ async function firstOf(group: GroupStore, ids: readonly string[]): Promise<strin
 }
 
 /**
- * Deletes hidden objects with their index and versions, in short transactions, so that others can write between them.
+ * Deletes hidden objects with their index and versions, in short transactions, so that other writers run in between.
  * An interrupted purge starts over.
  */
 export async function purgeObjects(
@@ -57,8 +57,8 @@ export async function purgeObjects(
     if (rows.length === 0) return
     const found = rows.map(({ id }) => id)
     const ids = await firstOf(group, found)
-    const isOfThem = sql`object_id in (${sql.join(ids)})`
-    await deleteInBatches(database, 'object_versions', isOfThem, { rowsPerDelete: versionsPerDelete, groupId })
+    const isAmongThese = sql`object_id in (${sql.join(ids)})`
+    await deleteInBatches(database, 'object_versions', isAmongThese, { rowsPerDelete: versionsPerDelete, groupId })
     await database.write((db) => deleteObjects(db, group, ids), groupId)
     deleted += ids.length
     onProgress(deleted)
@@ -91,7 +91,7 @@ export async function deleteIfFew({ db, group }: ContentWriter, containerId: str
 /** A deleted container is a tombstone under this group id, which no group has, until its objects are purged. */
 const hiddenGroupOf = (groupId: string): string => `deleted ${groupId}`
 
-/** Makes a container a tombstone: neither it nor its objects are found any more. */
+/** Makes a container a tombstone: neither it nor its objects can be found any more. */
 export async function hideContainer(db: Transaction<ContentTables>, groupId: string, containerId: string) {
   await db
     .updateTable('containers')
@@ -115,7 +115,7 @@ export async function purgeContainer(group: GroupStore, containerId: string): Pr
   await database.write((db) => deleteHidden(db, isHidden), groupId)
 }
 
-/** With the group's usage counter, once nothing is counted. */
+/** Deletes containers, and the group's usage counter when it is 0. */
 async function deleteHidden(db: Transaction<ContentTables>, which: { group_id: string; id?: string }): Promise<void> {
   await db
     .deleteFrom('containers')
@@ -124,15 +124,15 @@ async function deleteHidden(db: Transaction<ContentTables>, which: { group_id: s
   await db.deleteFrom('group_usage').where('group_id', '=', which.group_id).where('database_bytes', '=', 0).execute()
 }
 
-/** Of a group whose objects are gone. */
+/** Called when the objects of the group are gone. */
 export async function purgeHiddenContainers({ database, groupId }: GroupStore): Promise<void> {
   await database.write((db) => deleteHidden(db, { group_id: hiddenGroupOf(groupId) }))
 }
 
-/** The group whose container it was. */
+/** The group to which a hidden container belonged. */
 export const ownerOfHiddenGroup = (groupId: string): string => groupId.replace(hiddenGroupOf(''), '')
 
-/** An import can bring back a deleted group. Its revisions continue, so that none stands for two contents. */
+/** For an import of a deleted group. The revisions continue, so that no revision stands for two states. */
 export async function reopenGroupContent({ groupId, database }: GroupStore, nowMs: number): Promise<void> {
   await database.write((db) =>
     db
@@ -151,7 +151,7 @@ export async function reopenGroupContent({ groupId, database }: GroupStore, nowM
   )
 }
 
-/** All but `group_revisions`, whose `closed` mark turns away writers that come later. */
+/** All but `group_revisions`, whose `closed` mark refuses later writers. */
 const contentTables = [
   'objects', 'preview_tokens', 'sites', 'changes', 'containers', 'media', 'media_files', 'jobs',
   'secrets', 'integrations', 'catalogue_products', 'catalogue_prices', 'catalogue_objects', 'catalogue_pictures',

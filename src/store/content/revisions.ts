@@ -1,7 +1,7 @@
 import type { SqlBuilder } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 
-/** Counts the writes that may have changed a group's answers: what was read at one revision stays true for it. */
+/** Counts the writes that may have changed a group's answers: everything read at one revision is consistent. */
 export async function readRevision({ groupId, database }: GroupStore): Promise<number> {
   const row = await database.read
     .selectFrom('group_revisions')
@@ -11,10 +11,10 @@ export async function readRevision({ groupId, database }: GroupStore): Promise<n
   return row?.revision ?? 0
 }
 
-/** The group's revisions, which a statement returns with what it reads, as of the same moment. */
+/** The group's revisions, selected together with content, in the same snapshot. */
 export interface Revisions {
   revision: number
-  /** Incremented when what is delivered of a file changes. */
+  /** Incremented when delivered file data changes. */
   media_revision: number
 }
 
@@ -24,7 +24,7 @@ export const revisionColumn = ({ table, bind }: SqlBuilder, groupId: string, nam
 export const revisionColumns = (draft: SqlBuilder, groupId: string): string =>
   `${revisionColumn(draft, groupId, 'revision')}, ${revisionColumn(draft, groupId, 'media_revision')}`
 
-/** Thrown when content was written between two reads that belong together. */
+/** Thrown when content was written between two reads that must be consistent. */
 export class Superseded extends Error {
   constructor() {
     super('The content was changed while it was read.')

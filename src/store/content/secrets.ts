@@ -16,7 +16,7 @@ export async function readSealed(
   return row?.sealed
 }
 
-/** Takes the place of what was there. */
+/** Replaces a value that exists. */
 export async function writeSealed(
   { db, group, nowMs }: ContentWriter,
   subjectId: string,
@@ -36,7 +36,7 @@ export async function deleteSecrets({ db, group }: ContentWriter, subjectId: str
   await db.deleteFrom('secrets').where('group_id', '=', group.groupId).where('subject_id', '=', subjectId).execute()
 }
 
-/** Whether the group keeps a secret of any other subject. */
+/** Whether the group has a secret of any other subject. */
 export async function hasSecrets({ groupId, database }: GroupStore, except: string): Promise<boolean> {
   const row = await database.read
     .selectFrom('secrets')
@@ -48,7 +48,7 @@ export async function hasSecrets({ groupId, database }: GroupStore, except: stri
   return row !== undefined
 }
 
-/** Which fields of a subject are kept, without what they say. */
+/** The names of a subject's fields. */
 export async function secretFields({ groupId, database }: GroupStore, subjectId: string): Promise<string[]> {
   const rows = await database.read
     .selectFrom('secrets')

@@ -42,7 +42,7 @@ export async function insertSite(writer: ContentWriter, input: NewSite): Promise
   return { id, name, domainName, settings, privateSettings, version: 1, createdMs: nowMs, updatedMs: nowMs }
 }
 
-/** A change that changes nothing leaves no trace; one that only private settings see changes no answer. */
+/** A no-op is not recorded. A change of private settings alone keeps the revision. */
 export async function updateSite(
   writer: ContentWriter,
   before: StoredSite,
@@ -116,7 +116,7 @@ export interface SiteAtRevision {
   mediaRevision: number
 }
 
-/** A site, and the revisions that it is of. */
+/** A site with the revisions at which it was read. */
 export async function readSiteAtRevision(group: GroupStore, id: string): Promise<SiteAtRevision> {
   const { groupId, database } = group
   const draft = createSqlBuilder(database)

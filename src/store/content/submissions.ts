@@ -7,7 +7,7 @@ import type { ReviewState, StoredObject } from '../../content/model.ts'
 import type { GroupStore } from '../store.ts'
 import { emailField, type FoundObject, findObject, findObjects } from './objects.ts'
 
-/** Cost of an object besides its bytes, so that a piece has at most some hundreds. */
+/** Cost of an object besides its bytes, which limits a piece to a few hundred objects. */
 const baseCost = 1000
 
 export const sumBytes = (sizes: readonly { bytes: number }[]): number =>
@@ -65,13 +65,13 @@ export async function* iterateSubmissions(
     )
     const byId = new Map(found.map((one) => [one.object.id, one]))
     for (const { id } of piece) {
-      const one = byId.get(id) // undefined where it has been deleted since
+      const one = byId.get(id) // undefined if it was deleted meanwhile
       if (one) yield one
     }
   }
 }
 
-/** What visitors sent in, newest first. */
+/** Submissions of visitors, newest first. */
 export async function listSubmissions(
   group: GroupStore,
   query: SubmissionQuery,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { AppError } from '../../core/errors.ts'
 import type { GroupStore } from '../store.ts'
 
-/** How many bytes a group takes. */
+/** The storage that a group uses, in bytes. */
 export interface Usage {
   databaseBytes: number
   mediaBytes: number
@@ -15,7 +15,7 @@ export const formatBytes = (bytes: number): string => {
   return `${Math.round(size * 100) / 100} ${unit}`
 }
 
-/** The counted size of a group's content in the database. */
+/** The size of a group's content in the database, from the counters. */
 export async function readDatabaseBytes({ groupId, database }: GroupStore): Promise<number> {
   const row = await database.read
     .selectFrom('group_revisions')

@@ -5,7 +5,7 @@ import type { ObjectVersionRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
 
-/** One state of an object: the current one, or one of those before it. */
+/** The current or a former state of an object. */
 export interface ObjectVersion {
   version: number
   value: Record<string, unknown>
@@ -72,7 +72,7 @@ export function toVersion(row: Omit<ObjectVersionRow, 'object_id' | 'group_id'>)
   }
 }
 
-/** Newest first: a page of them, or all. */
+/** A page of versions or all, newest first. */
 export async function listVersions(
   group: GroupStore,
   objectId: string,

@@ -8,15 +8,15 @@ import type { Store } from '../store.ts'
 import { type ControlWriter, writeControl } from './control-changes.ts'
 import type { User } from './users.ts'
 
-/** Lets a user in. It can do what the user can, or less. */
+/** A user's token, with the user's rights or fewer. */
 export interface AdminToken {
   id: string
   userId: string
   label: string
   prefix: string
-  /** Opens this group only. */
+  /** The only group that it gives access to. */
   groupId: string | null
-  /** Does no more than this role. */
+  /** The highest role that it can act as. */
   role: GroupRole | null
   createdMs: number
   expiresMs: number | null
@@ -48,7 +48,7 @@ export interface NewAdminToken {
 
 type NewToken = AdminToken & { token: string }
 
-/** The token itself is in this answer and nowhere else, ever again. */
+/** The token itself is returned once and never stored. */
 export const createAdminToken = (
   store: Store,
   user: User,
@@ -84,7 +84,7 @@ export async function insertAdminToken(
   return { ...toAdminToken(row), token }
 }
 
-/** Of one user, or those that open one group only. */
+/** Tokens of a user, or those limited to a group. */
 export async function listAdminTokens(store: Store, of: { userId?: string; groupId?: string }): Promise<AdminToken[]> {
   const rows = await store.control.read
     .selectFrom('admin_tokens')
@@ -117,22 +117,21 @@ export async function revokeAdminToken(
   return { ...token, revokedMs }
 }
 
-/** Whom a token lets in, and where. */
+/** The user of a token, with the rights that it grants. */
 export interface TokenHolder {
   tokenId: string
   userId: string
   name: string
   administrator: boolean
-  /** Where set, the token opens this group only. */
+  /** If set, the token gives access to this group only. */
   onlyGroup: string | null
-  /** Whether the token may do less than the user: it then does not speak for the person. */
+  /** Whether the token has fewer rights than the user; it then cannot act for the person. */
   narrowed: boolean
-  /** When the token ends. */
   expiresMs: number | null
   roleIn(groupId: string): GroupRole | undefined
 }
 
-/** Undefined for a token that is unknown, revoked or expired, or whose user is disabled: nobody can tell which. */
+/** Undefined, without a reason, for a token that is unknown, revoked or expired, or whose user is disabled. */
 export async function findTokenHolder(
   store: Store,
   secretHash: string,
@@ -166,7 +165,7 @@ export async function findTokenHolder(
     expiresMs: token.expires_ms,
     onlyGroup,
     narrowed: onlyGroup !== null || maxRole !== null,
-    // A token that was narrowed is no longer an administrator's, but that of an owner, or less, of the groups it opens.
+    // A narrowed token of an administrator has at most the rights of an owner, in the groups it is limited to.
     administrator: isAdministrator && onlyGroup === null && maxRole === null,
     roleIn(groupId) {
       const role = isAdministrator ? 'owner' : roles.get(groupId)

@@ -14,9 +14,9 @@ export interface ApiKey {
   label: string
   prefix: string
   createdMs: number
-  /** At most a minute behind. */
+  /** Up to a minute late. */
   lastUsedMs: number | null
-  /** Of a key that was rotated: when it ends. */
+  /** Of a rotated key. */
   expiresMs: number | null
   revokedMs: number | null
 }
@@ -56,7 +56,7 @@ function newKeyRow(groupId: string, label: string, nowMs: number) {
 
 const noteOf = ({ prefix, label }: Pick<ApiKey, 'prefix' | 'label'>): string => `${prefix}… ${label}`
 
-/** The key itself is in this answer and nowhere else, ever again. */
+/** The key itself is returned once and never stored. */
 export async function createApiKey(
   store: Store,
   groupId: string,
@@ -81,7 +81,7 @@ export async function listApiKeys(store: Store, groupId: string): Promise<ApiKey
   return rows.map(toApiKey)
 }
 
-/** By its id, by the beginning that lists show, or by the key itself, which is never repeated in a message. */
+/** By its id, by the prefix that lists show, or by the key itself, which no message repeats. */
 export async function findApiKey(store: Store, groupId: string, typed: string): Promise<ApiKey> {
   const which = typed.replace(/…$/, '')
   const rows = await store.control.read
@@ -96,7 +96,7 @@ export async function findApiKey(store: Store, groupId: string, typed: string): 
   return toApiKey(row)
 }
 
-/** Ends a key now. Revoking twice keeps the first date. */
+/** Takes effect at once. Revoking twice keeps the first date. */
 export async function revokeApiKey(store: Store, key: ApiKey, authoring: Authoring): Promise<ApiKey> {
   if (key.revokedMs !== null) return key
   const revokedMs = authoring.nowMs
@@ -107,7 +107,7 @@ export async function revokeApiKey(store: Store, key: ApiKey, authoring: Authori
   return { ...key, revokedMs }
 }
 
-/** Replaces a key, which expires at the given moment, unless it expires before. Both or neither. */
+/** Creates a new key and lets the old one expire at the given time, or earlier if it already expires earlier. */
 export async function rotateApiKey(
   store: Store,
   old: ApiKey,
@@ -125,7 +125,7 @@ export async function rotateApiKey(
   return { created: { ...toApiKey(row), key }, replaced: { ...old, expiresMs } }
 }
 
-/** The group that a key opens, and whether it may come in. */
+/** The group of a key, and whether it is frozen. */
 export interface KeyHolder extends Tenant {
   frozen: boolean
   keyId: string

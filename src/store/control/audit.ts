@@ -1,9 +1,9 @@
 import type { RecordedChange } from '../schema/tables.ts'
 import type { GroupStore, Store } from '../store.ts'
 
-/** One line of the record: of the group's content, or of its keys, members and itself. */
+/** An entry of the audit log: a change of a group's content, or of groups, keys and people. */
 export interface AuditEntry {
-  /** Of a change to content. */
+  /** Only for changes of content. */
   seq: number | null
   atMs: number
   type: string
@@ -49,7 +49,7 @@ const toEntry = (row: RecordedChange & { seq?: number; version?: number | null }
   note: row.note,
 })
 
-/** What was done to groups, keys and people, newest first; of one group, or of all. */
+/** Changes of groups, keys and people, newest first; of one group or of all. */
 export async function listControlAudit(store: Store, groupId: string | null, query: AuditQuery): Promise<AuditPage> {
   const matching = store.control.read.selectFrom('changes').where((eb) => eb.and(conditionsOf(groupId, query)))
   const { total } = await matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
@@ -64,7 +64,7 @@ async function listContentAudit({ groupId, database }: GroupStore, query: AuditQ
   return { entries: rows.map(toEntry), totalCount: Number(total) }
 }
 
-/** Everything that was done in a group, newest first. The two records lie in two databases, so a page is made of both. */
+/** All changes of a group, newest first, merged from two databases. */
 export async function listGroupAudit(store: Store, group: GroupStore, query: AuditQuery): Promise<AuditPage> {
   const first = { ...query, skip: 0, limit: query.skip + query.limit }
   const [control, content] = [await listControlAudit(store, group.groupId, first), await listContentAudit(group, first)]
@@ -74,7 +74,7 @@ export async function listGroupAudit(store: Store, group: GroupStore, query: Aud
   }
 }
 
-/** Each record keeps its own order, also where a clock was set back: so every entry is on one page, and on one only. */
+/** Each log keeps its order even if a clock was set back, so that every entry is on exactly one page. */
 function mergeNewestFirst(control: readonly AuditEntry[], content: readonly AuditEntry[]): AuditEntry[] {
   const merged: AuditEntry[] = []
   let next = 0

@@ -11,7 +11,7 @@ export interface ControlChange {
   note?: string
 }
 
-/** The inside of such a change, for what several of them do. */
+/** The context of such a change, for functions that several of them share. */
 export interface ControlWriter {
   db: Transaction<ControlTables>
   record(change: ControlChange): void

@@ -20,7 +20,7 @@ export interface Group {
   database: string
   bucketName: string
   versionsKept: number
-  /** Since when it is being deleted. */
+  /** When its deletion began. */
   deletingMs: number | null
   createdMs: number
 }
@@ -29,7 +29,7 @@ export const openContentOf = (store: Store, { id, database }: Pick<Group, 'id' |
   openGroup(store, { database, groupID: id })
 
 export interface NewGroup {
-  /** Given by an import, which brings the ids along. */
+  /** Set by an import, which keeps ids. */
   id?: string
   name: string
   tier?: string
@@ -108,7 +108,7 @@ export async function listGroups(store: Store): Promise<Group[]> {
   return (await selectGroups(store).orderBy('id').execute()).map(toGroup)
 }
 
-/** The same answer for a group that does not exist and for one that the caller may not see. */
+/** The same error for a group that does not exist and one that the caller may not see. */
 export const noSuchGroup = (): Error => notFound('There is no such group.')
 
 export async function findGroupById(store: Store, id: string): Promise<Group> {
@@ -117,20 +117,20 @@ export async function findGroupById(store: Store, id: string): Promise<Group> {
   return toGroup(row)
 }
 
-/** By id, or by name where the name is unique: what a person types. */
+/** By id, or by name if it is unique. */
 export async function findGroup(store: Store, idOrName: string): Promise<Group> {
   const rows = await selectGroups(store)
     .where((eb) => eb.or([eb('id', '=', idOrName), eb('name', '=', idOrName)]))
     .execute()
   const byId = rows.find(({ id }) => id === idOrName)
-  if (byId) return toGroup(byId) // whatever others are called
+  if (byId) return toGroup(byId) // even if another group has this id as its name
   if (rows.length > 1)
     throw invalid(`Several groups are called "${idOrName}"; use the id: ${rows.map(({ id }) => id).join(', ')}.`)
   if (!rows[0]) throw notFound(`There is no group "${idOrName}". "npx sluice group list" shows them.`)
   return toGroup(rows[0])
 }
 
-/** From the beginning of its deletion on, a group takes nothing else. */
+/** A group that is being deleted accepts nothing but its deletion. */
 export function refuseDeleting({ deletingMs }: Group): void {
   if (deletingMs !== null) throw groupIsBeingDeleted()
 }
@@ -145,7 +145,7 @@ const columnsOf = {
   deletingMs: ({ deletingMs }: Group) => ({ deleting_ms: deletingMs }),
 }
 
-/** A change that changes nothing leaves no trace. Only what differs is written: a rename must not undo a freeze. */
+/** Writes only what differs, so that a rename cannot undo a concurrent freeze. A no-op is not recorded. */
 export async function updateGroup(
   store: Store,
   before: Group,
@@ -172,7 +172,7 @@ export async function updateGroup(
   return after
 }
 
-/** The last step of a group's deletion: when its content is gone, so are its keys, its members and itself. */
+/** The last step of a group's deletion, after its content: removes its keys, its members and the group itself. */
 export async function deleteGroupRow(store: Store, group: Group, authoring: Authoring): Promise<void> {
   await writeControl(store.control, authoring, async (db, record) => {
     await db.deleteFrom('api_keys').where('group_id', '=', group.id).execute()

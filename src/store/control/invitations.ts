@@ -15,7 +15,7 @@ import { insertMember, insertUser, type User } from './users.ts'
 const lifeMs = 7 * 24 * 3600 * 1000
 const maxPending = 200
 
-/** An address that was asked to join a group. It says nothing about whether anybody is known by it. */
+/** An invitation of an e-mail address to a group. It does not reveal whether a user has this address. */
 export interface Invitation {
   id: string
   groupId: string
@@ -43,13 +43,12 @@ export interface NewInvitation {
   name?: string | undefined
   role: GroupRole
   invitedBy: string
-  /** When the token of who invites ends. */
+  /** When the inviter's token expires. */
   tokenExpiresMs: number | null
 }
 
 /**
- * Invites an address, or invites it anew: the former secret then opens nothing. The secret is in this answer and nowhere
- * else, ever again.
+ * Invites an address. Inviting it again invalidates the former secret. The secret is returned once and never stored.
  */
 export async function createInvitation(
   store: Store,
@@ -97,7 +96,7 @@ export async function createInvitation(
   return { ...toInvitation(row), token }
 }
 
-/** Those that can still be accepted, of a group or of an address. */
+/** Invitations that can still be accepted, of a group or of an address. */
 export async function listInvitations(
   store: Store,
   of: { groupId: string } | { email: string },
@@ -120,10 +119,10 @@ export async function listInvitations(
 const noSuchInvitation = (): Error =>
   notFound('There is no such invitation: it is unknown, was answered or withdrawn, or has expired.')
 
-/** By its secret; by id for the user with its address, or for its group. */
+/** Found by its secret, or by its id together with the address or the group. */
 export type WhichInvitation = { secret: string } | { id: string; email: string } | { id: string; groupId: string }
 
-/** Takes an invitation out. Of two that come at the same time one gets it. */
+/** Deletes and returns an invitation; of two concurrent calls, one succeeds. */
 async function consumeInvitation({ db, nowMs }: ControlWriter, which: WhichInvitation) {
   if ('secret' in which && !isInvitation(which.secret)) throw noSuchInvitation()
   const row = await db
@@ -140,7 +139,7 @@ async function consumeInvitation({ db, nowMs }: ControlWriter, which: WhichInvit
   return row
 }
 
-/** Who was an owner when they invited may not be one any more. */
+/** The inviter must still be an owner. */
 async function checkInviter({ db }: ControlWriter, { invited_by: userId, group_id: groupId }: InvitationRow) {
   const inviter = await db
     .selectFrom('users')
@@ -158,13 +157,13 @@ export interface Joined {
   groupId: string
   user: Pick<User, 'id' | 'name'>
   role: GroupRole
-  /** Of a person who is new. */
+  /** Only for a new user. */
   token: string | null
 }
 
 /**
- * Makes who was invited a member: somebody who is known, or else a new user with a token of their own. The new user has
- * no e-mail address, for the secret does not prove that the address is theirs.
+ * Makes the invited person a member: an existing user, or a new one with a token of their own. The new user gets no e-mail
+ * address, because the secret does not prove that the address is theirs.
  */
 export async function acceptInvitation(
   store: Store,
@@ -190,7 +189,7 @@ export async function acceptInvitation(
   })
 }
 
-/** Ends it without anybody joining: `declined` by the invited person, `withdrawn` by the group. */
+/** Ends an invitation: `declined` by the invited person, `withdrawn` by the group. */
 export async function endInvitation(
   store: Store,
   which: WhichInvitation,

@@ -5,7 +5,7 @@ const flushEveryMs = 30_000
 const tables = ['api_keys', 'admin_tokens'] as const
 type UsedTable = (typeof tables)[number]
 
-/** Notes when keys and tokens were used, and writes it down twice a minute: a request costs no write. */
+/** Collects the last uses of keys and tokens and writes them twice a minute, so that a request costs no write. */
 export interface LastUses {
   note(table: UsedTable, id: string, nowMs: number): void
   flush(): Promise<void>
@@ -16,7 +16,7 @@ export function createLastUses(store: Store, onError: (error: unknown) => void):
   const uses: Record<UsedTable, Map<string, number>> = { api_keys: new Map(), admin_tokens: new Map() }
 
   async function flush(): Promise<void> {
-    // All servers write in the order of the ids, so that none waits for another that waits for it.
+    // All servers write in the order of the ids, which prevents deadlocks.
     const taken = tables.map((table) => [table, [...uses[table]].sort()] as const)
     for (const table of tables) uses[table].clear()
     if (taken.every(([, used]) => used.length === 0)) return

@@ -14,13 +14,13 @@ export interface User {
   id: string
   name: string
   email: string | null
-  /** Of the whole service: may do everything, in every group. */
+  /** Has every right in every group. */
   administrator: boolean
   createdMs: number
   disabledMs: number | null
-  /** Whether the address is known to be theirs. */
+  /** Whether the address is verified to be theirs. */
   emailVerified: boolean
-  /** A service account, a program, works in this one group. */
+  /** For a service account: its only group. */
   serviceOf: string | null
 }
 
@@ -48,7 +48,7 @@ function checkUser({ name, email }: NewUser): void {
   if (email !== undefined && !isEmailAddress(email)) throw invalid('email must be one e-mail address.')
 }
 
-/** The e-mail address must be known to be the user's: invitations to it are theirs. */
+/** The e-mail address must be verified, because the user can accept invitations to it. */
 export async function insertUser(
   { db, record, nowMs }: ControlWriter,
   input: NewUser & { serviceOf?: string },
@@ -64,7 +64,7 @@ export async function insertUser(
     email_verified: input.email === undefined ? 0 : 1,
     service_of: input.serviceOf ?? null,
   }
-  // Whether the address is taken is asked by the insert itself: two may want it at the same time.
+  // The insert itself checks that the address is free, because of concurrent calls.
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('users')
     .values(row)
@@ -100,7 +100,7 @@ export async function findUserByEmail(store: Store, email: string): Promise<User
   return row && toUser(row)
 }
 
-/** A disabled user's tokens open nothing, from the next second on. */
+/** The tokens of a disabled user stop working within a second. */
 export async function setDisabled(store: Store, user: User, disabled: boolean, authoring: Authoring): Promise<User> {
   if ((user.disabledMs !== null) === disabled) return user
   const disabledMs = disabled ? authoring.nowMs : null
@@ -131,14 +131,14 @@ export async function listMembers(store: Store, groupId: string): Promise<Member
 
 const noSuchMember = (): Error => notFound('The group has no such member.')
 
-/** A user who is not a member is answered as one who does not exist: who else there is concerns no group. */
+/** The same error for a user who is not a member and one who does not exist, so that groups cannot find other users. */
 export async function findMember(store: Store, groupId: string, userId: string): Promise<Member> {
   const member = (await listMembers(store, groupId)).find(({ user }) => user.id === userId)
   if (!member) throw noSuchMember()
   return member
 }
 
-/** The role that somebody has in a group, held until the transaction ends. */
+/** A user's role in a group, locked until the transaction ends. */
 async function lockRole(store: Store, db: Transaction<ControlTables>, groupId: string, userId: string) {
   const row = await db
     .selectFrom('memberships')
@@ -150,7 +150,7 @@ async function lockRole(store: Store, db: Transaction<ControlTables>, groupId: s
   return row?.role
 }
 
-/** Of somebody who is not a member yet. */
+/** For a user who is not a member yet. */
 export async function insertMember(
   { db, record, nowMs }: ControlWriter,
   groupId: string,
@@ -177,7 +177,7 @@ async function writeRole(
   await writeControl(store.control, authoring, async (db, record) => {
     const before = await lockRole(store, db, groupId, user.id)
     if (before === undefined && !mayJoin) throw noSuchMember()
-    if (before === role) return // to say what is so changes nothing
+    if (before === role) return
     await db
       .insertInto('memberships')
       .values({ group_id: groupId, user_id: user.id, role, created_ms: authoring.nowMs })
@@ -187,11 +187,11 @@ async function writeRole(
   })
 }
 
-/** Makes somebody a member, or gives one another role. */
+/** Adds a member or changes their role. */
 export const addMember = (store: Store, groupId: string, user: User, role: GroupRole, authoring: Authoring) =>
   writeRole(store, groupId, user, role, authoring, { mayJoin: true })
 
-/** A user that is a program of one group, and a member of it. */
+/** A user for a program, and a member of its only group. */
 export function createServiceAccount(
   store: Store,
   groupId: string,
@@ -206,7 +206,7 @@ export function createServiceAccount(
   })
 }
 
-/** Never brings back who was removed meanwhile. */
+/** Does not add a member who was removed meanwhile. */
 export const setRole = (store: Store, groupId: string, { user }: Member, role: GroupRole, authoring: Authoring) =>
   writeRole(store, groupId, user, role, authoring, { mayJoin: false })
 
@@ -218,7 +218,7 @@ export async function removeMember(
 ): Promise<void> {
   await writeControl(store.control, authoring, async (db, record) => {
     await db.deleteFrom('memberships').where('group_id', '=', groupId).where('user_id', '=', user.id).execute()
-    // Who comes back gets a new token.
+    // A member who returns needs a new token.
     await db
       .updateTable('admin_tokens')
       .set({ revoked_ms: authoring.nowMs })

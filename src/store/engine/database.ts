@@ -2,7 +2,7 @@ import { CompiledQuery, type Kysely, type LogConfig, type RawBuilder, sql, type 
 import { createSemaphore, type Semaphore } from '../../concurrency/semaphore.ts'
 import { AppError } from '../../core/errors.ts'
 
-/** Sees every statement after it ran: for slow-query logs, and for tests that look at query plans. */
+/** Called after each statement, for slow-query logs and for tests of query plans. */
 export type QueryListener = (query: { sql: string; parameters: readonly unknown[]; durationMs: number }) => void
 
 export function queryLog(listener: QueryListener | undefined): LogConfig {
@@ -74,7 +74,7 @@ export function qualifiedTable<Tables>(
   return schemaName === undefined ? sql.id(name) : sql.id(schemaName, name)
 }
 
-/** Few enough to keep the statement prepared, many enough to save round trips. */
+/** A trade-off between reusable prepared statements and few round trips. */
 const rowsPerInsert = 100
 
 export function* inBatches<Row>(rows: readonly Row[], size = rowsPerInsert): Generator<Row[]> {
@@ -83,7 +83,7 @@ export function* inBatches<Row>(rows: readonly Row[], size = rowsPerInsert): Gen
 
 /**
  * Deletes matching rows in short transactions, so that writers wait briefly and an interruption loses nothing.
- * `groupId` makes it wait its turn among the writers of the group.
+ * With `groupId`, each one waits for the other writers of the group.
  */
 export async function deleteInBatches<Tables>(
   database: Database<Tables>,
@@ -100,11 +100,11 @@ export async function deleteInBatches<Tables>(
   }
 }
 
-/** Long reads of one group that may wait for the one before; one more is refused at once. */
+/** Long reads of one group that may wait; further ones are refused at once. */
 const maxWaitingPerKey = 50
 const maxWaitMs = 10_000
 
-/** For a read that was cancelled. Not retried: it would take as long again. */
+/** For a cancelled read. Not retryable: it would take as long again. */
 export const readTimedOut = (): AppError =>
   new AppError(
     'Unavailable',

@@ -3,13 +3,13 @@ import { sqlitePath } from '../store.ts'
 import type { Database } from './database.ts'
 import { openSqliteReader } from './sqlite/reader.ts'
 
-/** Each thread keeps so much of each file. */
+/** SQLite's page cache for each file in each thread. */
 const cacheKb = 8 * 1024
 
-/** Thrown for what is to be done in the main thread. */
+/** Thrown for operations that only the main thread supports. */
 export class MainThreadOnly extends Error {
   constructor() {
-    super('This thread reads, and nothing that takes long.')
+    super('Only the main thread writes and runs long reads.')
   }
 }
 
@@ -17,7 +17,7 @@ const refuse = async (): Promise<never> => {
   throw new MainThreadOnly()
 }
 
-/** The content databases of SQLite for a thread that makes answers beside the main one, which has opened them before. */
+/** SQLite's content databases for a worker thread that builds answers. The main thread has opened and migrated them. */
 export function openReadOnlyStore(dataDir: string): { content(name: string): Promise<Database<ContentTables>> } {
   const opened = new Map<string, Database<ContentTables>>()
   function open(name: string): Database<ContentTables> {

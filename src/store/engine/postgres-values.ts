@@ -3,7 +3,7 @@ import type { Connection, Pool, PoolClient, Submittable } from 'pg'
 /** Parsers of a statement's columns. */
 type Readers = ((text: string) => unknown)[]
 
-/** The statements that we have prepared on each connection. Their names are ours alone, so pg need not know of them. */
+/** The statements that we have prepared on each connection. pg does not track them: their names are never its own. */
 const preparedOn = new WeakMap<Connection, Set<string>>()
 
 function preparedNames(connection: Connection): Set<string> {
@@ -63,7 +63,7 @@ class ValuesQuery implements Submittable {
     const name = this.#name
     this.#prepared = preparedNames(connection)
     const isPrepared = this.#prepared.has(name)
-    connection.stream.cork() // all of it in one packet
+    connection.stream.cork() // sends all messages in one packet
     if (!isPrepared) connection.parse({ name, text, types: [] }, true)
     connection.bind({ portal: '', statement: name, values: parameters.map(String) }, true)
     if (!isPrepared || this.#readers.length === 0) connection.describe({ type: 'P', name: '' }, true)

@@ -26,7 +26,7 @@ const queryCanceled = '57014'
 const silenceTimeoutMs = 20_000
 const int8 = 20
 
-/** A server that vanished (a cut cable, a frozen machine) gives no error, so silence for too long is one. */
+/** A lost server (a cut cable, a frozen machine) causes no error, so a long silence counts as one. */
 function openWatchedSocket(): Socket {
   const socket = new Socket()
   return socket.setTimeout(silenceTimeoutMs, () => {
@@ -62,8 +62,8 @@ export async function openPostgresPool(
     // PostgreSQL far longer than running them.
     onConnect: (client) => client.query(`set jit = off; set statement_timeout = ${timeoutMs}`).then(() => {}),
   })
-  // The pool replaces a connection that breaks, and what runs on it fails by itself. But an `error` event without a
-  // listener ends the process, so there is one on the pool for idle connections and one on each for busy ones.
+  // The pool replaces broken connections, and their statements fail by themselves. But an `error` event without a
+  // listener ends the process, so the pool has one for idle connections, and each connection has one while busy.
   pool.on('error', onConnectionError)
   pool.on('connect', (client) => client.on('error', onConnectionError))
   return pool
@@ -128,6 +128,6 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
     write: (work, whose) => writeMutex.run(whose, () => db.transaction().execute(work)),
     onRevision,
     onAccess,
-    close: async () => {}, // whoever opened the shared pool closes it
+    close: async () => {}, // the shared pool is closed by its opener
   }
 }

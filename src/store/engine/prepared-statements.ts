@@ -20,7 +20,7 @@ export interface StatementNames {
   observe(error: unknown): void
 }
 
-/** "Does not exist" and "already exists": a pooler has given us another client's session. */
+/** "Does not exist" and "already exists": a pooler has assigned us another client's session. */
 const lostStatementCodes = new Set(['26000', '42P05'])
 
 export const isStatementLost = (error: unknown): boolean =>

@@ -27,7 +27,7 @@ export interface SqliteOptions extends Listeners {
   worker?: SqliteWorker | undefined
   /** Counts running and waiting writes. */
   writes?: { inWork: number } | undefined
-  /** The log; a test may bring its own. */
+  /** Replaceable in tests. */
   wal?: Wal | undefined
 }
 
@@ -61,7 +61,7 @@ const snapshotsInWorker =
 
 export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): Database<Tables> {
   const { onRevision = () => {}, onAccess = () => {}, worker, writes = { inWork: 0 }, wal = openWal(path) } = options
-  // For its owner only; SQLite gives the files beside it the same mode. An existing file is not opened here: closing it
+  // Readable by its owner only; SQLite applies the mode to the files beside it. An existing file is not opened here: closing it
   // would drop this process's POSIX locks.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const writer = openFile(path)
@@ -70,7 +70,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
   writer.exec('pragma journal_mode = wal; pragma synchronous = normal')
   const reading = openSqliteReader<Tables>(path, readerCacheKb, options)
   const { reader, read } = reading
-  writer.exec('pragma busy_timeout = 0') // from here on `beginImmediate` waits, without blocking the process
+  writer.exec('pragma busy_timeout = 0') // `beginImmediate` waits without blocking the process
   const written = queryOf<Tables>(writer, options)
   const writeMutex = createKeyedMutex()
   const { run: withLongReadPermit } = createLongReadSemaphore()
@@ -81,7 +81,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
 
   async function checkpoint(sqliteWorker: SqliteWorker): Promise<void> {
     await sqliteWorker.checkpoint(path).catch((error: Error & { errcode?: unknown }) => {
-      // Any other failure: the next checkpoint will do.
+      // After any other failure, the next checkpoint catches up.
       if ((Number(error.errcode) & 0xff) === sqliteIoError) durability.fail(error)
     })
   }

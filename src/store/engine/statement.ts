@@ -4,8 +4,8 @@ import { type Database, rawReader } from './database.ts'
 import { timeFunction } from './sqlite/file.ts'
 
 /**
- * Builds the text of a hot statement by hand: to compile it with Kysely would take longer than to run it. Input is always
- * bound; the text depends only on its amount.
+ * Builds the text of a hot statement by hand, because compiling it with Kysely would take longer than running it. Input is
+ * always bound; the text depends only on the number of values.
  */
 export interface SqlBuilder {
   engine: Database<ContentTables>['engine']

@@ -19,13 +19,13 @@ const systemCodes = new Set([
 const clientMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
 
-/** PostgreSQL does not let the role in, has no such database (any more), or took a right away. */
+/** PostgreSQL refuses the login, the database does not exist, or a right is missing. */
 const refusalCode = /^(28|3D000|42501)/
-/** What `pg` says by itself when it cannot log in. */
+/** Login errors of `pg` itself. */
 const loginMessage = /^SASL: /
 const noTlsMessage = 'The server does not support SSL connections'
 
-/** What an operator can do about a PostgreSQL that does not let us in. */
+/** Advice to the operator if PostgreSQL refuses the connection. */
 function adviceOn(error: Error): string | undefined {
   const certificate = certificateFailure(error)
   if (certificate === 'CERT_HAS_EXPIRED') return 'Renew the certificate of PostgreSQL.'
@@ -34,24 +34,24 @@ function adviceOn(error: Error): string | undefined {
   if (certificate !== undefined)
     return 'Name the CA that signed it: DATABASE_URL=postgres://.../sluice?sslmode=verify-full&sslrootcert=/path/ca.pem'
   if (error.message === noTlsMessage)
-    return 'Turn TLS on in PostgreSQL (ssl = on), or say sslmode=disable in DATABASE_URL.'
+    return 'Turn TLS on in PostgreSQL (ssl = on), or set sslmode=disable in DATABASE_URL.'
   const code = 'code' in error ? String(error.code) : ''
   if (loginMessage.test(error.message) || (code.length === 5 && refusalCode.test(code)))
     return 'Check user, password and database in DATABASE_URL, and the rights of the role.'
   return undefined
 }
 
-/** Why PostgreSQL does not let us in, and what to do about it; undefined for any other failure. */
+/** Why PostgreSQL refuses the connection, and advice; undefined for any other failure. */
 export function describeRefusal(error: unknown): { problem: string; advice: string } | undefined {
   if (!(error instanceof Error)) return undefined
   const advice = adviceOn(error)
-  // Node appends advice on its own command line to what is wrong with a certificate.
+  // Node appends advice on its own command line options to certificate errors.
   return advice === undefined
     ? undefined
     : { problem: error.message.split('; if the root CA')[0]?.trim() ?? '', advice }
 }
 
-/** Whether a failure is the database being away or closed to us for a while, and not a fault in what we asked of it. */
+/** Whether the database is unreachable or refuses service, as opposed to an error in our statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (adviceOn(error) !== undefined) return true

@@ -12,21 +12,20 @@ export interface ClaimedJob {
   job: Job
   /** The lease's token. */
   worker: string
-  /** `performance.now()` before the claim, so never later than the lease began. */
+  /** `performance.now()` before the claim, and so no later than the start of the lease. */
   claimedMs: number
 }
 
 interface Wanted {
   kind: string
   groupId: string
-  /** Jobs that run in this process: after the clock was set ahead, their leases look expired. */
+  /** Jobs running in this process, whose leases look expired after the clock was set ahead. */
   except?: readonly string[]
   nowMs: number
 }
 
-/** A lease lasts this long unless it is renewed. */
 export const leaseMs = 30_000
-/** Clocks of machines differ a little. A date beyond this was written by a clock that was wrong. */
+/** A time this far in the future was written by a clock that was ahead. */
 const maxClockSkewMs = 3_600_000
 const dayMs = 86_400_000
 /** How long ended jobs are retained. */
@@ -42,8 +41,8 @@ interface Turn {
 }
 
 /**
- * The first group after `after` that has a job due. It goes from group to group by the index `jobs_due`, so it makes
- * no difference how many jobs each of them has.
+ * The first group after `after` with a due job. Skips from group to group in the index `jobs_due`, so its cost does not
+ * depend on their numbers of jobs.
  */
 async function findDueGroup(
   database: Content,
@@ -81,7 +80,7 @@ const unlessTaken =
   <Row>(query: SelectQueryBuilder<ContentTables, 'jobs', Row>) =>
     engine === 'postgres' ? query.forUpdate().skipLocked() : query
 
-/** Leases the group's job that has been due the longest. The attempt counts from here: the process may die during it. */
+/** Leases the group's oldest due job. The attempt is counted here, because the process may die during it. */
 export function claimJob(
   database: Content,
   { kind, groupId, except = [], nowMs }: Wanted,
@@ -129,7 +128,7 @@ export function completeJob(database: Content, claimed: ClaimedJob, nowMs: numbe
   return database.write((db) => changeOwn(db, claimed, done(nowMs)))
 }
 
-const takenOver = (): Error => new Error('Somebody else has taken this job over; nothing was written.')
+const takenOver = (): Error => new Error('Another process has taken this job over; nothing was written.')
 
 /** In the transaction that writes the job's effect: throws, and so rolls back, when the lease is lost. */
 export async function completeJobInTransaction(writer: ContentWriter, claimed: ClaimedJob): Promise<void> {
@@ -144,12 +143,12 @@ const failed = (problem: string, nowMs: number) => ({
   finished_ms: nowMs,
 })
 
-/** For good, in the transaction that writes the consequences. */
+/** Fails a job without a retry, in the transaction that writes the consequences. */
 export async function failJobInTransaction(writer: ContentWriter, claimed: ClaimedJob, problem: string): Promise<void> {
   if (!(await changeOwn(writer.db, claimed, failed(problem, writer.nowMs)))) throw takenOver()
 }
 
-/** For good when `retryAtMs` is undefined. */
+/** Without a retry if `retryAtMs` is undefined. */
 export function failJob(
   database: Content,
   claimed: ClaimedJob,
@@ -168,14 +167,14 @@ export function releaseJob(database: Content, claimed: ClaimedJob, nowMs: number
   )
 }
 
-/** Of a group that is gone. */
+/** For a job of a deleted group. */
 export async function deleteJob(database: Content, { job, worker }: ClaimedJob): Promise<void> {
   await database.write((db) => db.deleteFrom('jobs').where('id', '=', job.id).where('worker', '=', worker).execute())
 }
 
 /**
- * Jobs written while a clock was far ahead would wait for as long: leases of dead processes, retry delays and new jobs are
- * rescheduled.
+ * Reschedules jobs written while a clock was far ahead, which would otherwise wait as long: new jobs, retries and leases
+ * of dead processes.
  */
 export async function rescheduleMisdatedJobs(
   database: Content,

@@ -9,7 +9,7 @@ export const jobStates = ['waiting', 'running', 'done', 'failed', 'cancelled'] a
 
 export type JobState = (typeof jobStates)[number]
 
-/** Work to be done later. */
+/** Deferred work. */
 export interface Job {
   id: string
   groupId: string
@@ -33,7 +33,7 @@ export function toJob(row: JobRow): Job {
     groupId: row.group_id,
     kind: row.kind,
     payload: JSON.parse(row.payload),
-    state: row.state as JobState, // nobody else writes it
+    state: row.state as JobState, // only our own values are stored
     dueMs: row.due_ms,
     attempts: row.attempts,
     problem: row.problem,
@@ -51,7 +51,7 @@ export interface NewJob {
   topic?: string
 }
 
-/** In the transaction of its cause: both or neither. */
+/** In the transaction of its cause. */
 export async function insertJob(writer: ContentWriter, { kind, payload, runAtMs, topic }: NewJob): Promise<string> {
   const waiting = topic === undefined ? undefined : await findWaitingJob(writer, kind, topic)
   if (waiting) return waiting.id
@@ -81,7 +81,7 @@ async function findWaitingJob({ db, group }: ContentWriter, kind: string, topic:
     .where('group_id', '=', group.groupId)
     .where('kind', '=', kind)
     .where('topic', '=', topic)
-    .where('state', '=', sql.lit('waiting')) // as it stands in the index
+    .where('state', '=', sql.lit('waiting')) // a literal, to match the partial index
     .executeTakeFirst()
 }
 
@@ -109,11 +109,11 @@ export async function findPendingJobs({ groupId, database }: GroupStore, kind: s
 
 /** Restarts a job now. False when it runs, is done or does not exist. */
 export function retryJob(writer: ContentWriter, id: string): Promise<boolean> {
-  const anew = { state: 'waiting', due_ms: writer.nowMs, attempts: 0, problem: null, finished_ms: null }
-  return changeJob(writer, id, ['waiting', 'failed', 'cancelled'], anew)
+  const restarted = { state: 'waiting', due_ms: writer.nowMs, attempts: 0, problem: null, finished_ms: null }
+  return changeJob(writer, id, ['waiting', 'failed', 'cancelled'], restarted)
 }
 
-/** False when the job runs, has ended otherwise or does not exist. */
+/** False when the job runs, has already ended or does not exist. */
 export function cancelJob(writer: ContentWriter, id: string): Promise<boolean> {
   return changeJob(writer, id, ['waiting', 'failed'], {
     state: 'cancelled',

@@ -4,46 +4,45 @@ import type { Frame, FrameCache } from '../../content/delivery-text.ts'
 import type { Container } from '../../content/model.ts'
 
 /**
- * What listings need besides the objects themselves, so that no work is done twice: containers, totals, search results and
- * the order of listings. It is valid for one revision of a group and for a span of time in which no object becomes due,
- * and must be used together with a statement that reads this revision from the database.
+ * Caches what listings need besides the objects themselves: containers, totals, search results and the order of listings.
+ * An entry is valid for one revision of a group and for a span of time in which no object becomes due. It must be used
+ * with a statement that reads the revision from the database.
  */
 export interface ContentCache {
-  /** Notes the revision of a group. Another one than before, higher or lower, clears all that was cached of the group. */
+  /** Sets the revision of a group. A different one, higher or lower, clears the group's entries. */
   observe(groupId: string, revision: number): void
-  /** The latest one that was observed. */
+  /** The revision observed last. */
   revisionOf(groupId: string): number | undefined
-  /** Changes whenever another revision is observed, even if it was observed before: a backup may have been restored. */
+  /** Changes with every new revision, even one observed earlier: a backup may have been restored. */
   epochOf(groupId: string): number | undefined
   forget(groupId: string): void
   containers: CacheSection<CachedContainer>
   totals: CacheSection<number>
   matches: CacheSection<Matches>
-  /** The first ids of a listing. Empty where it was requested once, and not from its start. */
+  /** The first ids of a listing. Empty after a single request for a later page. */
   orders: CacheSection<ListEntry[]>
-  /** Valid for objects of the very container that was read: it is read again when anything of the group has changed. */
+  /** Valid for this `Container` object only, which is read again after any change of the group. */
   framesOf(container: Container): FrameCache
 }
 
 export interface CacheSection<Value> {
-  /** What is valid at this revision and at this moment. */
+  /** The entry valid at this revision and time. */
   get(groupId: string, revision: number | undefined, key: string, nowMs: number): Value | undefined
   set(groupId: string, revision: number, key: string, value: Value, span: Span): void
 }
 
 export interface CachedContainer {
-  /** Its settings and version may be outdated: they are not delivered, and a change of them makes no new revision. */
+  /** Its settings and version may be outdated: changing them makes no new revision, since they are not delivered. */
   container: Container
-  /** The revision that it was read at. */
   revision: number
-  /** When the next of its objects becomes due. */
+  /** When its next object becomes due. */
   nextPublishMs: number
 }
 
 /** All matches of a search. */
 export interface Matches {
   total: number
-  /** In no particular order; undefined where there are too many. */
+  /** In no particular order; undefined if there are too many. */
   ids: readonly string[] | undefined
 }
 
@@ -53,7 +52,7 @@ export interface ListEntry {
   row: number | undefined
 }
 
-/** The moments at which something is valid: from the one at which it was read, up to but not including the other. */
+/** A half-open interval of validity that begins with the read. */
 export interface Span {
   fromMs: number
   untilMs: number
@@ -63,7 +62,7 @@ interface Cached extends Span, CacheEntry {
   value: unknown
 }
 
-/** What is cached of one group since it was first seen at its current revision. */
+/** The entries of a group at its current revision. */
 interface GroupCache {
   revision: number
   epoch: number
@@ -71,22 +70,22 @@ interface GroupCache {
 }
 
 /**
- * Lists of ids are large and mostly read once or twice; each fact (a container, a total) saves a statement and is used by
- * most requests. So facts have a share of their own, from which lists of ids cannot evict them.
+ * Lists of ids are large and mostly read once or twice, while most requests use facts (containers, totals), each of which
+ * saves a statement. So facts have a separate share, from which lists of ids cannot evict them.
  */
 type Kind = 'facts' | 'idLists'
 const factsShare = 1 / 3
 
 const maxGroups = 10_000
-/** In some 10 MB. Without them a page of 20 takes 160 µs more of about 500 µs (20 objects of 2 KB). */
+/** About 10 MB. They save 160 µs of about 500 µs for a page of 20 objects of 2 KB. */
 const maxFrames = 20_000
-/** Requests with longer texts gain nothing, and would fill the cache with them. */
+/** Longer keys would fill the cache, and such requests rarely repeat. */
 const maxKeyCharacters = 1000
 const bytesPerEntry = 300
 const bytesPerListEntry = 88
 const bytesPerId = 48
 const bytesPerField = 300
-/** A field may list thousands of values. */
+/** Includes the text of the schema, because a field may list thousands of values. */
 const sizeOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
 
 export function createContentCache(maxBytes = 12 * 1024 * 1024): ContentCache {
@@ -96,7 +95,7 @@ export function createContentCache(maxBytes = 12 * 1024 * 1024): ContentCache {
   }
   const groups = createLruMap<string, GroupCache>(maxGroups, clear)
   const frames = createLruMap<string, { reading: number; frame: Frame }>(maxBytes === 0 ? 0 : maxFrames)
-  /** A number for each container that was read: frames do not keep outdated containers in memory. */
+  /** Numbers the containers, so that frames do not keep outdated ones in memory. */
   const readings = new WeakMap<Container, number>()
   let lastEpoch = 0
   let lastReading = 0

@@ -7,8 +7,8 @@ import { isLong } from './list-objects.ts'
 import type { Reading } from './reading.ts'
 
 /**
- * How many of all matches have each value of a field, by the value's filter key. At most `limit` different values.
- * `matches` says about how many there are.
+ * Counts the matches by their values of a field, keyed by filter key, for at most `limit` values. `matches` is an estimate
+ * of their number.
  */
 export async function countByValue(
   { group, nowMs, confirm }: Reading,
@@ -21,7 +21,7 @@ export async function countByValue(
   const { table, bind } = draft
   const matching = matchingIds(draft, listing)
   const counted = `select g.filter_key, count(*) as total from matches join ${table('object_fields')} as g on g.object_id = matches.object_id where ${all([...timeLimitConditions(draft), `g.field = ${bind(field)}`])} group by g.filter_key limit ${bind(limit)}`
-  // Before the values comes a row of the revision, which has none.
+  // The first row has the revision and no value.
   const text = `with matches as materialized (${matching}) select null as filter_key, r.revision as total from (select ${revisionColumn(draft, group.groupId, 'revision')}) as r union all select filter_key, total from (${counted}) as counted`
   type Row = { filter_key: string | null; total: number }
   const rows = await runStatement<Row>(group, text, draft)

@@ -8,18 +8,17 @@ import type { ListEntry } from './content-cache.ts'
 import { readLargeValues, valueColumn } from './large-values.ts'
 import type { Listing } from './list-conditions.ts'
 
-/** Objects that everybody may see, and the group's revisions as of the same moment. */
+/** Visible objects, and the group's revisions in the same snapshot. */
 export interface DeliveredPage {
   objects: VisibleObject[]
   revisions: Revisions[]
 }
 
-/** Of objects of all kinds, and then those that only products have. */
 const commonColumns = ['id', 'value', 'publish_ms', 'created_ms', 'updated_ms'] as const
 const productColumns = ['external_id', 'account_handle'] as const
 export const deliveredColumns = [...commonColumns, ...productColumns] as const
 
-/** The values of these columns; those that only products have may be left out. */
+/** The values of `deliveredColumns`; those of products may be missing. */
 type DeliveredValues = [
   id: string,
   value: string,
@@ -30,7 +29,7 @@ type DeliveredValues = [
   accountHandle?: string,
 ]
 
-/** What comes before them. */
+/** The first row. */
 type RevisionValues = [id: null, value: null, revision: number, mediaRevision: number]
 
 export function toVisible(values: Readonly<DeliveredValues>): VisibleObject {
@@ -48,7 +47,7 @@ export function toVisible(values: Readonly<DeliveredValues>): VisibleObject {
 const toRevisions = (values: RevisionValues): Revisions => ({ revision: values[2], media_revision: values[3] })
 
 interface Parts {
-  /** What stands for a row before the first: nulls and the revisions. Each column has a name, by which a snapshot tells them apart. */
+  /** Selects the first row: nulls and the revisions. A snapshot distinguishes columns by name, so all are named. */
   revisions(columns: string): string
   objects: string
 }
@@ -63,7 +62,6 @@ function partsOf(kind: Container['kind'], hasRow: boolean, maxBytes: number): Pa
   }
 }
 
-/** What is read, of whom and of which kind, and how much at the most. */
 type Source = Pick<Listing, 'group' | 'container'> & { maxBytes: number }
 
 /** Statements by engine, kind of container and number of rows. Building one takes as long as running it. */
@@ -77,7 +75,7 @@ function textOf(source: Source, count: number, build: (source: Source, count: nu
   return text
 }
 
-/** The first parameter is the group, the others are the ids; PostgreSQL takes them as one text. */
+/** The first parameter is the group, the others are the ids, with PostgreSQL as a single text. */
 function textByIds({ group: { database }, container: { kind }, maxBytes }: Source, count: number): string {
   const draft = createSqlBuilder(database)
   const groupId = draft.bind('')
@@ -113,13 +111,12 @@ function textByRows({ container: { kind }, maxBytes }: Source, count: number): s
 }
 
 /**
- * With SQLite a row is found by its number in two thirds of the time that it takes by its id. The numbers may have changed
- * since, for `vacuum` may count them anew: so each row must have the id that it was remembered for, which no other group's
- * object can have. Undefined where one has not.
+ * With SQLite, reading by row number takes two thirds of the time of reading by id. `vacuum` may renumber rows, so the ids
+ * are compared; they are unique across groups. Undefined if one differs.
  */
 async function readByRows(source: Source, entries: readonly ListEntry[]): Promise<DeliveredPage | undefined> {
   const { groupId, database } = source.group
-  const rows = entries.map(({ row }) => row as number) // or this was not called
+  const rows = entries.map(({ row }) => row as number)
   const [first, ...found] = await database.readRowArrays(textOf(source, rows.length, textByRows), [groupId, ...rows])
   if (found.length !== entries.length) return undefined
   const objects: VisibleObject[] = []
@@ -130,14 +127,14 @@ async function readByRows(source: Source, entries: readonly ListEntry[]): Promis
   return { objects, revisions: [toRevisions(first as RevisionValues)] }
 }
 
-/** The objects of these entries, in this order, as far as they are there. */
+/** The objects of these entries that still exist, in the same order. */
 export async function readEntries(source: Source, entries: readonly ListEntry[]): Promise<DeliveredPage> {
   const isKnown = entries.length > 0 && entries.every(({ row }) => row !== undefined)
   const page = (isKnown && (await readByRows(source, entries))) || (await readByIds(source, entries))
   return complete(source.group, page, source.maxBytes)
 }
 
-/** The page with its large values, where it is not too long. */
+/** The page with its large values. Throws if it is too long for an answer. */
 export async function complete(group: GroupStore, page: DeliveredPage, maxBytes: number): Promise<DeliveredPage> {
   const read = page.objects.map(({ id, valueText: value }) => ({ id, value }))
   const { values, revisions } = await readLargeValues(group, read, maxBytes)

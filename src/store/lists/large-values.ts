@@ -5,14 +5,14 @@ import { createSqlBuilder, isOneOf, runStatement } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 
 /**
- * A page is read without its large values: of each of those its length comes instead, which both engines know without reading
- * it. So what is read at once is never more than an answer may have. Only when all of them together are not more, the large ones are read, too.
+ * A page is read with the lengths of its large values instead of the values, which costs no read of them on either engine.
+ * The values are read afterwards, if all of them together fit an answer. So no more than an answer's limit is ever read.
  */
 
-/** So many bytes of each object of the longest page are within the limit of an answer. */
+/** Values up to this size fit an answer even on the longest page. */
 const largeBytes = (maxBytes: number): number => Math.floor(maxBytes / maxLimit)
 
-/** A value is a JSON object, so digits cannot be one. */
+/** The value, or its length in digits if it is large; a value itself begins with {. */
 export const valueColumn = (maxBytes: number): string =>
   Number.isFinite(maxBytes)
     ? `case when octet_length(o.value) > ${largeBytes(maxBytes)} then cast(octet_length(o.value) as text) else o.value end as value`
@@ -25,7 +25,7 @@ interface ReadValue {
   value: string
 }
 
-/** The values that were left out, by their ids. Throws where the page is too long for an answer. */
+/** The values that were left out, by id. Throws if the page is too long for an answer. */
 export async function readLargeValues(
   group: GroupStore,
   page: readonly ReadValue[],

@@ -3,12 +3,11 @@ import { type Container, draftPublishMs, type ObjectStatus, type ReviewState } f
 import { isOneOf, type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 
-/** What every listing asks of a row, as SQL. */
 export interface Listing {
   group: GroupStore
   container: Container
   query: ListQuery
-  /** Visible objects only, as every delivered listing; or whatever an editor wants to see. */
+  /** Visible objects only, as in all delivered listings, or an editor's selection. */
   show: 'visible' | EditorView
   nowMs: number
 }
@@ -20,15 +19,15 @@ export interface EditorView {
 
 export const all = (conditions: readonly string[]): string => conditions.join(' and ')
 
-/** The columns that say whether a row is shown. */
+/** The columns that decide whether a row is shown. */
 interface StateColumns {
   archived: string
   publishMs: string
 }
 
 /**
- * In a walk along another index, SQLite would rather take the one of dates, and sort all that is in it. The plus keeps it from
- * that: what is behind it is looked at, and never looked up.
+ * In a walk along another index, SQLite would prefer the index of dates, and sort all its entries. A unary plus prevents
+ * this: SQLite uses no index for such a term.
  */
 function stateColumns({ engine }: SqlBuilder, { query }: Listing, alias: string, isWalk: boolean): StateColumns {
   const [first] = query.sort
@@ -37,7 +36,7 @@ function stateColumns({ engine }: SqlBuilder, { query }: Listing, alias: string,
   return { archived: `${sign}${alias}.archived`, publishMs: `${sign}${alias}.publish_ms` }
 }
 
-/** spec §3, the whole of it: an unset publish date lies before every moment. */
+/** All of spec §3: an unset publish date is stored as a value before all others. */
 function visible({ bind }: SqlBuilder, { archived, publishMs }: StateColumns, nowMs: number): string {
   return `${archived} = 0 and ${publishMs} <= ${bind(nowMs)}`
 }
@@ -65,10 +64,10 @@ function shown(draft: SqlBuilder, { show, nowMs }: Listing, columns: StateColumn
   ]
 }
 
-/** Whether one object has one of a filter's values: a look-up by primary key. */
+/** Tests whether an object has one of a filter's values, by primary key. */
 function hasValue(draft: SqlBuilder, { field, keys }: Filter, objectId: string, isWalk: boolean): string {
   const { engine, table, bind } = draft
-  // PostgreSQL would rather look for all that have the value first; `offset 0` keeps it from that.
+  // Without `offset 0`, PostgreSQL would first search for all objects with the value.
   const inOrder = isWalk && engine === 'postgres' ? ' offset 0' : ''
   return `exists (select 1 from ${table('object_fields')} as probe where probe.object_id = ${objectId} and probe.field = ${bind(field)} and ${isOneOf(draft, 'probe.filter_key', keys)}${inOrder})`
 }
@@ -77,7 +76,7 @@ function hasWord({ engine, bind }: SqlBuilder, word: string): string {
   return `${engine === 'sqlite' ? 'instr' : 'strpos'}(o.search_text, ${bind(word)}) > 0`
 }
 
-/** What the rows of a table must fulfil, which is `objects` or its index. Words are looked for in `objects`, as `o`. */
+/** Conditions on the rows of `objects` or of its index. A search requires `objects` as `o`. */
 export function rowConditions(
   draft: SqlBuilder,
   listing: Listing,
@@ -96,7 +95,7 @@ export function rowConditions(
   ]
 }
 
-/** The ids of all matches, as a query. The first filter's index leads where nothing but filters is asked. */
+/** A query for the ids of all matches. With nothing but filters, it starts from the index entries of the first one. */
 export function matchingIds(draft: SqlBuilder, listing: Listing): string {
   const { query } = listing
   const [first, ...filters] = query.filters
@@ -108,7 +107,7 @@ export function matchingIds(draft: SqlBuilder, listing: Listing): string {
     ...rowConditions(draft, listing, 'f', 'f.object_id', { filters }),
     `f.field = ${draft.bind(first.field)} and ${isOneOf(draft, 'f.filter_key', first.keys)}`,
   ]
-  // One value is one row an object; several can meet twice in one list.
+  // An object has one row per value, so a list may match several keys.
   const distinct = first.keys.length > 1 ? 'distinct ' : ''
   return `select ${distinct}f.object_id from ${draft.table('object_fields')} as f where ${all(conditions)}`
 }

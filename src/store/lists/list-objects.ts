@@ -13,24 +13,24 @@ import { choosePlan, countRows, gatherPlan, mayBeMissing, type Plan, selectPage,
 import { narrowTo, searchMatches } from './search-matches.ts'
 import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 
-/** A statement that looks up more than this is a long one. So many take some 20 ms. */
+/** A statement with more look-ups runs as a long read. This many take about 20 ms. */
 const maxShortLookUps = 20_000
 
-/** What is looked up for each entry of a listing: whether it has one of each filter's values, and where it is sorted. */
+/** Index look-ups for each entry of a listing, by filter values and sort fields. */
 const lookUpsPerEntry = ({ filters, sort }: ListQuery): number =>
   1 + filters.flatMap(({ keys }) => keys).length + sort.filter(({ by }) => 'field' in by).length
 
-/** Whether a statement is long that looks at about so many entries. One that reads texts always is: nobody knows how long those are. */
+/** Whether a statement that reads about this many entries is a long read. A search always is, since texts may be of any length. */
 export const isLong = ({ query }: Pick<Listing, 'query'>, entries: number): boolean =>
   query.words.length > 0 || entries * lookUpsPerEntry(query) > maxShortLookUps
 
-/** How many objects there are to choose from: those that match, and all of the container. */
+/** Numbers of objects: the matches, and all of the container. */
 export interface Counts {
   matches: number
   all: number
 }
 
-/** Of visible objects, where nobody has to count them one by one. */
+/** Requires `hasStoredTotal`. */
 export async function readStoredTotal({ group, container, query, nowMs }: Listing): Promise<StoredTotal> {
   const { text, parameters } = storedTotal(group, container.id, query.filters[0], nowMs)
   const [row] = await rawReader(group.database.read)<StoredTotal>(text, parameters)
@@ -45,17 +45,17 @@ async function countOneByOne(listing: Listing, entries: number): Promise<StoredT
   return row ?? { total: 0, revision: 0 }
 }
 
-/** How many objects match, and the revision that says so. `all` is asked for only where it takes a long count. */
+/** The number of matches, and its revision. `countAll` is called only if the matches must be counted one by one. */
 export async function countMatches(listing: Listing, countAll: () => Promise<number>): Promise<StoredTotal> {
   const { container, query, show } = listing
   if (show === 'visible' && hasStoredTotal(container, query)) return readStoredTotal(listing)
   return countOneByOne(listing, await countAll())
 }
 
-/** The text of a statement that gives rows in the order of a plan. */
+/** Builds a statement that selects rows in the order of a plan. */
 export type Select = (draft: SqlBuilder, plan: Plan, limit: number, skip: number) => string
 
-/** Reads a part of a listing in its order, by whatever way is the shorter one. */
+/** Reads a part of a listing in its order by the cheaper plan. */
 export async function readInOrder<Row>(
   listing: Listing,
   counts: Counts,
@@ -84,7 +84,7 @@ export async function readInOrder<Row>(
   return [...present, ...(await run<Row>(walk('missing'), (draft, plan) => select(draft, plan, rest, restSkip)))]
 }
 
-/** What is read of the objects of a page, and the group's revisions with it. */
+/** Selects columns of the objects of a page, and the group's revisions. */
 export function pageOf({ group }: Listing, columns: readonly (keyof ObjectRow)[], maxBytes: number): Select {
   const { groupId } = group
   return (draft, plan, limit, skip) =>
@@ -99,7 +99,7 @@ export interface ObjectList {
   totalCount: number
 }
 
-/** One page of a container's objects for editors: in every state, or in the requested one. */
+/** A page of a container's objects for editors, in all states or in the requested one. */
 export async function listObjectsInState(
   group: GroupStore,
   container: Container,
@@ -129,7 +129,7 @@ export async function listObjectsInState(
   return { objects, totalCount: matches }
 }
 
-/** How many objects a container has, in whatever state; of more than make a long statement it is enough to know that. */
+/** Counts a container's objects in all states, up to the number that requires a long read. */
 async function countSome({ group, container }: Listing): Promise<number> {
   const draft = createSqlBuilder(group.database)
   const some = `select 1 from ${draft.table('objects')} where container_id = ${draft.bind(container.id)} limit ${maxShortLookUps + 1}`

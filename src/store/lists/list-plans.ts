@@ -4,9 +4,9 @@ import { type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
 import { all, type Listing, matchingIds, rowConditions } from './list-conditions.ts'
 
 /**
- * How the ids of a listing are found in their order. There are two ways:
- *  - gather: take all matches from the filter's index, and sort them;
- *  - walk: go along the index of the first sort field, test each entry against the filters, stop when there are enough.
+ * How to find the ids of a listing in their order. There are two ways:
+ *  - gather: read all matches from the filter's index, and sort them;
+ *  - walk: scan the index of the first sort field, test each entry against the filters, and stop when there are enough.
  */
 export interface Plan {
   with: string
@@ -23,15 +23,15 @@ interface OrderKey {
 
 interface SortKey {
   column: string
-  /** Says that an object has no value: those come last, whatever the direction. */
+  /** Tests for a missing value. Objects without a value come last in both directions. */
   isMissing: string | undefined
   isPresent: string | undefined
 }
 
-/** To look up where an entry of the filter's index stands in the order, and to sort it, is more than to test one. */
+/** The cost of gathering an entry (look up its sort keys, sort it), relative to testing one in a walk. */
 const gatheringAnEntry = 1.5
 
-/** About how many entries of an index are looked at to have the first so many ids. */
+/** Chooses the plan that reads fewer index entries to find the first `wanted` ids. */
 export function choosePlan(
   { query: { ids, words } }: Pick<Listing, 'query'>,
   counts: { wanted: number; matches: number; all: number },
@@ -58,13 +58,13 @@ function sortKeyOf({ by }: SortTerm, position: number, id: string): SortKey {
   return { column: columns[by.item], isMissing: undefined, isPresent: undefined }
 }
 
-/** Whether some objects may have no value in the field that comes first. */
+/** Whether objects may lack a value of the first sort field. */
 export const mayBeMissing = ([first]: readonly SortTerm[]): boolean =>
   first !== undefined && sortKeyOf(first, 0, '').isMissing !== undefined
 
 const asksObject = ({ by }: SortTerm): boolean => 'item' in by && by.item !== '_id'
 
-/** The index entry of a sort field: exactly one for each object, also where the object has no value. */
+/** Joins the index entry of a sort field: exactly one per object, even without a value. */
 function joinSortField({ table, bind }: SqlBuilder, { by }: SortTerm, position: number, id: string): string {
   if (!('field' in by)) return ''
   const alias = `s${position}`
@@ -98,7 +98,7 @@ export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
   }
 }
 
-/** Walks the first sort term's index, over the objects that have a value there or over those that have none. */
+/** Walks the first sort term's index, over the objects with or without a value there. */
 export function walkPlan(draft: SqlBuilder, listing: Listing, part: 'present' | 'missing'): Plan {
   const { sort } = listing.query
   const [first, ...others] = sort
@@ -124,7 +124,7 @@ export function walkPlan(draft: SqlBuilder, listing: Listing, part: 'present' | 
   }
 }
 
-/** The index of a field as `s0`, with `objects` as `o` only where something is asked of it; else `objects` alone. */
+/** The index of a field as `s0`, joined with `objects` as `o` only if needed; without a field, `objects` alone. */
 function walkedTable({ table }: SqlBuilder, { query }: Listing, field: string | undefined, others: SortTerm[]): string {
   const objects = `${table('objects')} as o`
   if (field === undefined) return objects
@@ -138,19 +138,19 @@ const where = ({ conditions }: Plan): string => (conditions.length > 0 ? ` where
 const keyOrder = ({ order }: Plan): string =>
   order.map(({ descending }, position) => `key${position} ${descending ? 'desc' : 'asc'}`).join(', ')
 
-/** The ids, each with what it is sorted by. Few limits are asked for, and the planner is better off to know them. */
+/** The ids with their sort keys. The limit is not bound: few values occur, and the planner benefits from them. */
 export function selectIds({ bind }: SqlBuilder, plan: Plan, limit: number, skip: number): string {
   const keys = plan.order.map(({ column }, position) => `${column} as key${position}`).join(', ')
   const offset = skip > 0 ? ` offset ${bind(skip)}` : ''
   return `${plan.with}select ${plan.id} as page_id, ${keys} from ${plan.from}${where(plan)} order by ${keyOrder(plan)} limit ${limit}${offset}`
 }
 
-/** First the ids, with the limit inside; then something of just these, in the same order. */
+/** Selects the ids with the limit in a subquery, then columns of these objects in the same order. */
 export function selectPage(draft: SqlBuilder, plan: Plan, limit: number, skip: number, rest: PageParts): string {
   return `select ${rest.columns} from (${selectIds(draft, plan, limit, skip)}) as page join ${draft.table('objects')} as o on o.id = page.page_id where ${rest.condition} order by ${keyOrder(plan)}`
 }
 
-/** What is read of the objects of a page, which are `o`. */
+/** What to select of a page's objects, with `objects` as `o`. */
 export interface PageParts {
   columns: string
   condition: string

@@ -15,14 +15,14 @@ import { choosePlan, selectIds } from './list-plans.ts'
 import type { Reading } from './reading.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 
-/** How many ids of a listing are cached: the most that can be had by reading so many entries of an index. */
+/** Numbers of ids to cache. The largest one that can be read at `maxOrderCost` is used. */
 const orderDepths = [2000, 500, 100]
 const maxOrderCost = 5000
 
 const keyOf = (ref: ContainerRef): string =>
   ref.kind === 'collection' ? `collection ${ref.id}` : `integration ${ref.name}`
 
-/** A container with its current schema; undefined where there is none. */
+/** A container with its current schema, if it exists. */
 export async function findContainerToList(reading: Reading, ref: ContainerRef): Promise<CachedContainer | undefined> {
   const { group, cache, nowMs, confirm } = reading
   const { groupId } = group
@@ -45,7 +45,7 @@ interface Request extends CachedContainer {
   reading: Reading
   listing: Listing
   maxBytes: number
-  /** The cache's keys of what was requested: for which objects match, and for these in their order. */
+  /** Cache keys of the set of matches and of their order. */
   matchKey: string
   orderKey: string
 }
@@ -92,7 +92,7 @@ async function matchesOf(request: Request): Promise<Matches> {
 }
 
 interface Page extends DeliveredPage {
-  /** To be cached once the page is known to be of the right revision. */
+  /** To be cached when the revision of the page is confirmed. */
   order?: ListEntry[]
 }
 
@@ -109,7 +109,7 @@ async function readWithObjects({ listing, maxBytes }: Request, counts: Counts): 
 
 const toEntry = (id: string): ListEntry => ({ id, row: undefined })
 
-/** As many ids as are worth caching; undefined where it would take too long to find them. */
+/** As many ids as are worth caching; undefined if finding them would take too long. */
 async function readOrder(listing: Listing, counts: Counts, wanted: number): Promise<ListEntry[] | undefined> {
   if (listing.query.words.length > 0) return undefined
   const isWorthIt = (depth: number): boolean =>
@@ -121,8 +121,8 @@ async function readOrder(listing: Listing, counts: Counts, wanted: number): Prom
 }
 
 /**
- * A listing that is requested a second time is probably paged through: then its order is read apart from its objects and
- * cached, so that each further page only looks up its objects.
+ * A listing that is requested a second time is probably paged through, so its order is then read separately and cached:
+ * each further page only looks up its objects.
  */
 async function readPage(request: Request, matches: number): Promise<Page> {
   const { reading, listing, maxBytes, orderKey, revision } = request
@@ -147,7 +147,7 @@ async function readRevisions(group: GroupStore): Promise<Revisions> {
   return row ?? { revision: 0, media_revision: 0 }
 }
 
-/** A page of visible objects, all of it as of one revision. */
+/** A page of visible objects as of one revision. */
 export interface VisibleList {
   container: Container
   objects: VisibleObject[]
@@ -155,13 +155,13 @@ export interface VisibleList {
   /** Selects the same matches; after a search by their ids. */
   query: ListQuery
   mediaRevision: number
-  /** From this moment on the same revision may give another list. */
+  /** From this time on, the list may differ at the same revision. */
   untilMs: number
 }
 
 /**
- * The visible objects of a container that match, one page of them, and how many there are in all. With everything cached
- * it is one statement, which also returns the revision.
+ * A page of the visible objects of a container that match a query, and their total number. If everything is cached, this is
+ * one statement, which also returns the revision.
  */
 export async function listVisible(
   reading: Reading,

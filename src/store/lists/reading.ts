@@ -4,17 +4,17 @@ import { insideTransaction } from '../engine/database.ts'
 import type { GroupStore } from '../store.ts'
 import { type ContentCache, createContentCache } from './content-cache.ts'
 
-/** Further attempts read from a snapshot. */
+/** Before reading from a snapshot. */
 const maxAttempts = 2
 
-/** One attempt to read content of which all parts are of the same revision. */
+/** One attempt to read content at a single revision. */
 export interface Reading {
   readonly group: GroupStore
   readonly cache: ContentCache
   readonly nowMs: number
-  /** Of all that was read so far; 0 before the first statement. */
+  /** Of everything read so far; 0 before the first statement. */
   readonly revision: number
-  /** To be called with the revision that each statement returns. Throws `Superseded` when it is not that of the first one. */
+  /** Must be called with the revision of each statement. Throws `Superseded` if it differs from the first one. */
   confirm(revision: number): void
 }
 
@@ -36,7 +36,7 @@ function beginReading(group: GroupStore, cache: ContentCache, nowMs: number): Re
   }
 }
 
-/** Whether a query was refused by a cached schema that is not the current one. */
+/** Whether a query was refused because of an outdated cached schema. */
 async function isRefusedByOldSchema(error: unknown, { group, confirm }: Reading): Promise<boolean> {
   if (!(error instanceof AppError && error.code === 'ValidationError')) return false
   try {
@@ -49,8 +49,8 @@ async function isRefusedByOldSchema(error: unknown, { group, confirm }: Reading)
 }
 
 /**
- * Reads what takes several statements as of one revision. When content is written meanwhile, everything is read again; in
- * the end from one snapshot and with an empty cache, where all parts fit together.
+ * Reads with several statements at one revision. After a concurrent write everything is read again; the last attempt reads
+ * from a snapshot, with an empty cache.
  */
 export async function readAtOneRevision<Result>(
   group: GroupStore,

@@ -5,23 +5,22 @@ import type { Matches } from './content-cache.ts'
 import { all, type Listing, rowConditions } from './list-conditions.ts'
 
 /**
- * A search reads the text of every object, and to look for a word in it may take as long as text times word. So it goes
- * through a container in pieces, in the order of ids: each is a statement of its own that is over soon, whatever it finds,
- * and between two of them others have their turn.
+ * A search reads the text of every object, and finding a word may take time proportional to the product of both lengths. So
+ * it runs through a container in pieces by id, each a short statement, so that other work can run in between.
  */
 
-/** What a piece looks at: a million characters take 10 ms, and 40 ms at worst. One object more than that is looked at. */
+/** Bytes of text in a piece, exceeded by one object at most. A million take 10 ms, at worst 40 ms. */
 const pieceBytes = 1_000_000
 const pieceRows = 2000
-/** How long all pieces of a search may take together. */
+/** Time limit for all pieces of a search. */
 const maxSearchMs = 15_000
-/** Of so many matches the ids are kept, so that a page of them is found without another search. */
+/** Up to this number of matches their ids are retained, so that their pages need no further search. */
 const maxKeptIds = 20_000
 const idCharacters = 24
 
 interface Piece {
   last_id: string | null
-  /** How many objects it has looked at, and how many there were to choose from. */
+  /** Numbers of objects searched and of candidates. */
   looked_at: number
   rows_found: number
   ids: string | null
@@ -82,7 +81,7 @@ export async function searchMatches(
   })
 }
 
-/** The listing of what a search has found: nothing is searched or filtered once more. */
+/** A listing of the matches by id, without the search and the filters. */
 export function narrowTo(listing: Listing, { ids }: Matches): Listing {
   if (!ids) return listing
   return { ...listing, query: { ...listing.query, words: [], filters: [], ids } }

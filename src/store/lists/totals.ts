@@ -3,16 +3,16 @@ import { type Container, draftPublishMs } from '../../content/model.ts'
 import { createSqlBuilder, isOneOf } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 
-/** The one row that the statement of a stored total gives. */
+/** The row that `storedTotal` selects. */
 export interface StoredTotal {
   total: number
-  /** The group's, of the same moment; 0 where nothing was ever written. */
+  /** The group's revision in the same snapshot; 0 before its first write. */
   revision: number
 }
 
 /**
- * Whether `storedTotal` can answer how many objects match: nothing but one filter may be asked, and no object may be
- * counted under two of its values.
+ * Whether `storedTotal` can count the matches: the query may have one filter at most, and no object may have two of its
+ * values.
  */
 export function hasStoredTotal({ schema }: Container, { ids, words, filters }: ListQuery): boolean {
   if (ids || words.length > 0 || filters.length > 1) return false
@@ -23,9 +23,9 @@ export function hasStoredTotal({ schema }: Container, { ids, words, filters }: L
 }
 
 /**
- * How many visible objects a container holds, or those of them that match one filter, in time that does not grow with
- * them: those that are not archived and no drafts are counted by the database as they are written (see
- * `migrations/content-totals.ts`), and only those whose date is still to come are counted now.
+ * Counts the visible objects of a container, or those that match one filter, in a time that does not depend on their number:
+ * triggers count the objects that are neither archived nor drafts (see `migrations/content-totals.ts`), and only those with
+ * a future date are subtracted here.
  */
 export function storedTotal(
   { groupId, database }: GroupStore,
@@ -36,11 +36,11 @@ export function storedTotal(
   const draft = createSqlBuilder(database)
   const { table, bind, parameters } = draft
   const [group, container] = [groupId, containerId].map(bind)
-  // Compared as it is, SQLite would look whether the value lets it use `objects_due`, and plan anew whenever it changes.
+  // Without the cast, SQLite would check whether the value allows the use of `objects_due`, and plan again for every value.
   const now = `cast(${bind(nowMs)} as bigint)`
   const field = filter ? bind(filter.field) : "''"
   const kept = filter ? isOneOf(draft, 'filter_key', filter.keys) : "filter_key = ''"
-  // The order makes PostgreSQL take the index that has it, also while it does not know how much there is of what.
+  // The order makes PostgreSQL use the index with this order, even without statistics.
   const countToCome = (from: string, matches = ''): string =>
     `(select count(*) from (select 1 from ${from} where container_id = ${container}${matches} and archived = 0` +
     ` and publish_ms > ${now} and publish_ms < ${draftPublishMs} order by publish_ms) as to_come)`

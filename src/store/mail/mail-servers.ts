@@ -2,7 +2,7 @@ import type { ContentWriter } from '../content/changes.ts'
 import { deleteSecrets } from '../content/secrets.ts'
 import type { GroupStore } from '../store.ts'
 
-/** A group's own mail server, as people may be shown it. */
+/** A group's own mail server, without its secrets. */
 export interface GroupMailServer {
   fromAddress: string
   host: string
@@ -11,7 +11,7 @@ export interface GroupMailServer {
   updatedMs: number
 }
 
-/** Under this subject the vault keeps the whole address of the server, with user and password. */
+/** The vault's subject for the server's full address, with user and password. */
 export const mailServerSubject = 'mailServer'
 export const mailServerField = 'smtpUrl'
 
@@ -23,7 +23,7 @@ export async function findMailServer({ groupId, database }: GroupStore): Promise
     .executeTakeFirst()
 }
 
-/** Takes the place of the one that was there. Its secret is put into the vault in the same transaction. */
+/** Replaces a server that exists. The caller stores its secret in the same transaction. */
 export async function putMailServer(
   writer: ContentWriter,
   { fromAddress, host, port, tls }: Omit<GroupMailServer, 'updatedMs'>,
@@ -38,7 +38,7 @@ export async function putMailServer(
   writer.record({ type: 'mailserver.updated', subjectId: group.groupId, note: `${host}:${port}` })
 }
 
-/** With its secret. False where there was none. */
+/** With its secret. False if there was none. */
 export async function removeMailServer(writer: ContentWriter): Promise<boolean> {
   const { db, group } = writer
   await deleteSecrets(writer, mailServerSubject)

@@ -19,15 +19,15 @@ export interface Message {
   replyTo: string | null
   subject: string
   content: MessageContent
-  /** Of its header, without the angle brackets. */
+  /** The Message-ID header, without the angle brackets. */
   messageId: string
-  /** What delivers it; gone some time after it ended. */
+  /** The job that delivers it, which is deleted some time after it has ended. */
   jobId: string
-  /** How often its delivery was begun; 0 where that is no longer known. */
+  /** Started deliveries; 0 after the job is deleted. */
   attempts: number
-  /** When it is tried next; null when that is over. */
+  /** When delivery is tried next; null after the last attempt. */
   dueMs: number | null
-  /** Whether somebody is delivering it right now. */
+  /** Whether it is being delivered now. */
   isUnderWay: boolean
   /** Why the latest attempt failed. */
   problem: string | null
@@ -35,28 +35,28 @@ export interface Message {
   endedMs: number | null
 }
 
-/** What a list tells of a message: not what its words are made of, which can be long. */
+/** A message in a list, without its content, which can be long. */
 export type MessageHead = Omit<Message, 'content'>
 
 export type NewMessage = Pick<Message, 'kind' | 'recipient' | 'replyTo' | 'subject' | 'content'> & {
-  /** The address that it comes from; its domain is that of the Message-ID. */
+  /** The From address, whose domain the Message-ID gets. */
   sender: string
 }
 
 export const deliverKind = 'mail.deliver'
 
-/** What the job that delivers a message knows of it. */
+/** The payload of the job that delivers a message. */
 export interface DeliverWork {
   mailId: string
 }
 
 const deliverJob = (mailId: string) => ({ kind: deliverKind, payload: { mailId } satisfies DeliverWork })
 
-/** How long it can be looked up what was sent; what a visitor wrote is not kept for ever. */
+/** Retention after the end, limited because messages contain what visitors wrote. */
 const keptMs = { sent: 30 * dayMs, failed: 90 * dayMs, cancelled: 90 * dayMs }
 const rowsPerDelete = 500
 
-/** Puts a message into the outbox, and has it delivered: both or neither. */
+/** Adds a message to the outbox, with the job that delivers it, in the writer's transaction. */
 export async function insertMessage(writer: ContentWriter, message: NewMessage): Promise<string> {
   const { kind, recipient, replyTo, subject, content, sender } = message
   const id = makeId()
@@ -96,7 +96,7 @@ function toHead(row: SelectedHead): MessageHead {
   return {
     id: row.id,
     groupId: row.group_id,
-    kind: row.kind as MessageKind, // this and the state: nobody else writes them
+    kind: row.kind as MessageKind, // only our own values are stored, here and in `state`
     state: row.state as MessageState,
     recipient: row.recipient,
     replyTo: row.reply_to,
@@ -158,7 +158,7 @@ export async function listMessages(
   return { messages: rows.map(toHead), totalCount: Number(total) }
 }
 
-/** Of all groups, newest first: for whoever runs the service on their own machine. */
+/** Of all groups, newest first, for the local mailbox. */
 export async function listLatestMessages(store: Store, limit: number): Promise<MessageHead[]> {
   const found: MessageHead[] = []
   for (const name of await databaseNamesInUse(store.control)) {
@@ -173,7 +173,7 @@ export async function listLatestMessages(store: Store, limit: number): Promise<M
 
 type Ending = Exclude<MessageState, 'waiting'>
 
-/** False where the message is gone, or has ended otherwise meanwhile. */
+/** False if the message is gone or has already ended. */
 export async function endMessage(
   { db, group, nowMs }: ContentWriter,
   id: string,
@@ -191,7 +191,7 @@ export async function endMessage(
   return numUpdatedRows > 0n
 }
 
-/** Has it delivered anew, by a job of its own: whoever still worked on the former one finds that it is not theirs. */
+/** Delivers a message again by a new job, so that a process still running the former job cannot end the message. */
 export async function restartMessage(writer: ContentWriter, id: string): Promise<void> {
   const jobId = await insertJob(writer, deliverJob(id))
   await writer.db
@@ -202,7 +202,7 @@ export async function restartMessage(writer: ContentWriter, id: string): Promise
     .execute()
 }
 
-/** Which of them ended long ago, some at a time. */
+/** A batch of messages whose retention has ended. */
 function findOld(database: Database<ContentTables>, state: string, beforeMs: number) {
   return database.read
     .selectFrom('messages')
@@ -215,8 +215,8 @@ function findOld(database: Database<ContentTables>, state: string, beforeMs: num
 }
 
 /**
- * Deletes what ended long ago, a part at a time. What lies elsewhere of a message is removed first: as long as its row
- * is there, somebody will try again.
+ * Deletes messages whose retention has ended, in batches. Copies elsewhere are removed before the row, so that a failure is
+ * retried.
  */
 export async function pruneMessages(
   database: Database<ContentTables>,
@@ -234,7 +234,7 @@ export async function pruneMessages(
         db
           .deleteFrom('messages')
           .where('id', 'in', ids)
-          .where('state', '=', state) // one that was restarted meanwhile stays
+          .where('state', '=', state) // keeps a message that was restarted meanwhile
           .where('ended_ms', '<', beforeMs)
           .execute(),
       )
@@ -247,7 +247,7 @@ export interface MessageCount {
   count: number
 }
 
-/** How many e-mails are in which state, whosever they are. */
+/** Counts the e-mails of all groups by state. */
 export async function countMessages({ read, readLong }: Database<ContentTables>): Promise<MessageCount[]> {
   const { sql, parameters } = read
     .selectFrom('messages')

@@ -14,7 +14,7 @@ export async function insertPendingNotice(
     .execute()
 }
 
-/** Submissions that the site's owner was not notified of: their number, and the oldest. */
+/** Submissions without a notice to the site's owner: their number, and the oldest. */
 export interface PendingNotices {
   count: number
   first: FoundObject[]
@@ -32,7 +32,7 @@ export async function findPendingNotices(group: GroupStore, siteId: string, maxC
   return { count: Number(count), first: found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1)) }
 }
 
-/** After the owner was notified. Under the group's lock none was added since they were read. */
+/** Called after the notice, under the group's lock, so that none was added since they were read. */
 export async function deletePendingNotices({ db, group }: ContentWriter, siteId: string): Promise<void> {
   await db.deleteFrom('awaited_notices').where('group_id', '=', group.groupId).where('site_id', '=', siteId).execute()
 }

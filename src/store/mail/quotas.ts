@@ -72,7 +72,7 @@ export function consumeUnknownRecipientQuota(writer: ContentWriter, maxMails: nu
   })
 }
 
-/** For an e-mail that can wait: returns until when, if the quota is used up. */
+/** For an e-mail that can wait: returns when the window ends if the quota is used up. */
 export const tryConsumeMailQuota = (writer: ContentWriter, maxCount: number): Promise<number | undefined> =>
   tryCount(writer, mailQuota(maxCount))
 

@@ -2,10 +2,10 @@ import { addressKey } from '../../content/email.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import type { GroupStore } from '../store.ts'
 
-/** An address to which nothing more is sent. */
+/** An address to which no more e-mails are sent. */
 export interface Suppression {
   address: string
-  /** The server's words, or those of who added it. */
+  /** The server's message, or the note of the user who added it. */
   reason: string
   createdMs: number
 }
@@ -34,7 +34,7 @@ export async function listSuppressions(
   return { suppressions, totalCount: Number(total) }
 }
 
-/** An address that is on the list already stays there for the reason that it was put there for. */
+/** An address that is already on the list keeps its reason. */
 export async function addSuppression(writer: ContentWriter, address: string, reason: string): Promise<void> {
   const { db, group, nowMs } = writer
   const { numInsertedOrUpdatedRows = 0n } = await db
@@ -45,7 +45,7 @@ export async function addSuppression(writer: ContentWriter, address: string, rea
   if (numInsertedOrUpdatedRows > 0n) writer.record({ type: 'suppression.added', subjectId: group.groupId })
 }
 
-/** False where it was not on the list. */
+/** False if it was not on the list. */
 export async function removeSuppression(writer: ContentWriter, address: string): Promise<boolean> {
   const { numDeletedRows } = await writer.db
     .deleteFrom('suppressions')

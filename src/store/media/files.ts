@@ -3,7 +3,7 @@ import type { ContentWriter } from '../content/changes.ts'
 import type { MediaFileRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 
-/** A smaller picture that was made of one. */
+/** A scaled version of a picture. */
 export interface Derivative {
   width: number
   format: 'webp' | 'avif'
@@ -11,18 +11,18 @@ export interface Derivative {
   bytes: number
 }
 
-/** What was found out about a picture by looking at all of it. */
+/** Results of decoding a picture. */
 export interface ImageDetails {
   width: number
   height: number
-  /** The dominant one. */
+  /** The dominant color. */
   color: string
-  /** A tiny blurred picture as a data address, of one that cannot be seen through. */
+  /** A tiny blurred picture as a data URL; none for transparent pictures. */
   placeholder: string | null
   derivatives: Derivative[]
 }
 
-/** Bytes that are stored. */
+/** A stored file. */
 export interface MediaFile {
   id: string
   key: string
@@ -52,7 +52,7 @@ export function toFile(row: Pick<MediaFileRow, (typeof fileColumns)[number]>): M
   return { id, key, sha256, bytes, contentType, width, height, color, placeholder, derivatives, problem, createdMs }
 }
 
-/** Every file of a library item, the ones that were made of it too. */
+/** The keys of a file and its derivatives. */
 export const keysOfFile = ({ key, derivatives }: Pick<MediaFile, 'key' | 'derivatives'>): string[] => [
   key,
   ...derivatives.map((derivative) => derivative.key),
@@ -72,15 +72,14 @@ async function findFile(
 
 export const findFileById = (group: GroupStore, id: string): Promise<MediaFile | undefined> => findFile(group, { id })
 
-/** The file that lies under a key. */
 export const findFileByKey = (group: GroupStore, key: string): Promise<MediaFile | undefined> =>
   findFile(group, { key })
 
-/** The same bytes, if the group has them already. */
+/** The group's file with the same bytes. */
 export const findFileByContent = (group: GroupStore, sha256: string): Promise<MediaFile | undefined> =>
   findFile(group, { sha256 })
 
-/** Which of these keys belong to a file that there is: its own, or one of what was made of it. */
+/** Those of these keys that belong to an existing file or one of its derivatives. */
 export async function findKeysInUse({ groupId, database }: GroupStore, keys: readonly string[]): Promise<Set<string>> {
   const ids = keys.flatMap((key) => fileIdIn(key) ?? [])
   const rows = await database.read
@@ -93,7 +92,7 @@ export async function findKeysInUse({ groupId, database }: GroupStore, keys: rea
   return new Set(keys.filter((key) => used.has(key) || used.has(fileIdIn(key) ?? '')))
 }
 
-/** All files in the order of their ids, a few at a time. */
+/** All files by id, read in batches. */
 export async function* iterateMediaFiles({ groupId, database }: GroupStore): AsyncGenerator<MediaFile> {
   for (let last = ''; ; ) {
     const rows = await database.read
@@ -125,7 +124,7 @@ export async function insertFile({ db, group }: ContentWriter, file: MediaFile):
     .execute()
 }
 
-/** Lets go of bytes that no item is left of. Answers whether so: the files themselves are then to be removed. */
+/** Deletes a file that no item uses. Returns whether it did: the caller then removes the bytes from storage. */
 export async function deleteFileIfUnused({ db, group }: ContentWriter, file: MediaFile): Promise<boolean> {
   const { groupId } = group
   const user = await db
@@ -139,7 +138,7 @@ export async function deleteFileIfUnused({ db, group }: ContentWriter, file: Med
   return true
 }
 
-/** Writes down what a picture looks like, or why nobody can say. False when the file is gone. */
+/** Saves the details of a picture, or why it could not be decoded. False if the file is gone. */
 export async function saveImageDetails(
   writer: ContentWriter,
   file: MediaFile,

@@ -9,7 +9,7 @@ import type { GroupStore } from '../store.ts'
 import { type MediaFile, toFile } from './files.ts'
 import { mediaField } from './uses.ts'
 
-/** What content points to by its key. The file behind it can be replaced. */
+/** An item of the media library. Content refers to its key; its file can be replaced. */
 export interface MediaItem {
   id: string
   key: string
@@ -55,7 +55,7 @@ export async function findMedia(group: GroupStore, id: string): Promise<MediaIte
   return row && toMedia(row)
 }
 
-/** The item that gives these bytes this name. */
+/** The item with this file and name. */
 export async function findMediaWithFile(
   group: GroupStore,
   fileId: string,
@@ -68,7 +68,7 @@ export async function findMediaWithFile(
   return row && toMedia(row)
 }
 
-/** Those that there are, in no order. */
+/** In no particular order; unknown keys are left out. */
 export async function findMediaByKeys(group: GroupStore, keys: readonly string[]): Promise<MediaItem[]> {
   const found: MediaItem[] = []
   for (const batch of inBatches(keys)) {
@@ -78,7 +78,7 @@ export async function findMediaByKeys(group: GroupStore, keys: readonly string[]
   return found
 }
 
-/** By which key content refers to each of these files: that of the oldest item that has it, or a preferred one. */
+/** The key by which content refers to each file: a preferred one, else that of the oldest item. */
 export async function findKeysOfFiles(
   { groupId, database }: GroupStore,
   fileIds: readonly string[],
@@ -101,13 +101,13 @@ export async function findKeysOfFiles(
 
 export interface MediaQuery {
   type?: MediaType | undefined
-  /** A part of the name. */
+  /** Part of the name. */
   search?: string | undefined
   limit: number
   skip: number
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listMedia(
   group: GroupStore,
   { type, search, limit, skip }: MediaQuery,
@@ -128,7 +128,7 @@ export async function listMedia(
   return { media: rows.map(toMedia), totalCount: Number(total) }
 }
 
-/** All items in the order of their ids, a few at a time. */
+/** All items by id, read in batches. */
 export async function* iterateMediaItems(group: GroupStore): AsyncGenerator<MediaItem> {
   for (let last = ''; ; ) {
     const rows = await selectMedia(group).where('media.id', '>', last).orderBy('media.id').limit(itemsPerRead).execute()
@@ -139,7 +139,7 @@ export async function* iterateMediaItems(group: GroupStore): AsyncGenerator<Medi
   }
 }
 
-/** Counted up whenever something that is delivered of the group's files changes. */
+/** Incremented whenever delivered file data changes. */
 export async function readMediaRevision({ groupId, database }: GroupStore): Promise<number> {
   const row = await database.read
     .selectFrom('group_revisions')
@@ -166,7 +166,7 @@ export async function insertMedia(writer: ContentWriter, media: MediaItem): Prom
   writer.record({ type: 'media.created', subjectId: media.id, version: media.version, note: media.name })
 }
 
-/** Gives an item another name or other bytes. Content keeps pointing to it. */
+/** Changes the name or file of an item; references to it stay valid. */
 export async function updateMedia(
   writer: ContentWriter,
   before: MediaItem,
@@ -190,7 +190,7 @@ export async function updateMedia(
   return after
 }
 
-/** Says that somebody has asked for an item just now: they are about to show it. */
+/** Marks an item as just uploaded again, so that the sweep does not delete it before content refers to it. */
 export async function refreshMedia({ db, group, nowMs }: ContentWriter, media: MediaItem): Promise<MediaItem> {
   await db
     .updateTable('media')
@@ -211,11 +211,11 @@ export async function deleteMedia(writer: ContentWriter, { id, name }: MediaItem
 export interface MediaUsage {
   kind: 'object' | 'site'
   id: string
-  /** Where an object is. */
+  /** Null for sites. */
   containerId: string | null
 }
 
-/** What shows a file now, sites first. Former versions of objects do not count. */
+/** The sites and objects that use a file, sites first. Former versions of objects do not count. */
 export async function findMediaUsages(
   group: GroupStore,
   key: string,

@@ -4,10 +4,10 @@ import type { ContentWriter } from '../content/changes.ts'
 import { inBatches } from '../engine/database.ts'
 import type { GroupStore } from '../store.ts'
 
-/** The files that an object shows are found like its fields; the sign keeps them apart from any field of a schema. */
+/** The index entry for an object's files; no schema field can begin with @. */
 export const mediaField = '@media'
 
-/** What is wrong with the files that content begins to show. */
+/** Problems with files that the content refers to now and did not before. */
 export async function findMediaProblems(
   { groupId, database }: GroupStore,
   before: readonly MediaUse[],
@@ -31,7 +31,7 @@ export async function findMediaProblems(
   })
 }
 
-/** Content may not begin to show a file that the group does not have. What it showed before it may keep. */
+/** Refuses new references to missing files; existing references may stay. */
 export async function refuseMissingMedia(
   { group, allowsMissingMedia = false }: ContentWriter,
   before: readonly MediaUse[],

@@ -11,9 +11,9 @@ export interface GroupRow {
   database_name: string
   bucket_name: string
   created_ms: number
-  /** How many former versions of an object are kept. */
+  /** Number of former versions to keep of each object. */
   versions_kept: Generated<number>
-  /** Set when the group began to be deleted: from then on nothing but its deletion can happen to it. */
+  /** When the group's deletion began. From then on it accepts nothing else. */
   deleting_ms: Generated<number | null>
 }
 
@@ -25,7 +25,7 @@ export interface ApiKeyRow {
   secret_hash: string
   created_ms: number
   revoked_ms: number | null
-  /** A key that was rotated ends by itself. */
+  /** Set by a rotation. */
   expires_ms: Generated<number | null>
   last_used_ms: Generated<number | null>
 }
@@ -37,9 +37,9 @@ export interface UserRow {
   administrator: number
   created_ms: number
   disabled_ms: number | null
-  /** An administrator vouched for the address. One that only an owner typed says nothing about who the user is. */
+  /** Whether an administrator entered the address. One entered by an owner does not prove the user's identity. */
   email_verified: Generated<number>
-  /** Of a service account: the one group that it works in. */
+  /** For a service account: its only group. */
   service_of: Generated<string | null>
 }
 
@@ -56,9 +56,9 @@ export interface AdminTokenRow {
   label: string
   prefix: string
   secret_hash: string
-  /** Where set, the token opens this group only. */
+  /** If set, the token gives access to this group only. */
   group_id: string | null
-  /** Where set, the token can do no more than this role. */
+  /** If set, the highest role that the token can act as. */
   role: string | null
   created_ms: number
   expires_ms: number | null
@@ -71,14 +71,14 @@ export interface InvitationRow {
   id: string
   group_id: string
   email: string
-  /** What whoever invites calls the person. */
+  /** The inviter's name for the person. */
   name: string
   role: string
   secret_hash: string
   invited_by: string
   created_ms: number
   expires_ms: number
-  /** A token that comes of it ends with that of who invites. */
+  /** The expiry of the inviter's token, which the new user's token inherits. */
   token_expires_ms: number | null
 }
 
@@ -87,13 +87,13 @@ export interface ControlChangeRow extends RecordedChange {
   group_id: string | null
 }
 
-/** Where the integration lives that a provider calls us about: its id is all that the address of a call says. */
+/** The group of each integration: a webhook's URL contains only the integration's id. */
 export interface IntegrationPlaceRow {
   integration_id: string
   group_id: string
 }
 
-/** The control database knows who may ask; it holds no content. */
+/** The control database has groups, users and their rights, and no content. */
 export interface ControlTables {
   migrations: MigrationRow
   groups: GroupRow

@@ -4,13 +4,13 @@ import type { Database, Engine } from '../engine/database.ts'
 import type { MigrationRow } from './tables.ts'
 
 /**
- * One step of a schema's history. The list only ever grows at its end; a step that has landed is never edited, and
- * leaves a schema that the version before can still read, so that servers of both can run during a rollout.
- * In SQLite foreign keys are on: dropping a table deletes the rows that refer to it.
+ * One step of a schema's history. Steps are only appended, and never edited after a release. Each leaves a schema that the
+ * previous version of Sluice can still use, so that servers of both can run during a rollout. With SQLite foreign keys are
+ * on: dropping a table deletes the rows that refer to it.
  */
 export interface Migration {
   name: string
-  /** `schemaName`, with PostgreSQL only, is for what has no other way to name it. */
+  /** `schemaName` is for statements that Kysely cannot qualify; PostgreSQL only. */
   up(db: Transaction<unknown>, engine: Engine, schemaName: string | undefined): Promise<void>
 }
 
@@ -19,10 +19,10 @@ type Migrated = { migrations: MigrationRow }
 /** Any number; all processes that migrate must agree on it. */
 const advisoryLock = 7_236_001
 
-/** Waits for others that migrate, and makes the schema where they have not. */
+/** Waits for other migrating processes, and creates the schema if it is missing. */
 async function ensureSchema<Tables>(transaction: Transaction<Tables>, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${advisoryLock})`.execute(transaction)
-  // Not "create … if not exists": a session may remember from before the lock that there was no such schema.
+  // Not "create … if not exists", which may use a stale catalogue snapshot from before the lock.
   const { rows } = await sql`select 1 from pg_namespace where nspname = ${name}`.execute(transaction)
   if (rows.length === 0) await sql`create schema ${sql.id(name)}`.execute(transaction)
 }
@@ -51,7 +51,7 @@ function isMissingTable(error: unknown): boolean {
   return /^no such table/.test(error.message) || ('code' in error && (error.code === '42P01' || error.code === '3F000'))
 }
 
-/** The schema's version, 0 where there is nothing yet. Reads only. */
+/** The schema's version; 0 for an empty database. Read-only. */
 export async function readVersion<Tables extends Migrated>({ read }: Database<Tables>): Promise<number> {
   return versionIn(read as unknown as Kysely<Migrated>).catch((error: unknown) => {
     if (isMissingTable(error)) return 0
@@ -63,12 +63,12 @@ function refuseNewer(version: number, migrations: readonly Migration[]): void {
   if (version <= migrations.length) return
   throw new AppError(
     'Unavailable',
-    `The database is at schema version ${version}, this Sluice knows ${migrations.length}. ` +
+    `The database is at schema version ${version}, and this Sluice supports ${migrations.length}. ` +
       'Start the newer Sluice again, or restore a backup from before its upgrade.',
   )
 }
 
-/** Takes the next step in a transaction of its own; false when there is none left. */
+/** Runs the next step in its own transaction; false if there is none. */
 async function takeStep<Tables extends Migrated>(
   database: Database<Tables>,
   migrations: readonly Migration[],
@@ -91,7 +91,7 @@ async function takeStep<Tables extends Migrated>(
   })
 }
 
-/** Brings a database to the current schema. Several processes may do this at the same moment; a current one is only read. */
+/** Brings a database to the current schema. Several processes may do this at once; a current database is only read. */
 export async function migrate<Tables extends Migrated>(
   database: Database<Tables>,
   migrations: readonly Migration[],
@@ -103,7 +103,6 @@ export async function migrate<Tables extends Migrated>(
   while (await takeStep(database, migrations, nowMs));
 }
 
-/** Text that both engines compare byte by byte. PostgreSQL would otherwise sort by the server's language. */
-export function textType(engine: Engine): RawBuilder<unknown> {
-  return engine === 'postgres' ? sql`text collate "C"` : sql`text`
-}
+/** Text that both engines compare byte by byte; by default, PostgreSQL uses the server's collation. */
+export const textType = (engine: Engine): RawBuilder<unknown> =>
+  engine === 'postgres' ? sql`text collate "C"` : sql`text`

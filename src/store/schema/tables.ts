@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** Moments are milliseconds since 1970, flags are 0 or 1, JSON is text: the same on both engines. */
+/** On both engines, times are milliseconds since 1970, flags are 0 or 1, and JSON is text. */
 
 export interface MigrationRow {
   version: number
@@ -61,13 +61,13 @@ export interface ObjectRow {
   version: number
   changed_by: string
   change: string
-  /** Of what visitors sent in: whether somebody has looked at it. */
+  /** The review state of a submission; null for other objects. */
   review: string | null
-  /** What its rows in the index take. */
+  /** Size of its index rows. */
   index_bytes: number
 }
 
-/** What an object was before its latest changes. */
+/** A former version of an object. */
 export interface ObjectVersionRow {
   object_id: string
   version: number
@@ -80,7 +80,7 @@ export interface ObjectVersionRow {
   change: string
 }
 
-/** The index of what clients filter and sort by; made from `objects` on every write, see `content/index-keys.ts`. */
+/** The index for filters and sorting, derived from `objects` on every write; see `content/index-keys.ts`. */
 export interface ObjectFieldRow {
   object_id: string
   field: string
@@ -92,8 +92,8 @@ export interface ObjectFieldRow {
 }
 
 /**
- * How many objects of a container are neither archived nor drafts, whatever their publish date; by a value that they are
- * filtered by, or in all where both are empty. Only triggers of the database write here, and nothing has a total of 0.
+ * The number of objects in a container that are neither archived nor drafts, for each filter value, and for the container if
+ * field and key are empty. Written by triggers only; no row has a total of 0.
  */
 export interface TotalRow {
   container_id: string
@@ -119,48 +119,48 @@ export interface GroupRevisionRow {
   revision: number
   /** The number of the group's latest recorded change. */
   last_seq: Generated<number>
-  /** Up to which moment scheduled objects were noticed to have fallen due. */
+  /** Scheduled objects that fell due up to this time are recorded. */
   swept_ms: Generated<number>
-  /** Set when the group's content begins to be deleted: who waited to write is turned away. */
+  /** Set when the deletion of the group's content begins: later writers are refused. */
   closed: Generated<number>
-  /** Counted up when what is delivered of a file changes. */
+  /** Incremented when delivered file data changes. */
   media_revision: Generated<number>
-  /** What the group's record of changes takes. */
+  /** Size of the group's change log. */
   changes_bytes: Generated<number>
 }
 
-/** What a group takes besides its record of changes. Only triggers of the database write here. */
+/** A group's storage, apart from its change log. Written by triggers only. */
 export interface GroupUsageRow {
   group_id: string
   database_bytes: number
-  /** Of files, and of all that was made of them. */
+  /** Files and their derivatives. */
   media_bytes: number
 }
 
-/** Bytes that are stored: once for each group, whatever they are called. */
+/** A stored file: one row per group for the same bytes, under any number of names. */
 export interface MediaFileRow {
   id: string
   group_id: string
-  /** Where it lies in the bucket. */
+  /** The key in the bucket. */
   key: string
-  /** Of the bytes as they were sent. */
+  /** Of the bytes as uploaded. */
   sha256: string
   bytes: number
   content_type: string
-  /** Of pictures; as one sees them, the right way up. */
+  /** Of pictures, as displayed: after rotation. */
   width: number | null
   height: number | null
   color: string | null
-  /** A tiny blurred picture as a data address. */
+  /** A tiny blurred picture as a data URL. */
   placeholder: string | null
-  /** JSON: the smaller pictures that were made of it. */
+  /** JSON: the scaled versions of a picture. */
   derivatives: string
-  /** Why there are none. */
+  /** Why scaling failed. */
   problem: string | null
   created_ms: number
 }
 
-/** What content points to by its key: a file that can be replaced. */
+/** An item of the media library. Content refers to its key; its file can be replaced. */
 export interface MediaRow {
   id: string
   group_id: string
@@ -174,27 +174,27 @@ export interface MediaRow {
   updated_ms: number
 }
 
-/** Work to be done later, written in the transaction that causes it. */
+/** Deferred work, written in the transaction that causes it. */
 export interface JobRow {
   id: string
   group_id: string
   kind: string
   payload: string
   state: string
-  /** When somebody is to take it up: a waiting one at its time, a running one when its worker is taken to be dead. */
+  /** When a waiting job is due, or when the lease of a running one expires. */
   due_ms: number | null
-  /** How often it was begun. */
+  /** Started attempts. */
   attempts: number
-  /** Who has it in work. */
+  /** The token of the lease. */
   worker: string | null
-  /** What it is about, where the same work is not to be asked for twice while it waits. */
+  /** Deduplicates waiting jobs. */
   topic: string | null
   problem: string | null
   created_ms: number
   finished_ms: number | null
 }
 
-/** The group's record of changes, which is also its feed of events: numbered without gaps in the order of commits. */
+/** The group's change log and event feed, numbered without gaps in the order of commits. */
 export interface ChangeRow extends RecordedChange {
   group_id: string
   seq: number
@@ -234,42 +234,40 @@ export interface ContentTables {
   awaited_notices: AwaitedNoticeRow
 }
 
-/** Of payment providers: accounts and their secrets, what they sell, and what was bought. Written as in `tables.ts`. */
-
-/** Values that a reader of the database must not see: sealed, see `vault.ts`. */
+/** A value that a reader of the database must not see, sealed by `vault.ts`. */
 export interface SecretRow {
   group_id: string
-  /** Whose secret it is: an integration, or the group itself. */
+  /** The owner of the secret: an integration, or the group itself. */
   subject_id: string
   field: string
   sealed: string
   created_ms: number
 }
 
-/** One account at a payment provider. */
+/** An account at a payment provider. */
 export interface IntegrationRow {
   id: string
   group_id: string
   type: string
   account_handle: string
-  /** Whether the provider is our own stand-in. */
+  /** Whether the provider is our own sandbox. */
   sandbox: number
   status: string
-  /** Who the account is at the provider. */
+  /** The provider's id of the account. */
   account_id: string
   account_name: string
   live: number
-  /** The provider's id of the address that it calls, where we made it ourselves. */
+  /** The provider's id of the webhook, if we registered it. */
   webhook_id: string | null
-  /** Why the provider refused to make one, the last time it was asked. */
+  /** Why the provider last refused to register one. */
   webhook_problem: string | null
-  /** Counts the writes to the catalogue: what was asked for before one of them may be older than it. */
+  /** Counts the writes to the catalogue: data requested before a write may be older than the write. */
   catalogue_seq: Generated<number>
-  /** The latest of these writes that may have removed something: what is missing may be missing since then. */
+  /** The latest of these writes that may have removed something. */
   removed_seq: Generated<number>
-  /** JSON: how far the walk through the provider's catalogue has come, where one is under way. */
+  /** JSON: the progress of a walk through the provider's catalogue, while one is running. */
   walk: string | null
-  /** JSON: what the latest walk found. */
+  /** JSON: the results of the latest walk. */
   last_sync: string | null
   synced_ms: number | null
   last_event_ms: number | null
@@ -278,14 +276,14 @@ export interface IntegrationRow {
   updated_ms: number
 }
 
-/** What the provider has, as it was fetched; products are made from it. */
+/** A product of the provider, as fetched; our products are made from these. */
 export interface CatalogueProductRow {
   integration_id: string
   product_id: string
   group_id: string
-  /** Which product of ours it is part of: variants share one. */
+  /** The object that it is part of: variants share one. */
   object_key: string
-  /** Of the address of the picture that it shows. */
+  /** Hash of its picture's URL. */
   picture_hash: string | null
   data: string
   seq: number
@@ -302,7 +300,7 @@ export interface CataloguePriceRow {
   walk: number
 }
 
-/** What the provider says of a product that editors may say otherwise, and what they said. */
+/** The provider's values of editable fields of a product, and the editors' own values. */
 export interface CatalogueObjectRow {
   object_id: string
   group_id: string
@@ -310,7 +308,7 @@ export interface CatalogueObjectRow {
   origin: string
 }
 
-/** A picture of the provider's that was taken into the library, or why it was not. */
+/** A picture of the provider, with its library item or why there is none. */
 export interface CataloguePictureRow {
   group_id: string
   url_hash: string
@@ -319,7 +317,7 @@ export interface CataloguePictureRow {
   problem: string | null
 }
 
-/** Calls of the provider that were taken: each counts once. */
+/** A processed webhook event. */
 export interface ProviderEventRow {
   integration_id: string
   event_id: string
@@ -327,7 +325,7 @@ export interface ProviderEventRow {
   received_ms: number
 }
 
-/** What was bought, once for each checkout session. */
+/** An order, one per checkout session. */
 export interface OrderRow {
   id: string
   group_id: string
@@ -336,13 +334,13 @@ export interface OrderRow {
   session_id: string
   status: string
   data: string
-  /** The customer's address in lower case. Null also where a version before this one wrote the order. */
+  /** The customer's address in lower case. Null also for orders that an older Sluice wrote during an upgrade. */
   email_key: Generated<string | null>
   created_ms: number
   updated_ms: number
 }
 
-/** What was asked for under an `Idempotency-Key`, and what was answered. */
+/** A request with an `Idempotency-Key`, and its answer. */
 export interface IdempotencyRow {
   group_id: string
   endpoint: string
@@ -353,7 +351,7 @@ export interface IdempotencyRow {
   expires_ms: number
 }
 
-/** What the stand-in for a payment provider remembers. */
+/** An object of the sandbox provider. */
 export interface SandboxObjectRow {
   integration_id: string
   id: string
@@ -364,40 +362,38 @@ export interface SandboxObjectRow {
   updated_ms: number
 }
 
-/** Of e-mails and of what visitors send in. Written as in `tables.ts`. */
-
-/** An e-mail in the outbox. Its job, as long as there is one, has the progress of its delivery. */
+/** An e-mail in the outbox. The progress of its delivery is in its job, while that exists. */
 export interface MessageRow {
   id: string
   group_id: string
   kind: string
   state: string
-  /** The one address that was checked, with its domain in ASCII. */
+  /** A validated address, with its domain in ASCII. */
   recipient: string
   reply_to: string | null
   subject: string
-  /** JSON: what the words are made of, see `content/mail.ts`. */
+  /** JSON: the input of the templates, see `content/mail.ts`. */
   content: string
-  /** The same in each attempt, so that who gets it twice can tell. */
+  /** The same in each attempt, so that recipients can detect duplicates. */
   message_id: string
   job_id: string
-  /** Why it has failed for good. */
+  /** Why it finally failed. */
   problem: string | null
   created_ms: number
-  /** When it was delivered, failed for good or was cancelled. */
+  /** When it was delivered, finally failed or was cancelled. */
   ended_ms: number | null
 }
 
-/** An address that does not exist: nothing more is sent there. */
+/** An address to which no more e-mails are sent. */
 export interface SuppressionRow {
   group_id: string
-  /** As it is compared: in lower case. */
+  /** In lower case, for comparison. */
   address: string
   reason: string
   created_ms: number
 }
 
-/** A group's own mail server; its address with user and password lies sealed in `secrets`. */
+/** A group's own mail server; its address with user and password is sealed in `secrets`. */
 export interface MailServerRow {
   group_id: string
   from_address: string
@@ -407,18 +403,18 @@ export interface MailServerRow {
   updated_ms: number
 }
 
-/** How often something was done in a stretch of time that is counted on its own, such as a day. */
+/** A counter for a fixed window of time, such as a day. */
 export interface TallyRow {
   group_id: string
   subject: string
-  /** When the stretch began. */
+  /** When the window began. */
   start_ms: number
-  /** When it can be forgotten. */
+  /** When it can be deleted. */
   end_ms: number
   count: number
 }
 
-/** A submission of which the owner of a site is still to be told. */
+/** A submission whose notice to the site's owner is pending. */
 export interface AwaitedNoticeRow {
   group_id: string
   site_id: string

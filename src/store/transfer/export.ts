@@ -9,16 +9,16 @@ import type { GroupStore } from '../store.ts'
 
 const rowsPerRead = 500
 
-/** An object with who made its latest version, and how. */
+/** An object with the author and kind of its latest change. */
 export interface ExportedObject extends StoredObject {
   changedBy: string
   change: string
 }
 
-/** An object as it is, or one of the former versions of the object before it. */
+/** An object, or a former version of the object before it. */
 export type ExportedRow = { kind: 'object'; object: ExportedObject } | { kind: 'version'; version: ObjectVersion }
 
-/** The former versions of some objects, in the order of ids and versions, a few at a time: one object may have thousands. */
+/** The former versions of some objects by id and version, read in batches: an object may have thousands. */
 async function* eachVersion({ groupId, database }: GroupStore, objectIds: string[]): AsyncGenerator<ObjectVersionRow> {
   for (let last = { object_id: '', version: 0 }; ; ) {
     const { object_id, version } = last
@@ -48,7 +48,7 @@ async function* eachVersion({ groupId, database }: GroupStore, objectIds: string
   }
 }
 
-/** All of a container in the order of ids, each object followed by its former versions, a few in memory at a time. */
+/** All objects of a container by id, each followed by its former versions, read in batches. */
 export async function* iterateExportRows(group: GroupStore, containerId: string): AsyncGenerator<ExportedRow> {
   const parts = iterateBatches(group, containerId, (part) =>
     part.select([...objectColumns, 'changed_by', 'change']).execute(),
@@ -66,7 +66,7 @@ export async function* iterateExportRows(group: GroupStore, containerId: string)
   }
 }
 
-/** All orders of a group in the order of ids, a few in memory at a time. */
+/** All orders of a group by id, read in batches. */
 export async function* iterateExportOrders({ groupId, database }: GroupStore): AsyncGenerator<Order> {
   for (let last = ''; ; ) {
     const rows = await database.read

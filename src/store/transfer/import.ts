@@ -12,7 +12,7 @@ import type { ExportedObject } from './export.ts'
 
 export type ImportedTable = 'sites' | 'containers' | 'objects' | 'media' | 'media_files' | 'orders'
 
-/** Ids are unique in a database: those that another group has cannot be this group's. */
+/** Finds ids that another group uses: ids are unique in a database. */
 export async function findIdsOfOthers(
   { groupId, database }: GroupStore,
   table: ImportedTable,
@@ -28,7 +28,7 @@ export async function findIdsOfOthers(
   return rows.map(({ id }) => id)
 }
 
-/** The products of an integration that have one of these ids of the provider. */
+/** The products of an integration with these ids of the provider. */
 export async function findByExternalIds(
   { groupId, database }: GroupStore,
   containerId: string,
@@ -44,7 +44,7 @@ export async function findByExternalIds(
     .execute()
 }
 
-/** The orders of these sessions, of whichever account. */
+/** The orders of these sessions, of any account. */
 export async function findOrdersBySessions(
   { groupId, database }: GroupStore,
   sessionIds: readonly string[],
@@ -85,7 +85,7 @@ export async function countContent({ groupId, database }: GroupStore): Promise<C
   }
 }
 
-/** Computed when a row is written, so a new row does not have it yet. */
+/** Computed on writing, so new rows do not have it yet. */
 const derivedColumn = 'index_bytes'
 
 /** How many of these rows exist unchanged. */

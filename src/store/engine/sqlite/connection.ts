@@ -32,7 +32,7 @@ interface Prepared {
   hasRows: boolean
 }
 
-/** A long series of synchronous statements would starve the event loop, so it yields now and then. */
+/** Yields between synchronous statements, a long series of which would starve the event loop. */
 export function createYieldPoint(): () => Promise<void> | undefined {
   /** When the first statement ran in this turn of the event loop. */
   let turnStartMs: number | undefined
@@ -113,7 +113,7 @@ export function createDialect(file: DatabaseSync): Dialect {
       if (file.isTransaction) file.exec('rollback')
     },
     releaseConnection: async () => {},
-    destroy: async () => {}, // whoever opened the file closes it
+    destroy: async () => {}, // the file is closed by its opener
   })
 }
 

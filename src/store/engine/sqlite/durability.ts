@@ -2,9 +2,9 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { sqliteIoError } from './file.ts'
 
-/** The file beside a database into which SQLite writes what is committed. */
+/** The write-ahead log beside a database. */
 export interface Wal {
-  /** Ends when all that was written to the file before this call would survive a power cut. */
+  /** Resolves when everything written before this call would survive a power cut. */
   sync(): Promise<void>
   close(): Promise<void>
 }
@@ -108,12 +108,12 @@ export function createCheckpoints(file: DatabaseSync, checkpoint: () => Promise<
   }
 }
 
-/** From this length on a checkpoint carries over the whole log, so that the next commit restarts it. */
+/** From this length on, a checkpoint copies the whole log, so that the next commit restarts it. */
 const longLogPages = 4000
 
 /**
- * Copies what is committed into the database's own file. While others write, the end of the log comes too late for each
- * checkpoint, and the log would grow forever: from some length on writers wait until the end is copied too.
+ * Copies committed pages into the database file. Under constant writes a passive checkpoint never reaches the end of the log,
+ * which would grow forever, so a full one makes writers wait when the log is long.
  */
 export function runCheckpoint(prepare: (text: string) => Pick<StatementSync, 'get'>): void {
   const pages = prepare('pragma wal_checkpoint(passive)').get()

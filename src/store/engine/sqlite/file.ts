@@ -4,7 +4,7 @@ import { createLruMap } from '../../../cache/lru-map.ts'
 export const sqliteBusy = 5
 export const sqliteInterrupt = 9
 export const sqliteIoError = 10
-/** An SQL function that long statements call for each row; in a worker it ends those that take too long. */
+/** An SQL function that long statements call for each row. In a worker it throws after the time limit. */
 export const timeFunction = 'in_time'
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
 const readTimeoutMs = 1000

@@ -28,7 +28,7 @@ function readsValues(reader: DatabaseSync, { onQuery }: Listeners): Database<unk
     const startMs = performance.now()
     const rows: unknown = prepare(text).all(...(parameters as readonly SQLInputValue[]))
     onQuery?.({ sql: text, parameters, durationMs: performance.now() - startMs })
-    return rows as unknown[][] // the typings do not know setReturnArrays
+    return rows as unknown[][] // the typings lack setReturnArrays
   }
 }
 

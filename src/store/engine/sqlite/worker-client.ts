@@ -6,47 +6,47 @@ import type { Order, Outcome } from './worker.ts'
 /** Runs statements against one database in a thread. */
 export type ReadRows = (text: string, parameters: readonly SQLInputValue[]) => Promise<unknown[]>
 
-/** What would stop the event loop for too long is done aside, by a few threads for all databases of a process. */
+/** Runs what would block the event loop for too long in a few threads, shared by all databases of a process. */
 export interface SqliteWorker {
   read(path: string, ...statement: Parameters<ReadRows>): Promise<unknown[]>
-  /** All that `work` reads is of one moment. It has a thread of its own meanwhile. */
+  /** Runs all reads of `work` in one read transaction, on a thread reserved for it. */
   snapshot<Result>(path: string, work: (read: ReadRows) => Promise<Result>): Promise<Result>
-  /** Carries over what is committed from the log into the database's own file, and syncs both. */
+  /** Copies committed pages from the log into the database file, and syncs both. */
   checkpoint(path: string): Promise<void>
   /** Closes the threads' connections to a database. */
   forget(path: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Callers are few (see `turns.ts`: one for each group), so that with two of them nobody waits for a single long statement. */
+/** Two, so that one long statement does not block the others. Each group has one long read at a time. */
 const maxThreads = 2
-/** A statement that asks for the time ends by then, see `timeLimitConditions` of `statement.ts`. */
+/** Enforced by `timeLimitConditions` of `statement.ts`. */
 const statementTimeoutMs = 5000
-/** One that does not ask is given up so much later. */
+/** A statement without these conditions is abandoned this much later. */
 const graceMs = 10_000
-/** A thread takes about 13 MB, so it is there only while there is something to do. */
+/** An idle thread is ended, because it takes about 13 MB. */
 const idleTimeoutMs = 30_000
-/** What is read at once is bounded, see `MAX_ANSWER_BYTES`: its rows, and a copy for the main thread. */
+/** `MAX_ANSWER_BYTES` bounds the rows, which are copied for the main thread. */
 const heapMbFor = (maxAnswerBytes: number): number => 64 + Math.ceil((8 * maxAnswerBytes) / 2 ** 20)
-/** Threads that were given up go on until their statement ends; with so many of them none is started any more. */
+/** Abandoned threads continue until their statement ends. With this many of them, no new thread is started. */
 const maxStuck = 2
 
-/** One thing to do. It is done once, whatever happens. */
+/** An order and its caller. Never retried. */
 interface Job {
   order: Order
-  /** The one thread that can do it, where not any can. */
+  /** The thread that must execute it, if not any can. */
   thread: Thread | undefined
   resolve(done: { rows: unknown[]; thread: Thread }): void
   reject(error: Error): void
 }
 
-/** One thread, from its first order until it is idle for a while, fails, or takes too long. */
+/** A thread lives until it is idle for a while, fails or takes too long. */
 interface Thread {
   worker: Worker
   job: Job | undefined
-  /** To start one may take longer than a statement may. */
+  /** The time limit begins when the thread is online, since starting one may take longer than a statement may. */
   isUp: boolean
-  /** Whether it takes orders for one snapshot only. */
+  /** Whether it is reserved for a snapshot. */
   isHeld: boolean
   timer: NodeJS.Timeout | undefined
 }
@@ -68,12 +68,12 @@ export function createSqliteWorker(options: SqliteWorkerOptions = {}): SqliteWor
   const resourceLimits = { maxOldGenerationSizeMb: heapMbFor(maxAnswerBytes), maxYoungGenerationSizeMb: 8 }
   const threads = new Set<Thread>()
   const queue: Job[] = []
-  /** A thread that is given up ends when its statement does: nothing in `node:sqlite` can interrupt one that does not ask. */
+  /** Abandoned threads, which end with their statements: `node:sqlite` cannot interrupt one. */
   const stuck = new Set<Promise<void>>()
   let lastId = 0
   let isClosed = false
 
-  /** Ends a thread. Only what it was doing fails; what waits for any thread goes on in another. */
+  /** Ends a thread. Only its own orders fail; orders for any thread continue in another. */
   async function end(thread: Thread, error: Error): Promise<void> {
     threads.delete(thread)
     clearTimeout(thread.timer)
@@ -105,8 +105,8 @@ export function createSqliteWorker(options: SqliteWorkerOptions = {}): SqliteWor
     })
     worker.on('message', (outcome: Outcome) => settle(thread, outcome))
     worker.on('error', (error) => {
-      // Whatever it was, out of memory as a rule, it is not tried again, and the next one finds a new thread.
-      const message = `A thread that reads has ended: ${error instanceof Error ? error.message : String(error)}`
+      // Usually out of memory. The order is not retried; the next one gets a new thread.
+      const message = `The database thread has ended: ${error instanceof Error ? error.message : String(error)}`
       void end(thread, failureOf(message, sqliteBusy))
     })
     threads.add(thread)
@@ -119,7 +119,8 @@ export function createSqliteWorker(options: SqliteWorkerOptions = {}): SqliteWor
     thread.job = undefined
     clearTimeout(thread.timer)
     thread.worker.unref()
-    if (!thread.isHeld) thread.timer = setTimeout(() => void end(thread, new Error('Nobody waits.')), idleMs).unref()
+    if (!thread.isHeld)
+      thread.timer = setTimeout(() => void end(thread, new Error('The thread was idle.')), idleMs).unref()
     if ('rows' in outcome) job.resolve({ rows: outcome.rows, thread })
     else job.reject(failureOf(outcome.failure.message, outcome.failure.errcode))
     dispatch()
@@ -138,7 +139,7 @@ export function createSqliteWorker(options: SqliteWorkerOptions = {}): SqliteWor
     thread.timer = setTimeout(() => giveUp(thread), giveUpMs)
   }
 
-  function give(thread: Thread, job: Job): void {
+  function send(thread: Thread, job: Job): void {
     thread.job = job
     clearTimeout(thread.timer)
     thread.worker.ref()
@@ -152,7 +153,7 @@ export function createSqliteWorker(options: SqliteWorkerOptions = {}): SqliteWor
       const thread = threadFor(job)
       if (!thread) continue
       queue.splice(queue.indexOf(job), 1)
-      give(thread, job)
+      send(thread, job)
     }
   }
 
@@ -183,7 +184,7 @@ export function createSqliteWorker(options: SqliteWorkerOptions = {}): SqliteWor
         )
       } finally {
         if (threads.has(thread)) {
-          thread.isHeld = false // nothing is taken up before the next order, which is this one
+          thread.isHeld = false // the rollback comes first in the queue
           await ask({ task: 'rollback', path }, { thread, isFirst: true }).catch(() => {})
         }
       }

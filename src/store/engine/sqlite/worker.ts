@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { runCheckpoint } from './durability.ts'
 import { createStatementCache, openReadOnly, sqliteInterrupt, timeFunction } from './file.ts'
 
-/** What the thread is asked for; `path` says of which database. It is given one order at a time. */
+/** A task on the database at `path`. A thread gets one at a time. */
 export type Order = { id: number; path: string; timeoutMs: number } & (
   | { task: 'read'; text: string; parameters: readonly SQLInputValue[]; isHeld?: true }
   | { task: 'begin' | 'rollback' | 'checkpoint' | 'forget' }
@@ -13,7 +13,7 @@ export type Order = { id: number; path: string; timeoutMs: number } & (
 
 export type Outcome = { id: number; rows: unknown[] } | { id: number; failure: { message: string; errcode: unknown } }
 
-/** How long writers may be kept out for that, where somebody still reads an old state. */
+/** How long a full checkpoint may block writers while it waits for readers. */
 const busyTimeoutMs = 50
 
 interface Opened {
@@ -21,7 +21,7 @@ interface Opened {
   prepare(text: string): ReturnType<DatabaseSync['prepare']>
 }
 
-/** When the statement that runs has to end. */
+/** When the current statement has to end. */
 let deadlineMs = 0
 
 function checkTime(): number {
@@ -31,12 +31,12 @@ function checkTime(): number {
 
 const niceness = 5
 
-/** With Linux, of this thread alone: where there are fewer processors than threads, the main one goes first. */
+/** On Linux, lowers the priority of this thread, so that the main thread goes first when processors are scarce. */
 function yieldToOthers(): void {
   try {
     const threadId = readlinkSync('/proc/thread-self').split('/').at(-1)
     setPriority(Number(threadId), niceness)
-  } catch {} // elsewhere they are equal
+  } catch {} // other systems have no priorities of threads
 }
 
 const opened = new Map<string, Opened>()
@@ -44,7 +44,7 @@ const opened = new Map<string, Opened>()
 function fileOf(path: string): Opened {
   const known = opened.get(path)
   if (known) return known
-  const file = openReadOnly(path) // which may carry over what others have committed, all the same
+  const file = openReadOnly(path) // may run checkpoints nevertheless
   file.exec(`pragma synchronous = normal; pragma busy_timeout = ${busyTimeoutMs}`)
   file.function(timeFunction, checkTime)
   const added = { file, prepare: createStatementCache((text) => file.prepare(text)) }
@@ -64,7 +64,7 @@ function execute(order: Order): unknown[] {
   if (order.task === 'begin') file.exec('begin')
   if (order.task === 'rollback' && file.isTransaction) file.exec('rollback') // nothing was written
   if (order.task !== 'read') return []
-  // A snapshot whose statement was ended by SQLite itself must not go on with what is there now.
+  // If SQLite itself ended the transaction of a snapshot, reading on would see the current state.
   if (order.isHeld && !file.isTransaction) throw new Error('The snapshot is gone.')
   deadlineMs = performance.now() + order.timeoutMs
   return prepare(order.text).all(...order.parameters)

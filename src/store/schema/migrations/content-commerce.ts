@@ -1,7 +1,7 @@
 import { type CreateTableBuilder, sql } from 'kysely'
 import { type Migration, textType } from '../migrate.ts'
 
-/** The step that brings payment integrations, what they mirror, and orders. */
+/** Adds payment integrations, the mirrored catalogue, and orders. */
 export const addCommerce: Migration['up'] = async (db, engine) => {
   const text = textType(engine)
 
@@ -70,7 +70,7 @@ export const addCommerce: Migration['up'] = async (db, engine) => {
     .on('catalogue_prices')
     .columns(['integration_id', 'product_id'])
     .execute()
-  // A checkout names prices, and not the account that they belong to.
+  // A checkout names prices without their account.
   await db.schema
     .createIndex('catalogue_prices_of_group')
     .on('catalogue_prices')

@@ -17,7 +17,7 @@ interface ObjectsOfThen {
   }
 }
 
-/** From now on the index also finds objects by their `email`. */
+/** Adds the objects' `email` to the index. */
 async function indexAddresses(db: Transaction<ObjectsOfThen>): Promise<void> {
   const objectsPerStep = 200
   for (let after = ''; ; ) {
@@ -42,7 +42,7 @@ async function indexAddresses(db: Transaction<ObjectsOfThen>): Promise<void> {
   }
 }
 
-/** The step that brings the outbox, and what is counted and remembered of submissions. */
+/** Adds the outbox, quotas and pending notices. */
 export const addMail: Migration['up'] = async (db, engine) => {
   const text = textType(engine)
 

@@ -7,7 +7,7 @@ interface TablesOfThen {
 
 const rowsPerStep = 500
 
-/** The address of an order in a column of its own, by which it is found. */
+/** Adds an indexed column with the address of an order. */
 export const addOrderEmails: Migration['up'] = async (given, engine) => {
   await given.schema.alterTable('orders').addColumn('email_key', textType(engine)).execute()
   const db = given as Transaction<TablesOfThen>

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Migration } from '../migrate.ts'
 
-/** The publish date of what has none, when this step was written. */
+/** The publish date of objects without one, when this step was written. */
 const unsetMs = -8_640_000_000_000_000
 
 interface TablesOfThen {
@@ -19,8 +19,8 @@ interface TablesOfThen {
 }
 
 /**
- * Submissions that are seen get as their publish date the moment at which they were first seen, as new ones have it: by
- * the record of changes, and else that of their creation. An editor's date stays, and so does what nobody has seen.
+ * Sets the publish date of visible submissions to the time at which they first became visible, as for new ones: from the
+ * change log, else the time of creation. Dates set by editors and submissions that never were visible stay unchanged.
  */
 export const dateSubmissions: Migration['up'] = async (given) => {
   const db = given as Transaction<TablesOfThen>

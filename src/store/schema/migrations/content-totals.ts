@@ -4,12 +4,12 @@ import { type Migration, textType } from '../migrate.ts'
 /** The publish date of drafts when this step was written. */
 const draftMs = 253_402_300_799_999
 
-/** A table whose rows are counted, and how. A `row` is what its columns are written behind: `old.`, `new.` or nothing. */
+/** A table whose rows are counted. A `row` is the prefix of its columns: `old.`, `new.` or nothing. */
 interface Counted {
   table: 'objects' | 'object_fields'
-  /** What decides whether and where a row is counted. */
+  /** The columns that decide whether and where a row is counted. */
   columns: string
-  /** Container, field and filter key: where it is counted. */
+  /** Container, field and filter key under which it is counted. */
   key(row: string): [string, string, string]
   /** Whether it is counted. */
   counts(row: string): string
@@ -17,7 +17,7 @@ interface Counted {
 
 const isLive = (row: string): string => `${row}archived = 0 and ${row}publish_ms <> ${draftMs}`
 
-/** An object counts for its container as a whole, and for each value that it can be found by. */
+/** An object counts for its container, and for each of its filter values. */
 const countedTables: readonly [objects: Counted, objectFields: Counted] = [
   {
     table: 'objects',
@@ -29,18 +29,18 @@ const countedTables: readonly [objects: Counted, objectFields: Counted] = [
     table: 'object_fields',
     columns: 'container_id, field, filter_key, archived, publish_ms',
     key: (row) => [`${row}container_id`, `${row}field`, `${row}filter_key`],
-    // No client filters by these two, and nearly all of their values differ.
+    // Clients cannot filter by these two, and nearly all of their values differ.
     counts: (row) => `${isLive(row)} and ${row}field not in ('@media', '@email')`,
   },
 ]
 
 export interface Trigger {
   name: string
-  /** What makes it. */
+  /** The statements that create it. */
   statements: string[]
 }
 
-/** SQLite counts row by row. What is written once more as it was is left alone. */
+/** SQLite counts row by row. Rewriting the same state counts nothing. */
 function sqliteTriggers({ table, columns, key, counts }: Counted): Trigger[] {
   const [container, field, filterKey] = key('old.')
   const ofKey = `container_id = ${container} and field = ${field} and filter_key = ${filterKey}`
@@ -81,7 +81,7 @@ function postgresTriggers({ table, key, counts }: Counted, schema: string): Trig
     using (select distinct ${keyColumns} from removed where ${counts('')}) as gone (container_id, field, filter_key)
     where kept.container_id = gone.container_id and kept.field = gone.field and kept.filter_key = gone.filter_key
       and kept.total = 0;`
-  // The plan is made once, for as many rows as there happen to be then: going by the key is good for any number.
+  // The plan is made once, for the number of rows at that time. Look-ups by key are good for any number.
   const byKey = 'set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off'
   const events = [
     { event: 'insert', tables: 'new table as added', settings: '', body: add(steps('added', 1)) },
@@ -109,7 +109,7 @@ function postgresTriggers({ table, key, counts }: Counted, schema: string): Trig
   })
 }
 
-/** All that counts. With PostgreSQL, `schemaName` is where the tables are. */
+/** All counting triggers. `schemaName` is the schema of the tables; PostgreSQL only. */
 export const totalTriggers = (schemaName: string | undefined): Trigger[] =>
   countedTables.flatMap((counted) =>
     schemaName === undefined ? sqliteTriggers(counted) : postgresTriggers(counted, `"${schemaName}"`),
@@ -120,7 +120,7 @@ interface TablesOfThen {
   object_fields: { container_id: string; field: string }
 }
 
-/** The fields that the objects of a container are found by; asked for one after the other, by the index. */
+/** The indexed fields of a container's objects, found by a skip scan of the index. */
 async function* fieldsOf(db: Transaction<TablesOfThen>, containerId: string): AsyncGenerator<string> {
   for (let last = ''; ; ) {
     const { next } = await db
@@ -135,7 +135,7 @@ async function* fieldsOf(db: Transaction<TablesOfThen>, containerId: string): As
   }
 }
 
-/** Counts what is there already, a field at a time: no statement may take long, however much there is. */
+/** Counts existing rows one field at a time, because no statement may take long. */
 async function fillTotals(db: Transaction<TablesOfThen>, prefix: string): Promise<void> {
   const count = ({ table, key, counts }: Counted, part: RawBuilder<unknown>) => sql`
     insert into ${sql.raw(`${prefix}totals`)} (container_id, field, filter_key, total)
@@ -149,7 +149,7 @@ async function fillTotals(db: Transaction<TablesOfThen>, prefix: string): Promis
   }
 }
 
-/** The step that brings totals: how many objects are live (not archived, no drafts), in all and by each value. */
+/** Adds totals: the number of live objects (neither archived nor drafts), in total and by value. */
 export const addTotals: Migration['up'] = async (db, engine, schemaName) => {
   const text = textType(engine)
   await db.schema
@@ -163,6 +163,6 @@ export const addTotals: Migration['up'] = async (db, engine, schemaName) => {
     .execute()
   for (const statement of totalTriggers(schemaName).flatMap(({ statements }) => statements))
     await sql.raw(statement).execute(db)
-  // From here on nobody else writes before we have ended: servers of the version before are counted, too.
+  // From here on other writers wait for this transaction, so that the writes of older servers are counted, too.
   await fillTotals(db as Transaction<TablesOfThen>, schemaName === undefined ? '' : `"${schemaName}".`)
 }

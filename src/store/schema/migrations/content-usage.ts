@@ -3,13 +3,13 @@ import type { Engine } from '../../engine/database.ts'
 import { type Migration, textType } from '../migrate.ts'
 import type { Trigger } from './content-totals.ts'
 
-/** What a row takes besides its texts: its keys, and the indexes that it stands in. */
+/** The size of a row besides its texts: its keys and index entries. */
 const bytesPerRow = 200
 
-/** A table whose bytes are counted for its groups. A `row` is what its columns are written behind: `old.`, `new.` or nothing. */
+/** A table whose bytes are counted per group. A `row` is the prefix of its columns: `old.`, `new.` or nothing. */
 interface Counted {
   table: string
-  /** The columns that its bytes come from. */
+  /** The columns that determine its size. */
   columns: readonly string[]
   database(row: string): string
   media(row: string, engine: Engine): string
@@ -25,13 +25,13 @@ const table = (name: string, columns: readonly string[], sizes: readonly string[
   media: () => '0',
 })
 
-/** Of a file and all that was made of it. */
+/** The size of a file and its derivatives. */
 const fileBytes = (row: string, engine: Engine): string =>
   engine === 'sqlite'
     ? `${row}bytes + coalesce((select sum(value ->> 'bytes') from json_each(${row}derivatives)), 0)`
     : `${row}bytes + coalesce((select sum((made ->> 'bytes')::bigint) from jsonb_array_elements(${row}derivatives::jsonb) as made), 0)`
 
-/** What grows with what a group does. Jobs, tallies and links are few, or soon gone. */
+/** Tables that grow with use. Jobs, tallies and links are few, or soon deleted. */
 export const countedTables: readonly Counted[] = [
   table('objects', ['value', 'search_text'], ['index_bytes']),
   table('object_versions', ['value']),
@@ -101,21 +101,21 @@ function postgresTriggers({ table: name, database, media }: Counted, schema: str
   })
 }
 
-/** All that measures. With PostgreSQL, `schemaName` is where the tables are. */
+/** All measuring triggers. `schemaName` is the schema of the tables; PostgreSQL only. */
 export const usageTriggers = (schemaName: string | undefined): Trigger[] =>
   countedTables.flatMap((counted) =>
     schemaName === undefined ? sqliteTriggers(counted) : postgresTriggers(counted, `"${schemaName}"`),
   )
 
-/** Of a row in the record of changes, which `writeContent` counts itself: in a column of the group's own row. */
+/** The size of a row in the change log, which `writeContent` counts in the group's row. */
 export const changeBytes = `${bytesPerRow} + octet_length(note)`
 
-/** What an object's rows in the index take; each stands in the table, in two indexes, and in the totals. */
+/** The size of an object's index rows. Each is in the table, in two indexes and in the totals. */
 export const indexRowBytes = "250 + 4 * octet_length(filter_key) + 2 * octet_length(coalesce(sort_key, ''))"
 
 const objectsPerStep = 500
 
-/** A part at a time: no statement may take long, however much there is. */
+/** In parts, because no statement may take long. */
 async function measureIndexes(db: Transaction<{ objects: { id: string } }>, prefix: string): Promise<void> {
   for (let after = ''; ; ) {
     const rows = await db
@@ -134,7 +134,7 @@ async function measureIndexes(db: Transaction<{ objects: { id: string } }>, pref
   }
 }
 
-/** What there is already. */
+/** Counts existing rows. */
 async function fillUsage(db: Transaction<unknown>, engine: Engine, prefix: string): Promise<void> {
   for (const { table: name, database, media } of countedTables)
     await sql
@@ -153,7 +153,7 @@ async function fillUsage(db: Transaction<unknown>, engine: Engine, prefix: strin
     .execute(db)
 }
 
-/** The step that brings what each group takes, in bytes. */
+/** Adds the storage of each group in bytes. */
 export const addUsage: Migration['up'] = async (db, engine, schemaName) => {
   const prefix = schemaName === undefined ? '' : `"${schemaName}".`
   await db.schema
@@ -173,6 +173,6 @@ export const addUsage: Migration['up'] = async (db, engine, schemaName) => {
   await measureIndexes(db as Transaction<{ objects: { id: string } }>, prefix)
   for (const statement of usageTriggers(schemaName).flatMap(({ statements }) => statements))
     await sql.raw(statement).execute(db)
-  // From here on nobody else writes before we have ended: servers of the version before are counted, too.
+  // From here on other writers wait for this transaction, so that the writes of older servers are counted, too.
   await fillUsage(db, engine, prefix)
 }

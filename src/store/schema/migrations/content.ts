@@ -28,7 +28,7 @@ interface ObjectsOfThen {
   }
 }
 
-/** Everything in a value that looked like a file when this step was written. */
+/** Everything in a value that was a file when this step was written. */
 function mediaKeysThen(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const { name, key, type } = value as Record<string, unknown>
@@ -36,7 +36,7 @@ function mediaKeysThen(value: unknown): string[] {
   return isFile ? [key] : Object.values(value).flatMap(mediaKeysThen)
 }
 
-/** From now on the index also tells which objects show a file. */
+/** Adds the objects' files to the index. */
 async function indexMediaUses(db: Transaction<ObjectsOfThen>): Promise<void> {
   const objectsPerStep = 200
   for (let after = ''; ; ) {
@@ -132,7 +132,7 @@ export const contentMigrations: readonly Migration[] = [
         .on('objects')
         .columns(['container_id', 'updated_ms', 'id', 'archived', 'publish_ms'])
         .execute()
-      // A product once for each account; rows of collections have no external id and are not bound by it.
+      // A product is unique per account; objects of collections have no external id and are not affected.
       await db.schema
         .createIndex('objects_by_external_id')
         .unique()
@@ -196,7 +196,7 @@ export const contentMigrations: readonly Migration[] = [
         .alterTable('objects')
         .addColumn('version', 'integer', (column) => column.notNull().defaultTo(1))
         .execute()
-      // Who made this version, and how: it moves to `object_versions` with the value when the next one is made.
+      // The author and kind of the latest change, which move to `object_versions` with the value at the next change.
       await db.schema
         .alterTable('objects')
         .addColumn('changed_by', text, (column) => column.notNull().defaultTo(''))
@@ -206,7 +206,7 @@ export const contentMigrations: readonly Migration[] = [
         .addColumn('change', text, (column) => column.notNull().defaultTo('created'))
         .execute()
       await db.schema.alterTable('objects').addColumn('review', text).execute()
-      // What falls due: few rows are dated, so the index is small.
+      // For due objects. Few rows are dated, so the index is small.
       await db.schema
         .createIndex('objects_due')
         .on('objects')
@@ -260,7 +260,7 @@ export const contentMigrations: readonly Migration[] = [
         .alterTable('group_revisions')
         .addColumn('closed', 'integer', (column) => column.notNull().defaultTo(0))
         .execute()
-      // What fell due before there was a record of it is not told afterwards.
+      // Objects that fell due before the change log existed are not recorded.
       const now = engine === 'sqlite' ? sql`unixepoch() * 1000` : sql`floor(extract(epoch from now()) * 1000)`
       await (db as Transaction<{ group_revisions: { swept_ms: number } }>)
         .updateTable('group_revisions')
@@ -310,7 +310,7 @@ export const contentMigrations: readonly Migration[] = [
         .addColumn('problem', text)
         .addColumn('created_ms', 'bigint', (column) => column.notNull())
         .execute()
-      // The same bytes are stored once for each group.
+      // The same bytes are stored once per group.
       await db.schema
         .createIndex('media_files_by_content')
         .unique()

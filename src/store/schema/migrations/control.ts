@@ -118,7 +118,7 @@ export const controlMigrations: readonly Migration[] = [
         .execute()
       await db.schema.alterTable('users').addColumn('service_of', text).execute()
       const people = db as unknown as Transaction<Pick<ControlTables, 'users' | 'changes'>>
-      // Owners could make users of any address. Only what administrators wrote down is known to be somebody's.
+      // Owners could create users with any address. Only addresses entered by administrators count as verified.
       const vouched = people
         .selectFrom('changes')
         .select('subject_id')
