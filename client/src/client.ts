@@ -1,4 +1,4 @@
-import { type Ask, createAsk } from './http.ts'
+import { type CallEndpoint, createEndpointCaller } from './http.ts'
 import { type ClientOptions, checkOptions } from './options.ts'
 import { eachItem } from './paging.ts'
 import type {
@@ -28,57 +28,57 @@ import type {
 
 type AnyObject = CollectionObject<object> | IntegrationObject<object>
 
-/** Every call gives the answer's `data`, or rejects with a `SluiceError`. */
+/** Every call resolves with the answer's `data`, or rejects with a `SluiceError`. */
 export interface SluiceClient {
   site: {
     details(siteId: string, options?: CallOptions): Promise<SiteDetails>
   }
   collections: {
-    /** One page of what is published. */
+    /** A page of published items. */
     list<Fields extends object = OpenFields>(
       collectionId: string,
       options?: ListOptions,
     ): Promise<CollectionList<Fields>>
-    /** Everything that is published, page after page. */
+    /** All published items, page by page. */
     all<Fields extends object = OpenFields>(
       collectionId: string,
       options?: AllOptions,
     ): AsyncGenerator<CollectionObject<Fields>, void, undefined>
   }
   products: {
-    /** One page of what is on sale. */
+    /** A page of published products. */
     list<Fields extends object = ProductFields>(options: ListProductsOptions): Promise<IntegrationList<Fields>>
-    /** Everything that is on sale, page after page. */
+    /** All published products, page by page. */
     all<Fields extends object = ProductFields>(
       options: AllProductsOptions,
     ): AsyncGenerator<IntegrationObject<Fields>, void, undefined>
   }
   checkout: {
-    /** The address at which the customer pays: redirect them to it. However often it is tried, there is one session. */
+    /** Returns the URL of the payment page, to which to redirect the customer. Retries create no further session. */
     create(request: CheckoutRequest, options?: CheckoutOptions): Promise<string>
   }
   reviews: {
-    /** Stores what a visitor thinks, and gives it as it will be listed. However often it is tried, there is one. */
+    /** Stores a review and returns it as in listings. Retries store no further review. */
     create<Fields extends object = OpenFields>(
       review: ReviewRequest,
       options?: SendOptions,
     ): Promise<CollectionObject<Fields>>
   }
   subscribers: {
-    /** Stores an address. One that is there already is not stored again: the answer is the subscriber of then. */
+    /** Stores an address. If it has already subscribed, the existing subscriber is returned. */
     add<Fields extends object = OpenFields>(
       subscriber: SubscriberRequest,
       options?: SendOptions,
     ): Promise<CollectionObject<Fields>>
   }
-  /** When these resolve, the message is kept, and will be delivered. However often one is tried, there is one e-mail. */
+  /** When these resolve, the message is stored and will be delivered. Retries send no further e-mail. */
   email: {
-    /** What a visitor writes to the owner of the site. */
+    /** Sends a visitor's message to the owner of the site. */
     contact(request: ContactEmailRequest, options?: SendOptions): Promise<void>
-    /** The confirmation that a customer gets of an order. */
+    /** Confirms an order to the customer. */
     orderPlaced(request: OrderPlacedEmailRequest, options?: SendOptions): Promise<void>
   }
-  /** The one object that the token names, published or not. Only a collection's object has `collectionObj`. */
+  /** The object of a preview token, published or not. Only a collection's object has `collectionObj`. */
   preview<Content extends AnyObject = Previewed>(token: string, options?: CallOptions): Promise<Content>
 }
 
@@ -86,30 +86,30 @@ const defaultPageSize = 100
 
 export function createClient(options: ClientOptions): SluiceClient {
   refuseBrowser()
-  // The key stays in this closure: nothing that prints or serialises the client can show it.
+  // The key stays in this closure, so that printing or serialising the client cannot reveal it.
   const settings = checkOptions(options)
-  const ask = createAsk(settings)
-  // A preview may be limited to a number of uses, and an attempt that failed half-way may have been one.
-  const askOnce = createAsk({ ...settings, retries: 0 })
+  const call = createEndpointCaller(settings)
+  // The uses of a preview may be limited, and a failed attempt may count as one.
+  const callOnce = createEndpointCaller({ ...settings, retries: 0 })
 
-  /** Whatever is sent carries a key of its own, so that to try again is safe. */
+  /** Each request has an idempotency key, so that retries are safe. */
   const sendBy =
-    (asking: Ask, isBare = false) =>
+    (callEndpoint: CallEndpoint, isBare = false) =>
     <Data>(endpoint: string, body: object, { idempotencyKey = crypto.randomUUID(), signal }: SendOptions = {}) =>
-      asking<Data>(endpoint, { body, idempotencyKey, signal, isBare })
-  const send = sendBy(ask)
-  const sendMail = sendBy(ask, true)
-  const sendPatiently = sendBy(createAsk({ ...settings, timeoutMs: settings.checkoutTimeoutMs }))
+      callEndpoint<Data>(endpoint, { body, idempotencyKey, signal, isBare })
+  const send = sendBy(call)
+  const sendMail = sendBy(call, true)
+  const sendCheckout = sendBy(createEndpointCaller({ ...settings, timeoutMs: settings.checkoutTimeoutMs }))
 
   const listObjects = <Fields extends object>(collectionId: string, { signal, ...query }: ListOptions = {}) =>
-    ask<CollectionList<Fields>>('collectionObjects', { query: { ...query, collectionId }, signal })
+    call<CollectionList<Fields>>('collectionObjects', { query: { ...query, collectionId }, signal })
 
   const listProducts = <Fields extends object>({ signal, ...query }: ListProductsOptions) =>
-    ask<IntegrationList<Fields>>('integrationObjects', { query, signal })
+    call<IntegrationList<Fields>>('integrationObjects', { query, signal })
 
   return {
     site: {
-      details: (siteId, { signal } = {}) => ask('siteDetails', { query: { siteId }, signal }),
+      details: (siteId, { signal } = {}) => call('siteDetails', { query: { siteId }, signal }),
     },
     collections: {
       list: listObjects,
@@ -124,7 +124,7 @@ export function createClient(options: ClientOptions): SluiceClient {
         eachItem((skip) => listProducts<Fields>({ ...criteria, limit, skip })),
     },
     checkout: {
-      create: (request, sending) => sendPatiently('createCheckoutSession', request, sending),
+      create: (request, sending) => sendCheckout('createCheckoutSession', request, sending),
     },
     reviews: {
       create: (review, sending) => send('definedCollectionObject', { ...review, type: 'createReview' }, sending),
@@ -139,7 +139,7 @@ export function createClient(options: ClientOptions): SluiceClient {
       contact: async (request, sending) => void (await sendMail('sendContactEmail', request, sending)),
       orderPlaced: async (request, sending) => void (await sendMail('sendOrderPlacedEmail', request, sending)),
     },
-    preview: (token, { signal } = {}) => askOnce('preview', { query: { token }, signal }),
+    preview: (token, { signal } = {}) => callOnce('preview', { query: { token }, signal }),
   }
 }
 

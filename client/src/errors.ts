@@ -6,19 +6,19 @@ export interface SluiceErrorDetails {
   cause?: unknown
 }
 
-/** What every call rejects with, whatever went wrong. */
+/** The error with which every failed call rejects. */
 export class SluiceError extends Error {
   override readonly name = 'SluiceError'
-  /** The HTTP status; 0 when no answer came. */
+  /** The HTTP status; 0 without an answer. */
   readonly status: number
   /**
    * The service's stable name for the failure, such as `NotFound`. The client's own names, for failures that the
    * service did not name: `NetworkError`, `Timeout`, `Aborted`, `InvalidResponse`, `InvalidArgument`, `Unknown`.
    */
   readonly code: string
-  /** Quote it to whoever runs the service: it leads to the log line. */
+  /** Identifies the log line; quote it to the operator of the service. */
   readonly requestId: string | undefined
-  /** How long the service asked to wait. */
+  /** The requested wait before a retry. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(message: string, { code, status = 0, requestId, retryAfterSeconds, cause }: SluiceErrorDetails) {

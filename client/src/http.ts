@@ -3,27 +3,27 @@ import type { Settings } from './options.ts'
 import { type Query, writeQuery } from './query.ts'
 import { readRetryAfterSeconds, retryDelayMs, sleep } from './retry.ts'
 
-/** What an endpoint is asked. */
-export interface Question {
+/** A request to an endpoint. */
+export interface EndpointRequest {
   query?: Query
-  /** With it the question is a POST. */
+  /** Makes the request a POST. */
   body?: object
-  /** All attempts carry the same, so that the service acts once, however often it is asked. */
+  /** The same for all attempts, so that the service acts once. */
   idempotencyKey?: string
-  /** Whether the answer is a plain `true`, as the e-mail endpoints have it. */
+  /** Whether the answer is a plain `true`, as of the e-mail endpoints. */
   isBare?: boolean
   signal: AbortSignal | undefined
 }
 
-/** Asks one endpoint and unwraps the envelope. */
-export type Ask = <Data>(endpoint: string, question: Question) => Promise<Data>
+/** Calls an endpoint and unwraps the envelope. */
+export type CallEndpoint = <Data>(endpoint: string, request: EndpointRequest) => Promise<Data>
 
-/** Asking twice does no harm, so what failed for a passing reason is tried again. */
-export function createAsk(settings: Settings): Ask {
-  return async <Data>(endpoint: string, { query, signal, isBare = false, ...question }: Question) => {
+/** Transient failures are retried, since all requests are idempotent. */
+export function createEndpointCaller(settings: Settings): CallEndpoint {
+  return async <Data>(endpoint: string, { query, signal, isBare = false, ...sent }: EndpointRequest) => {
     const address = `${settings.baseUrl}/tenant/${endpoint}`
     const parameters = query && writeQuery(query)
-    const request = writeRequest(settings.apiKey, question)
+    const request = writeRequest(settings.apiKey, sent)
     for (let attempt = 0; ; attempt++) {
       try {
         const { response, body } = await receive(settings, { address, parameters, request, signal })
@@ -37,14 +37,14 @@ export function createAsk(settings: Settings): Ask {
   }
 }
 
-function writeRequest(apiKey: string, { body, idempotencyKey }: Pick<Question, 'body' | 'idempotencyKey'>) {
+function writeRequest(apiKey: string, { body, idempotencyKey }: Pick<EndpointRequest, 'body' | 'idempotencyKey'>) {
   const headers = {
     accept: 'application/json',
     authorization: apiKey,
     ...(body && { 'content-type': 'application/json' }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   }
-  // The key goes to no other host; edge workers do not know 'error'.
+  // The key must not go to another host. Edge workers do not support 'error'.
   const redirect = 'manual' as const
   return body ? { method: 'POST', headers, redirect, body: JSON.stringify(body) } : { headers, redirect }
 }
@@ -72,7 +72,7 @@ async function receive(
     return { response, body: await response.text() }
   } catch (cause) {
     if (signal?.aborted) throw abortedBy(signal)
-    // The address without its query, which may hold a preview token.
+    // Without the query, which may contain a preview token.
     if (attempt.signal.aborted) {
       throw new SluiceError(`No answer from ${address} within ${timeoutMs} ms`, { code: 'Timeout', cause })
     }
@@ -117,7 +117,7 @@ function abortedBy(signal: AbortSignal): SluiceError {
   return new SluiceError('The call was aborted by its signal', { code: 'Aborted', cause: signal.reason })
 }
 
-/** Where a runtime names the reason (` (ECONNREFUSED)`), it does so on the cause of what `fetch` throws. */
+/** The reason, such as ` (ECONNREFUSED)`, which some runtimes put on the cause of a `fetch` error. */
 function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined
   return inner instanceof Error && 'code' in inner ? ` (${inner.code})` : ''

@@ -1,6 +1,6 @@
 import type { CurrentFile, MediaValue } from './wire.ts'
 
-/** What HTML calls them: `setAttribute`, a template engine, Vue, Svelte, Solid. */
+/** Named as in HTML, for `setAttribute`, template engines, Vue, Svelte and Solid. */
 export interface ImageAttributes {
   src: string
   srcset?: string
@@ -13,27 +13,27 @@ export interface ImageAttributes {
   style?: string
 }
 
-/** The same as React spells it. */
+/** Named as in React. */
 export interface ImageProps extends Omit<ImageAttributes, 'srcset' | 'style'> {
   srcSet?: string
   style?: { background: string }
 }
 
 export interface ImageOptions {
-  /** What the picture says, for those who do not see it. Without it the media value's own `alt`, or decoration: ''. */
+  /** The text alternative. Default: the media value's own `alt`, or '' for decoration. */
   alt?: string | undefined
-  /** How wide the picture is on the page, such as `(min-width: 60rem) 30rem, 100vw`. Default: `100vw`. */
+  /** The width of the picture on the page, such as `(min-width: 60rem) 30rem, 100vw`. Default: `100vw`. */
   sizes?: string | undefined
-  /** `eager` for what is seen at once, such as the picture at the top. Default: `lazy`. */
+  /** `eager` for pictures that are visible at once, such as the one at the top. Default: `lazy`. */
   loading?: 'lazy' | 'eager' | undefined
 }
 
 type Optional<Media> = Media | null | undefined
 
-// What a browser assumes by itself, made valid HTML. A picture is then at worst larger than its place, never blurred.
+// The browser's own default, written out for valid HTML. A picture is at worst loaded too large, never blurred.
 const defaultSizes = '100vw'
 
-/** The attributes of an `<img>`; undefined when there is no picture, so that an optional field needs no question. */
+/** The attributes of an `<img>`; undefined without a picture, so that an optional field needs no check. */
 export function imageAttributes(media: MediaValue, options?: ImageOptions): ImageAttributes
 export function imageAttributes(media: Optional<MediaValue>, options?: ImageOptions): ImageAttributes | undefined
 export function imageAttributes(media: Optional<MediaValue>, options?: ImageOptions): ImageAttributes | undefined {
@@ -46,7 +46,7 @@ export function imageAttributes(media: Optional<MediaValue>, options?: ImageOpti
   }
 }
 
-/** `<img {...imageProps(post.objectValue.cover)} />` in React; undefined when there is no picture. */
+/** `<img {...imageProps(post.objectValue.cover)} />` in React; undefined without a picture. */
 export function imageProps(media: MediaValue, options?: ImageOptions): ImageProps
 export function imageProps(media: Optional<MediaValue>, options?: ImageOptions): ImageProps | undefined
 export function imageProps(
@@ -67,7 +67,7 @@ export function imageProps(
   }
 }
 
-/** A whole `<picture>` as HTML, with AVIF for the browsers that know it; undefined when there is no picture. */
+/** A `<picture>` as HTML, with AVIF for browsers that support it; undefined without a picture. */
 export function pictureHtml(media: MediaValue, options?: ImageOptions): string
 export function pictureHtml(media: Optional<MediaValue>, options?: ImageOptions): string | undefined
 export function pictureHtml(media: Optional<MediaValue>, options?: ImageOptions): string | undefined {
@@ -80,8 +80,8 @@ export function pictureHtml(media: Optional<MediaValue>, options?: ImageOptions)
 }
 
 /**
- * Shown until the picture covers it. A colour alone is not painted: a picture without placeholder may be transparent,
- * and would keep it for good. Both are checked, since what is not a colour or a picture could carry on the style.
+ * Shown until the picture is loaded. A colour without a placeholder is not used: the picture may be transparent, and the
+ * colour would remain visible. Both are validated, since any other text could inject styles.
  */
 function backgroundOf({ color = '', placeholder = '' }: CurrentFile): string | undefined {
   if (!/^data:image\/[\w.+-]+;base64,[\w+/=]+$/.test(placeholder)) return undefined

@@ -1,20 +1,20 @@
-/** What the client needs of `fetch`. Wrap the global one to add a framework's cache hints or a proxy. */
+/** The part of `fetch` that the client uses. Wrap the global one to add a framework's cache hints or a proxy. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export interface ClientOptions {
-  /** Where the service is, without `/tenant`: `https://content.example.com`. A path prefix is kept. */
+  /** The URL of the service without `/tenant`: `https://content.example.com`. A path prefix is kept. */
   baseUrl: string
-  /** The group's key, bare. A server-side secret. */
+  /** The group's key, without a prefix. A server-side secret. */
   apiKey: string
   /** Instead of the global `fetch`. */
   fetch?: Fetch | undefined
   /** For each attempt, from the request to the last byte of the answer. Default 10 000, and 30 000 for a checkout. */
   timeoutMs?: number | undefined
-  /** How often a failed call is tried again. Default 2. */
+  /** Maximum retries of a failed call. Default 2. */
   retries?: number | undefined
 }
 
-/** The options once checked. */
+/** Validated options. */
 export interface Settings {
   /** Without a trailing slash. */
   baseUrl: string
@@ -32,7 +32,7 @@ const maxTimeoutMs = 2 ** 31 - 1 // timers fire at once beyond it
 const defaultRetries = 2
 const maxRetries = 10
 
-// No message repeats a value: a key put in the wrong place would end up in a log.
+// No message repeats a value: a key passed as another option would end up in a log.
 export function checkOptions(options: ClientOptions): Settings {
   return {
     baseUrl: checkBaseUrl(options.baseUrl),

@@ -3,11 +3,11 @@ interface ItemPage<Item> {
   totalCount: number
 }
 
-/** Every item once, page after page; the next page is asked for only when it is needed. */
+/** Every item once; each page is requested only when it is needed. */
 export async function* eachItem<Item extends { _id: string }>(
   readPage: (skip: number) => Promise<ItemPage<Item>>,
 ): AsyncGenerator<Item, void, undefined> {
-  // Content published meanwhile pushes items onto the next page, where they would be met again.
+  // Content published meanwhile moves items to the next page, where they would appear again.
   const seen = new Set<string>()
   let skip = 0
   while (true) {

@@ -6,7 +6,7 @@ export interface CallOptions {
 }
 
 export interface SendOptions extends CallOptions {
-  /** What is sent again with the same key within 24 hours is done once. Default: a new one for each call. */
+  /** Requests with the same key within 24 hours take effect once. Default: a new key for each call. */
   idempotencyKey?: string | undefined
 }
 
@@ -26,7 +26,7 @@ export type Sort = readonly SortTerm[] | string
 
 export interface GroupBy {
   key: string
-  /** With it, only the items that have this value; without it, `groups` beside the items. */
+  /** With a value, only items with this value; without one, `groups` beside the items. */
   value?: FilterValue | undefined
 }
 
@@ -50,7 +50,7 @@ interface OnePage {
 }
 
 interface EveryPage {
-  /** How many items one request asks for: 1–100, default 100. */
+  /** Items per request: 1–100, default 100. */
   pageSize?: number | undefined
 }
 
@@ -61,14 +61,14 @@ export interface AllProductsOptions extends ProductCriteria, EveryPage {}
 
 const plainNames = ['siteId', 'token', 'collectionId', 'type', 'accountHandle', 'search', 'limit', 'skip'] as const
 
-/** All that the GET endpoints take. */
+/** All parameters of the GET endpoints. */
 export type Query = { [Name in (typeof plainNames)[number]]?: string | number | undefined } & {
   sort?: Sort | undefined
   filters?: Filters | undefined
   groupBy?: GroupBy | undefined
 }
 
-/** Values go out as they are: the service knows what is allowed, and its message says it better. */
+/** Values are not validated here, because the service has the rules and the better messages. */
 export function writeQuery({ sort, filters = {}, groupBy, ...plain }: Query): URLSearchParams {
   const written = new URLSearchParams()
   const write = (name: string, value: FilterValue | undefined) => {
@@ -84,7 +84,7 @@ export function writeQuery({ sort, filters = {}, groupBy, ...plain }: Query): UR
   return written
 }
 
-/** A filter without a value is refused: leaving it out would deliver everything to a caller who asked for less. */
+/** A filter without a value is refused: without the filter, the list would contain too much. */
 function valuesOf(field: string, value: Filters[string]): readonly FilterValue[] {
   const values = Array.isArray(value) ? value : [value]
   if (values.length > 0 && values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) return values

@@ -6,19 +6,19 @@ const firstDelayMs = 200
 const maxDelayMs = 5_000
 const maxRetryAfterSeconds = 30
 
-/** How long to wait before the next attempt; undefined when another one is pointless. `attempt` counts from 0. */
+/** The delay before the next attempt; undefined if a retry is pointless. `attempt` counts from 0. */
 export function retryDelayMs(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof SluiceError)) return undefined
   if (!retriedStatuses.includes(error.status) && !retriedCodes.includes(error.code)) return undefined
   if (error.retryAfterSeconds !== undefined) {
-    // Coming back sooner than asked only adds load, and waiting longer than this holds up a page: the caller decides.
+    // An earlier retry only adds load, and a longer wait blocks a page, so the caller decides.
     return error.retryAfterSeconds <= maxRetryAfterSeconds ? error.retryAfterSeconds * 1000 : undefined
   }
   const delayMs = Math.min(firstDelayMs * 2 ** attempt, maxDelayMs)
-  return delayMs * (0.5 + Math.random() / 2) // spread, so that callers who failed together do not return together
+  return delayMs * (0.5 + Math.random() / 2) // jitter, so that clients that failed together do not retry together
 }
 
-/** `Retry-After` holds seconds or a date. */
+/** `Retry-After` contains seconds or a date. */
 export function readRetryAfterSeconds(header: string | null): number | undefined {
   if (!header) return undefined
   if (/^\d+$/.test(header)) return Number(header)

@@ -1,7 +1,7 @@
 import { SluiceError } from './errors.ts'
 import type { MediaValue, Variants } from './wire.ts'
 
-/** What these functions need of a product, as `products.list` gives it. */
+/** The part of a product of `products.list` that these functions use. */
 export interface Sellable {
   objectValue: {
     name: Variants<string>
@@ -14,7 +14,7 @@ export interface Sellable {
   usingVariant?: { name: string; values: string[] }
 }
 
-/** What a customer can put into the basket: a simple product, or one variant of a product. */
+/** A unit of sale: a simple product, or a variant of a product. */
 export interface Offer {
   /** Such as `Large`; undefined for a simple product. */
   variant: string | undefined
@@ -24,9 +24,9 @@ export interface Offer {
   price: string
   /** ISO code, such as `cad`. */
   currency: string | undefined
-  /** What `checkout.create` takes as `price`. */
+  /** The `price` for `checkout.create`. */
   priceId: string
-  /** What `imageProps`, `imageAttributes` and `pictureHtml` take. */
+  /** For `imageProps`, `imageAttributes` and `pictureHtml`. */
   image: MediaValue | undefined
 }
 
@@ -37,13 +37,13 @@ export function isVariant<Product extends Pick<Sellable, 'usingVariant'>>(
   return product.usingVariant !== undefined
 }
 
-/** All that can be bought of a product, in the order of its variants. Of a simple product that is one. */
+/** All offers of a product, in the order of its variants; one for a simple product. */
 export function variantsOf(product: Sellable): Offer[] {
   const { name, description, price, currency, default_price, productImage } = product.objectValue
   return variantNames(product).flatMap((variant) => {
     const amount = textOf(price, variant)
     const priceId = textOf(default_price, variant)
-    if (amount === undefined || priceId === undefined) return [] // it has no price, and cannot be bought
+    if (amount === undefined || priceId === undefined) return [] // without a price it cannot be bought
     return {
       variant,
       name: textOf(name, variant) ?? '',
@@ -56,7 +56,7 @@ export function variantsOf(product: Sellable): Offer[] {
   })
 }
 
-/** What a product, or the variant of it that the customer chose, costs; and the id under which it is bought. */
+/** The offer of a simple product, or of the chosen variant: its amount and price id. */
 export function priceOf(product: Sellable, variant?: string): Offer {
   const offers = variantsOf(product)
   const found = offers.find((offer) => offer.variant === variant)
@@ -76,7 +76,7 @@ const variantNames = (product: Sellable): (string | undefined)[] =>
 
 type Optional<Value> = Value | null | undefined
 
-/** A field that is the same for all variants may be a plain value. */
+/** A field with the same value for all variants may be plain. */
 function textOf(field: Optional<Variants<string>>, variant: string | undefined): string | undefined {
   return typeof field === 'string' ? field : entryOf(field, variant)
 }
@@ -90,7 +90,7 @@ function entryOf<Value>(map: Optional<{ [variant: string]: Value }>, variant: st
   return map && variant !== undefined && Object.hasOwn(map, variant) ? map[variant] : undefined
 }
 
-/** A variant may be called `currentFile`, but then a file lies there, and no address. */
+/** A variant may be called `currentFile`; its value is then a media value, without `source`. */
 function isMedia(field: Optional<Variants<MediaValue>>): field is MediaValue {
   const file = field?.currentFile
   return typeof file === 'object' && file !== null && 'source' in file && typeof file.source === 'string'

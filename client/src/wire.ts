@@ -1,6 +1,6 @@
 /**
- * What travels between the service and a website's server. The service imports these types, so an answer that
- * does not fit them does not compile.
+ * The data exchanged by the service and a website's server. The service imports these types, so that an answer that does
+ * not match them does not compile.
  */
 
 export interface Success<Data> {
@@ -12,7 +12,7 @@ export interface Success<Data> {
 export interface Failure {
   success: false
   data: null
-  /** A sentence to act on. */
+  /** A message that explains what to do. */
   error: string
   /** A stable name, such as `ValidationError` or `Unauthorized`. */
   code: string
@@ -31,35 +31,34 @@ export interface MediaValue {
 }
 
 /**
- * Where a file is now. Every address here is signed and stops working at `expiresAt`: do not keep it for long.
- * What stands behind `expiresAt` is there for pictures that the service could measure or make smaller;
- * `imageAttributes` turns it into an `<img>`.
+ * The URLs of a file. They are signed and stop working at `expiresAt`: do not store them for long. The properties after
+ * `expiresAt` are present for pictures that the service could measure or scale; `imageAttributes` makes an `<img>` of them.
  */
 export interface CurrentFile {
-  /** The file as it was uploaded. */
+  /** The file as uploaded. */
   source: string
   /** ISO 8601. */
   expiresAt: string
-  /** Smaller forms as WebP, as the attribute of `<img>` takes them: `URL 320w, URL 640w, URL 1280w`. */
+  /** Scaled versions as WebP, in the form of `srcset`: `URL 320w, URL 640w, URL 1280w`. */
   srcset?: string
-  /** The same as AVIF, for a `<source type="image/avif">`: smaller still, but not for every browser. */
+  /** The same as AVIF, for a `<source type="image/avif">`: smaller, but not supported by every browser. */
   avifSrcset?: string
-  /** In pixels, upright as one sees it. With `height` it lets a browser keep the place free. */
+  /** In pixels, as displayed. With `height` it lets a browser reserve the space. */
   width?: number
   height?: number
-  /** The dominant colour, `#rrggbb`: what to paint until the picture is there. */
+  /** The dominant colour, `#rrggbb`, to show until the picture is loaded. */
   color?: string
-  /** A tiny blurred picture as a `data:` address: needs no request, and expires never. */
+  /** A tiny blurred picture as a `data:` URL, which needs no request and never expires. */
   placeholder?: string
 }
 
 /**
- * A value, or one value per variant. A string is a simple product's, a map a variant product's; for media ask
- * whether the product has `usingVariant`.
+ * A value, or a map with one value per variant. For text, a string is a simple product's value; for media, check whether
+ * the product has `usingVariant`.
  */
 export type Variants<Value> = Value | { [variant: string]: Value }
 
-/** The fields that every delivered value carries besides those of its schema. */
+/** The fields of every delivered value besides those of its schema. */
 export interface ValueBase {
   _id: string
   /** Which fields of this value hold media, and of what type. */
@@ -85,12 +84,12 @@ export interface ProductFields {
   price: Variants<string>
   description?: Variants<string>
   productImage?: Variants<MediaValue>
-  /** The payment provider's price id: what a checkout session is made from. */
+  /** The payment provider's price id, from which a checkout session is made. */
   default_price: Variants<string>
   productType?: string
-  /** ISO code in lower case. A map only where variants are sold in different currencies. */
+  /** ISO code in lower case. A map only if variants have different currencies. */
   currency?: Variants<string>
-  /** Of what recurs: how often it is paid, such as `month` or `3 months`. */
+  /** The billing interval of a subscription, such as `month` or `3 months`. */
   interval?: Variants<string>
   [field: string]: unknown
 }
@@ -111,21 +110,21 @@ export interface IntegrationObject<Fields extends object = ProductFields> {
   updatedAt: string
 }
 
-/** What a preview shows: the shape that the object's listing gives. */
+/** A previewed object, in the shape of its listing. */
 export type Previewed = CollectionObject | IntegrationObject
 
 export interface CollectionList<Fields extends object = OpenFields> {
   items: CollectionObject<Fields>[]
-  /** How many items match, whatever `limit` and `skip`. */
+  /** The number of all matches, regardless of `limit` and `skip`. */
   totalCount: number
 }
 
 export interface IntegrationGroup<Fields extends object = ProductFields> {
-  /** The value as `groupBy[value]` takes it; null for the items without one, which cannot be asked for by themselves. */
+  /** The value for `groupBy[value]`; null for items without one, which cannot be requested separately. */
   value: string | null
-  /** How many of all matches are in the group. */
+  /** The number of all matches in the group. */
   count: number
-  /** Those of this page. */
+  /** The items on this page. */
   items: IntegrationObject<Fields>[]
 }
 
@@ -136,11 +135,11 @@ export interface IntegrationList<Fields extends object = ProductFields> {
   groups?: IntegrationGroup<Fields>[]
 }
 
-/** What a customer is about to buy. */
+/** The purchase for which to create a checkout session. */
 export interface CheckoutRequest {
-  /** 1–100 of them. `price` is a price id, `default_price` of a product; `quantity` a whole number of 1–10 000. */
+  /** 1 to 100 products. `price` is a price id (`default_price` of a product), `quantity` a whole number from 1 to 10 000. */
   products: readonly { price: string; quantity: number }[]
-  /** Whether the customer is asked for an address to send to. */
+  /** Whether the customer is asked for a shipping address. */
   requiresShipping: boolean
   /** The site to return to, such as `https://bakery.example`. Default: the group's first site. */
   originUrl?: string | undefined
@@ -150,12 +149,12 @@ export interface CheckoutRequest {
   contactEmail?: string | undefined
 }
 
-/** What a visitor sends in. Which fields there are is up to the collection's schema. */
+/** A visitor's review. Its fields depend on the collection's schema. */
 export interface ReviewRequest {
   /** The collection to store it in; it must accept reviews. */
   collectionId: string
   objectValue: object
-  /** The field of your form that people do not see. Where it is filled in, nothing is stored, and nobody is told. */
+  /** A honeypot: a field of your form that people do not see. If it is filled in, the answer looks the same, and nothing is stored. */
   company_website?: string | undefined
 }
 
@@ -164,7 +163,7 @@ export interface SubscriberRequest {
   /** The collection to store it in; it must accept subscribers. */
   collectionId: string
   email: string
-  /** As of a `ReviewRequest`. */
+  /** As in a `ReviewRequest`. */
   company_website?: string | undefined
   [field: string]: unknown
 }
@@ -179,35 +178,35 @@ export interface EmailTexts {
   signature: string
 }
 
-/** What a visitor writes to the owner of a site. One of `customHtml` and `htmlInfo` must be there. */
+/** A visitor's message to the owner of a site. `customHtml` or `htmlInfo` is required. */
 export interface ContactEmailRequest {
-  /** Who writes. */
+  /** The visitor's name. */
   name: string
-  /** The one address that it goes to: the owner's. */
+  /** The recipient: the owner's address. */
   to: string
   message: string
-  /** It stands in the subject, and says in whose name and colours the e-mail is sent. */
+  /** Shown in the subject. Selects the site whose name and colours the e-mail has. */
   siteName: string
-  /** The whole e-mail as markup, in place of the template. */
+  /** The whole e-mail as HTML, instead of the template. */
   customHtml?: string | undefined
-  /** Texts for the template; `{}` for the template as it is. */
+  /** Texts for the template; `{}` for its defaults. */
   htmlInfo?: { [Text in keyof EmailTexts]?: EmailTexts[Text] | undefined } | undefined
-  /** The visitor's address: answers to the e-mail go there. */
+  /** The visitor's address, for replies. */
   customerEmail?: string | undefined
-  /** The site in whose name and colours it is sent, where several have one name. */
+  /** The site whose name and colours the e-mail has, if several have the same name. */
   siteId?: string | undefined
 }
 
-/** The confirmation that a customer gets of an order. */
+/** An order confirmation to the customer. */
 export interface OrderPlacedEmailRequest {
   /** The customer's address. */
   to: string
   htmlInfo: EmailTexts
-  /** Where answers go. Default: the e-mail address of the site's `businessInfo`. */
+  /** The address for replies. Default: the e-mail address in the site's `businessInfo`. */
   customerEmail?: string | undefined
   /** Default: the name in the site's settings. */
   siteName?: string | undefined
-  /** The site in whose name and colours it is sent. Default: the group's first. */
+  /** The site whose name and colours the e-mail has. Default: the group's first. */
   siteId?: string | undefined
 }
 
@@ -242,7 +241,7 @@ export interface BusinessInfo {
   [more: string]: unknown
 }
 
-/** Named colours stand beside the other keys: `primary`, `secondary`, `surface`, `text-primary` and any further ones. */
+/** Named colours are keys beside the others: `primary`, `secondary`, `surface`, `text-primary` and any further ones. */
 export interface SiteDetails {
   _id: string
   name: string
@@ -255,10 +254,10 @@ export interface SiteDetails {
   logo?: MediaValue
   heroImage?: MediaValue
   businessInfo?: BusinessInfo
-  /** `platform` and `url` say once more what `type` and `link` say. */
+  /** `platform` and `url` repeat `type` and `link`. */
   socialLinks?: { type: string; link: string; platform: string; url: string }[]
   pages?: Page[]
-  /** Colours, pictures, pages and settings of one's own once more, where site templates of the older form read them. */
+  /** Repeats colours, pictures, pages and custom settings for older site templates. */
   siteDetails: { schema: object; values: { mediaFields: { [field: string]: string }; [key: string]: unknown } }
   [key: string]: unknown
 }
