@@ -4,8 +4,8 @@ import { settings } from '../src/config/config.ts'
 import { families } from '../src/metrics/families.ts'
 
 /**
- * Documentation that can go wrong without anyone noticing: links into the repository, paths of code, test names in the
- * tables of decisions, and the tables of settings and of metrics, which are made from the code (`--write` updates them).
+ * Checks documentation that becomes wrong unnoticed: links into the repository, paths of code, test names in the tables of
+ * decisions, and the tables of settings and metrics, which are generated from the code (`--write` updates them).
  */
 const problems: string[] = []
 
@@ -34,7 +34,7 @@ function checkLinks(file: string): void {
 }
 
 const codePath = /`((?:[\w.-]+\/)+[\w-]+(?:\.test)?\.(?:ts|tsx|js|grit|sh|yaml))`/g
-/** Documents name code from the root, or from a folder in which nearly all code lies. */
+/** Documents give paths from the root, or from one of these folders. */
 const codeRoots = ['', 'src', 'test']
 
 function checkCodePaths(file: string): void {
@@ -74,7 +74,7 @@ function metricsTable(): string {
   return ['| name | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-/** A table that stands between two marks, and is made from the code. */
+/** A table between two marks that is generated from the code. */
 function checkTable(file: string, mark: string, table: string, write: boolean): void {
   const marked = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(<!-- /${mark} -->)`)
   const text = readFileSync(file, 'utf8')
@@ -82,12 +82,12 @@ function checkTable(file: string, mark: string, table: string, write: boolean): 
   if (!marked.test(text)) problems.push(`${file}: the marks around the table of ${mark} are missing`)
   if (current === text) return
   if (write) writeFileSync(file, current)
-  else problems.push(`${file}: the table of ${mark} is not that of the code; run "node scripts/check-docs.ts --write"`)
+  else problems.push(`${file}: the table of ${mark} is out of date; run "node scripts/check-docs.ts --write"`)
 }
 
 for (const file of globSync(['*.md', 'docs/**/*.md', 'client/*.md'])) {
   checkLinks(file)
-  if (file !== 'CHANGELOG.md') checkCodePaths(file) // which tells of what was
+  if (file !== 'CHANGELOG.md') checkCodePaths(file) // which names former files
 }
 for (const file of globSync('docs/decisions/*.md')) checkDecisions(file)
 const write = process.argv.includes('--write')

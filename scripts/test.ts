@@ -6,10 +6,10 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/helpers/postgres-server.ts'
 import { createTemplates } from '../test/helpers/templates.ts'
 import { createAloneCheck, createDatabaseCheck, createDemoCheck, findTestFiles } from './testing/files.ts'
-import { type FileResult, type RunOptions, runFiles, runsInWork } from './testing/run-files.ts'
+import { activeRuns, type FileResult, type RunOptions, runFiles } from './testing/run-files.ts'
 import { readSlowest, writeSlowest } from './testing/slowest.ts'
 
-/** Runs test files, with a PostgreSQL beside them: docs/testing.md. */
+/** Runs test files with their own PostgreSQL; see docs/testing.md. */
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -24,12 +24,12 @@ const minuteMs = 60_000
 const testTimeoutMs = Number(process.env.TEST_TIMEOUT_MS ?? 10 * minuteMs)
 const fileTimeoutMs = Number(process.env.TEST_FILE_TIMEOUT_MS ?? 20 * minuteMs)
 const runTimeoutMs = Number(process.env.TEST_RUN_TIMEOUT_MS ?? 180 * minuteMs)
-/** Much of a test is waiting for processes and databases, so that more files than cores are at work. */
+/** More than cores, because tests often wait for processes and databases. */
 const filesAtOnce = Number(options.jobs ?? availableParallelism() + 1)
 const memoryFolder = '/dev/shm'
 const neededMemoryBytes = 4 * 1024 ** 3
 
-/** Memory-backed where there is room: nothing that a test writes has to survive. */
+/** In memory if there is room, since test data is temporary. */
 function scratchParent(): string {
   try {
     const { bavail, bsize } = statfsSync(memoryFolder)
@@ -39,25 +39,25 @@ function scratchParent(): string {
   }
 }
 
-/** Enough that starting the service is paid once for many files, and few enough that a batch does not end long after the rest. */
+/** Large enough to share the cost of loading the service, small enough that no batch ends long after the rest. */
 const filesInBatch = 16
-/** As many files as are looked at one by one have a process each, and show their output. */
+/** Up to this number, each file runs in its own process and shows its output. */
 const fewFiles = 10
 
 interface PlannedRun {
   files: string[]
-  /** How a run of several files is called. */
+  /** The label of the run in the output. */
   name: string
 }
 
-/** Deals the files out like cards, so that the batches are about equally heavy. */
+/** Distributes the files round robin, so that the batches are about equally heavy. */
 function deal(files: string[], batches: number, name: (count: number) => string): PlannedRun[] {
   return Array.from({ length: batches }, (_, batch) => files.filter((_, at) => at % batches === batch))
     .filter(({ length }) => length > 0)
     .map((part) => ({ files: part, name: name(part.length) }))
 }
 
-/** What runs in one process each. The longest runs come first, so that no core is idle at the end. */
+/** The processes to run. The longest come first, so that no core is idle at the end. */
 function planRuns(files: string[]): PlannedRun[] {
   const needsDatabase = createDatabaseCheck()
   const runsAlone = createAloneCheck()
@@ -78,7 +78,7 @@ function planRuns(files: string[]): PlannedRun[] {
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-function tellOf(result: FileResult, what: string, position: string): void {
+function report(result: FileResult, what: string, position: string): void {
   const { failures, passed, skipped, durationMs, cpuMs, output } = result
   const isGood = failures.length === 0
   if (!isGood || options.verbose || (positionals.length > 0 && result.files.length === 1))
@@ -88,13 +88,13 @@ function tellOf(result: FileResult, what: string, position: string): void {
   )
 }
 
-/** Makes the demo while files run that do not need it. */
+/** Creates the demo while files that do not need it run. */
 async function makeDemo(postgresUrl: string): Promise<void> {
   const { createDemoTemplates } = await import('../test/helpers/demo.ts')
   try {
     await createDemoTemplates(demoFolder, postgresUrl)
   } catch (error) {
-    stopAtOnce(`The demo cannot be made: ${error instanceof Error ? error.stack : error}`, 1)
+    stopAtOnce(`The demo cannot be created: ${error instanceof Error ? error.stack : error}`, 1)
   }
 }
 
@@ -114,7 +114,7 @@ async function runAll(runs: PlannedRun[], how: RunOptions, demo: Promise<void> |
       if (run.files.some(needsDemo)) await demo
       const result = await runFiles(run.files, how)
       results.push(result)
-      tellOf(result, run.name, `${results.length}/${runs.length}`)
+      report(result, run.name, `${results.length}/${runs.length}`)
     }
   }
   await Promise.all(Array.from({ length: filesAtOnce }, work))
@@ -145,7 +145,7 @@ function summarise(results: FileResult[], startedMs: number): boolean {
 const startedMs = performance.now()
 const runs = planRuns(findTestFiles(positionals.length > 0 ? positionals : ['test/**/*.test.ts']))
 const folder = mkdtempSync(join(scratchParent(), 'sluice-tests-'))
-await chmod(folder, 0o755) // PostgreSQL runs as another user when we are root
+await chmod(folder, 0o755) // for root, PostgreSQL runs as another user
 const demoFolder = join(folder, 'demo')
 const needsDemo = createDemoCheck()
 const postgres = options.quick ? undefined : await startPostgres({ keptIn: join(folder, 'postgres') })
@@ -153,7 +153,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetri
 
 function stopAtOnce(why: string, code: number): void {
   console.error(`\n${why}`)
-  for (const { files, kill } of runsInWork) {
+  for (const { files, kill } of activeRuns) {
     console.error(`  still running: ${files.length === 1 ? files[0] : `${files.length} files in one process`}`)
     kill()
   }

@@ -2,14 +2,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const helpers = (...names: string[]): string[] => names.map((name) => `test/helpers/${name}.ts`)
-/** What a test file imports, directly or not, that needs a database, a server, a browser or image processing. */
+/** Modules that need a database, a server, a browser or image processing. */
 const heavyModules = [
   ...helpers('harness', 'postgres-server', 'process', 's3-server', 'browser'),
   'src/media/files/derive.ts',
 ]
-/** A file that imports one of these starts processes of its own, or spends its time elsewhere than in the service. */
+/** Modules of test files that start processes, or spend their time outside of the service. */
 const modulesAlone = helpers('postgres-server', 'process', 's3-server', 'browser')
-/** Files that judge or change the state of their process, or are so heavy that they gain nothing from sharing it. */
+/** Files that measure or change the state of their process, or are too heavy to gain from sharing it. */
 const filesAlone = [
   'test/bench.test.ts', // benchmarks
   'test/cache/exactness.test.ts',
@@ -26,11 +26,11 @@ const filesAlone = [
   'test/store/engine/sqlite-worker.test.ts', // worker threads
   'test/tenant/list-equivalence.test.ts',
 ]
-/** Written at the start of a line, outside of a suite, a hook applies to every file of the process. */
+/** A hook at the start of a line is outside of a suite, and applies to every file of the process. */
 const rootHook = /^(?:before|after)(?:Each)?\(/m
 const imported = /^(?:import|export)\s(?!type\b)[^'"]*['"](\.[^'"]+\.ts)['"]|\bimport\(['"](\.[^'"]+\.ts)['"]\)/gm
 
-/** The files that a file loads, as far as its imports are written out. */
+/** The files that a file imports statically. */
 function importsOf(file: string): string[] {
   const matches = readFileSync(file, 'utf8').matchAll(imported)
   return [...matches].map(([, fixed, dynamic]) => join(dirname(file), fixed ?? dynamic ?? ''))
@@ -42,7 +42,7 @@ function createImportCheck(modules: readonly string[]): (file: string) => boolea
   return function imports(file: string): boolean {
     const answer = known.get(file)
     if (answer !== undefined) return answer
-    known.set(file, false) // for a cycle
+    known.set(file, false) // ends cycles
     const found = modules.includes(file) || importsOf(file).some(imports)
     known.set(file, found)
     return found

@@ -9,8 +9,8 @@ export interface RunningProcess {
 const readOwn = (pid: string, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8')
 
 /**
- * From `/proc`, since small images have no `ps`. A daemon that left the group is known by the folder, which its command or
- * its environment names. Zombies do not count: they only wait to be collected.
+ * Read from `/proc`, since small images have no `ps`. A daemon that has left the group is identified by the folder in its
+ * command or environment. Zombies do not count.
  */
 function findInProc(group: number, folder: string): RunningProcess[] {
   return readdirSync('/proc').flatMap((pid) => {
@@ -22,7 +22,7 @@ function findInProc(group: number, folder: string): RunningProcess[] {
       const isOurs = Number(memberOf) === group || `${command}\0${readOwn(pid, 'environ')}`.includes(folder)
       return isOurs && !'ZX'.includes(state) ? [{ pid: Number(pid), command }] : []
     } catch {
-      return [] // it has just ended, or is not ours
+      return [] // has just ended, or belongs to another user
     }
   })
 }
@@ -35,7 +35,7 @@ function findByPs(group: number): RunningProcess[] {
   })
 }
 
-/** What still runs of a process group, and on Linux also what works in a folder. */
+/** The running processes of a group and, on Linux, those that work in a folder. */
 export const findRunning = (group: number, folder: string): RunningProcess[] =>
   existsSync('/proc/self/stat') ? findInProc(group, folder) : findByPs(group)
 
@@ -43,11 +43,11 @@ function kill(target: number): void {
   try {
     process.kill(target, 'SIGKILL')
   } catch {
-    // it has ended
+    // has ended
   }
 }
 
-/** Ends a process group and what works in a folder. */
+/** Ends a process group and the processes that work in a folder. */
 export function killAll(group: number, folder: string): void {
   kill(-group)
   for (const { pid } of findRunning(group, folder)) kill(pid)

@@ -2,9 +2,9 @@ import { describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Runs the test files that are its arguments, in this process. What they fork is no test, and reports nothing. The tests run
- * in the order of the files. An empty suite tells the reporter where the tests of the next file begin; there is none before the
- * first file, because Node would run its hooks of the root as soon as that suite has ended.
+ * Runs the test files given as arguments in this process, in their order. Their child processes report nothing. An empty
+ * suite marks the start of each file for the reporter, except for the first one: Node would run the root hooks when such a
+ * suite ends.
  */
 process.execArgv.length = 0
 for (const [index, file] of process.argv.splice(2).entries()) {

@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 
-/** How long the process has run, and the CPU time that it has used. */
+/** The run time of the process, and its CPU time. */
 interface Usage {
   atMs: number
   cpuMs: number
 }
 
-/** One line of the record that a test process writes, as JSON. */
+/** A line of a test process's record, as JSON. */
 export type TestRecord =
   | { kind: 'started' | 'completed'; name: string }
   | { kind: 'passed' | 'failed' | 'skipped'; path: string[] }
-  /** The records from here on are of this file, until the next one. */
+  /** The following records belong to this file. */
   | ({ kind: 'file'; file: string } & Usage)
   | ({ kind: 'ended' } & Usage)
 
 const loader = join(import.meta.dirname, 'load-files.ts')
 
-/** What failed itself, rather than only containing something that failed. */
+/** A test that failed itself, rather than containing a failed one. */
 const isCause = (failureType: unknown): boolean => failureType !== 'subtestsFailed'
 
 function* recordsOf(event: TestEvent, path: string[]): Generator<TestRecord> {
@@ -59,7 +59,7 @@ function cpuMs(): number {
   return Math.round(own + ((childUser ?? 0) + (childSystem ?? 0)) * tickMs)
 }
 
-/** Tells the runner what happened, one JSON line for each record. */
+/** Reports to the runner, as one JSON line per record. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const path: string[] = []
   for await (const event of events) for (const record of recordsOf(event, path)) yield `${JSON.stringify(record)}\n`

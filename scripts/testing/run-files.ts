@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findRunning, killAll } from './leftovers.ts'
 import type { TestRecord } from './reporter.ts'
 
-/** How long what a test file started may take to end after it. */
+/** How long processes started by a test file may outlive it. */
 const endingTimeoutMs = 15_000
 /** How long a process may run between two tests, or after the last one. */
 const maxIdleMs = 60_000
 
 export interface RunOptions {
-  /** For scratch files; each run gets a folder of its own in it. */
+  /** For scratch files; each run gets a subfolder. */
   folder: string
   env: Record<string, string | undefined>
   testTimeoutMs: number
@@ -21,11 +21,11 @@ export interface RunOptions {
 
 export interface Failure {
   file: string
-  /** The path of the test, or what went wrong outside of tests. */
+  /** The path of the test, or the failure outside of tests. */
   name: string
 }
 
-/** What one file took of the process that it shared. */
+/** A file's share of a process. */
 export interface FileShare {
   file: string
   tests: number
@@ -54,7 +54,7 @@ function readLines(path: string): TestRecord[] {
   }
 }
 
-/** The first file begins with the process, and is charged with its start. */
+/** The first file begins with the process, and includes its start. */
 const readRecords = (path: string, [firstFile = '']: string[]): TestRecord[] => [
   { kind: 'file', file: firstFile, atMs: 0, cpuMs: 0 },
   ...readLines(path),
@@ -100,7 +100,7 @@ function splitByFile(records: TestRecord[]): FileShare[] {
   })
 }
 
-/** Gives what a test file leaves behind a while to end by itself, and then ends it. */
+/** Waits for left-over processes of a test file to end by themselves, then kills them. */
 async function endLeftovers(group: number, folder: string): Promise<string[]> {
   const deadlineMs = performance.now() + endingTimeoutMs
   let left = findRunning(group, folder)
@@ -117,16 +117,15 @@ interface Run {
   kill(): void
 }
 
-const inWork = new Set<Run>()
-/** What runs at this moment. */
-export const runsInWork: ReadonlySet<Run> = inWork
+const active = new Set<Run>()
+export const activeRuns: ReadonlySet<Run> = active
 
 let runs = 0
 
-/** Runs test files in one process, which leads a process group of its own. */
+/** Runs test files in one process, which leads its own process group. */
 export async function runFiles(files: string[], options: RunOptions): Promise<FileResult> {
   runs += 1
-  const folder = join(options.folder, `run-${runs}.d`) // so that no name begins with another
+  const folder = join(options.folder, `run-${runs}.d`) // the suffix keeps any name from being a prefix of another
   mkdirSync(folder)
   const recordFile = `${folder}.jsonl`
   const startedMs = performance.now()
@@ -150,7 +149,7 @@ export async function runFiles(files: string[], options: RunOptions): Promise<Fi
   const group = child.pid
   if (group === undefined) throw new Error(`${process.execPath} cannot be started.`)
   const run: Run = { files, kill: () => killAll(group, folder) }
-  inWork.add(run)
+  active.add(run)
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   const closed = once(child, 'close')
@@ -178,7 +177,7 @@ export async function runFiles(files: string[], options: RunOptions): Promise<Fi
   clearInterval(idleWatch)
   const leftovers = await endLeftovers(group, folder)
   await closed
-  inWork.delete(run)
+  active.delete(run)
 
   const records = readRecords(recordFile, files)
   const [first = ''] = files
