@@ -32,8 +32,8 @@ import { registerTenantRoutes } from './tenant/index.ts'
 
 const maxBodyBytes = 256 * 1024
 /**
- * What clients are told: less than the server's own limit of 90 s, so that it never closes first, and more than a load balancer
- * keeps idle connections (usually 60 s).
+ * Announced to clients. Less than the server's own limit of 90 s, so that the server never closes first, and more than the
+ * usual idle timeout of load balancers (60 s).
  */
 const keepAliveSeconds = 72
 
@@ -43,13 +43,12 @@ export interface AppDeps extends EndpointDeps, ContentDeps, ManageDeps {
   stalls: StallWatch
 }
 
-/** The APIs that an HTTP server offers: both, or only one of them. */
 export type OfferedApis = 'delivery' | 'management' | 'both'
 
 /** The content endpoints by their paths. */
 type ContentRoutes = Map<string, ContentRoute>
 
-/** Takes requests to the content endpoints before Fastify, which costs more than a cached answer. */
+/** Handles content endpoints before Fastify, which costs more than a cached answer. */
 const serveContentFirst =
   (routes: ContentRoutes, handle: ContentHandler, serveOthers: RequestListener): RequestListener =>
   (request, response) => {
@@ -60,7 +59,7 @@ const serveContentFirst =
     else serveOthers(request, response)
   }
 
-/** The same handler for requests that Fastify routes all the same: URLs in an unusual spelling, and `app.inject`. */
+/** The same handler for requests that still reach Fastify: URLs in an unusual spelling, and `app.inject`. */
 function serveContentRoutes(app: FastifyInstance, routes: ContentRoutes, handle: ContentHandler): void {
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.contentQuery) routes.set(url, { url, query: config.contentQuery })
@@ -89,10 +88,10 @@ function readSchemas(app: FastifyInstance): void {
   app.setValidatorCompiler((route) => {
     if (route.httpPart === 'querystring') return compileQuery(route as never)
     if (route.httpPart === 'body') return compileBody(route as never)
-    if (route.httpPart === 'headers') return () => true // the schema only documents them; endpoints read them themselves
-    throw new Error(`Nothing reads the ${route.httpPart} of a request by a schema here.`)
+    if (route.httpPart === 'headers') return () => true // documentation only; endpoints parse their headers
+    throw new Error(`Schemas for ${route.httpPart} are not supported.`)
   })
-  app.setSerializerCompiler(() => JSON.stringify) // response schemas document; they never strip an answer
+  app.setSerializerCompiler(() => JSON.stringify) // response schemas are documentation only and strip nothing
 }
 
 export function buildApp(deps: AppDeps, offered: OfferedApis): FastifyInstance {

@@ -6,7 +6,7 @@ import { openConfiguredStore } from './store/open-configured.ts'
 import type { Tenant } from './store/store.ts'
 import { type Authorizer, createAuthorizer } from './tenant/authorizer.ts'
 
-/** An API gateway's question and answer (HTTP API, payload format 2.0, simple responses). */
+/** The request and response of an API gateway (HTTP API, payload format 2.0, simple responses). */
 interface AuthorizerEvent {
   headers?: Record<string, string | undefined>
 }
@@ -33,7 +33,7 @@ async function start(): Promise<ReturnType<typeof createAuthorizerHandler>> {
   return createAuthorizerHandler(createAuthorizer({ findHolder, clock: systemClock }))
 }
 
-/** The authorizer alone, as a serverless function (spec §5.3). Opens the store once for each instance. */
+/** The authorizer alone, as a serverless function (spec §5.3). Opens the store once per instance. */
 export async function handler(event: AuthorizerEvent): Promise<AuthorizerAnswer> {
   started ??= start()
   return (await started)(event)

@@ -81,7 +81,7 @@ export interface ServiceOptions {
   readsInWorkersOnly?: boolean
 }
 
-/** More gain little: all requests and answers pass through the main thread. */
+/** More threads gain little, since all requests and answers pass through the main thread. */
 const maxReadWorkers = 4
 const spareProcessors = (): number => Math.min(maxReadWorkers, availableParallelism() - 1)
 
@@ -104,7 +104,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const { clock = systemClock, logger = createLogger(config) } = options
   let baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const answers = createAnswerCache({ maxBytes: config.answerCacheMb * 2 ** 20, clock })
-  let forgetAccess: AccessListener = () => {} // until there are authorizers
+  let forgetAccess: AccessListener = () => {} // replaced once the authorizers exist
   const store = await openConfiguredStore(config, clock, logger, {
     onRevision: answers.observeWrite,
     onAccess: (subjects) => forgetAccess(subjects),
@@ -137,19 +137,19 @@ export async function createService(config: Config, options: ServiceOptions = {}
     workers: config.jobWorkers,
   })
   const contentCache = createContentCache()
-  const complain = (what: string, error: unknown): void =>
+  const noteFailure = (what: string, error: unknown): void =>
     logger.noteOutage(isDatabaseUnavailable(error) ? databasePeer : what, error)
-  const lastUses = createLastUses(store, (error) => complain('writing the last uses of keys', error))
+  const lastUses = createLastUses(store, (error) => noteFailure('writing the last uses of keys', error))
   const findTenant = async (secretHash: string): Promise<ServedTenant | undefined> => {
     const tenant = await findTenantOfKey(store, secretHash, clock())
     if (tenant) lastUses.note('api_keys', tenant.keyId, clock())
     if (!tenant) return undefined
     const { groupID, database, bucketName, tier } = tenant
     const group = await openGroup(store, tenant)
-    const askedMs = performance.now()
+    const readMs = performance.now()
     const revision = await readRevision(group)
     logger.noteSuccess(databasePeer)
-    answers.observe(groupID, revision, askedMs)
+    answers.observe(groupID, revision, readMs)
     contentCache.observe(groupID, revision)
     return { ...tenant, scope: `${tier} ${database} ${bucketName}` }
   }
@@ -170,8 +170,8 @@ export async function createService(config: Config, options: ServiceOptions = {}
     authorizeManager.forget(subjects)
   }
   const takeToken = createRateLimiter(clock)
-  const attempt = (work: Promise<unknown>, complaint: string): Promise<unknown> =>
-    work.catch((error) => complain(complaint, error))
+  const attempt = (work: Promise<unknown>, what: string): Promise<unknown> =>
+    work.catch((error) => noteFailure(what, error))
   const tidy = async () => {
     await attempt(tidyMedia(media, clock()), 'removing leftovers of uploads')
     await attempt(tidyPayments(store, clock(), config.catalogueSyncHours), 'tidying payments')

@@ -96,7 +96,7 @@ export function createFairCache<Entry extends CacheEntry>(
         },
         clear() {
           counts.entries -= partition.entries.size
-          partition.entries = newEntries() // and not one by one, which takes time that grows with them
+          partition.entries = newEntries() // in constant time
           changeBytes(partition, -partition.bytes)
         },
       }

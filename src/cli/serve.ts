@@ -6,10 +6,10 @@ import type { Command, CommandContext } from './command.ts'
 import { describeDemo } from './seed.ts'
 
 const shutdownMs = 30_000
-/** What a fault has left hanging will not finish, and nobody is served until the supervisor has started us again. */
+/** Short, because work left hanging by a fault never finishes, and the service is down until the supervisor restarts it. */
 const shutdownAfterFaultMs = 10_000
 
-/** Resolves at the first request to stop. A second one ends the process as if nobody were listening. */
+/** Resolves at the first stop signal. A second one ends the process at once. */
 function untilAskedToStop(): Promise<NodeJS.Signals> {
   const signals = ['SIGTERM', 'SIGINT'] as const
   return new Promise((resolve) => {
@@ -22,7 +22,7 @@ function untilAskedToStop(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Rejects with the first error that nobody caught. All are logged; the process no longer ends by itself, so that what is
+ * Rejects with the first uncaught error. All are logged; the process no longer ends by itself, so that what is
  * in work can be finished.
  */
 function untilFault(logger: ServiceLogger): Promise<never> {
@@ -32,7 +32,7 @@ function untilFault(logger: ServiceLogger): Promise<never> {
       reject(error)
     })
   })
-  fault.catch(() => {}) // whoever awaits it gets the error as well
+  fault.catch(() => {}) // its caller handles the error
   return fault
 }
 

@@ -16,7 +16,7 @@ import { readSecret } from './read-secret.ts'
 import { isList, showList, showRecord } from './show.ts'
 import { type InputSchema, optionConfig, optionName, parseOption, placeholderOf } from './verb-options.ts'
 
-/** Whoever can run commands on this machine can read its databases anyway, so nothing is forbidden. */
+/** A user who can run commands on this machine can read its databases anyway, so nothing is forbidden. */
 export function terminalActor(): Actor {
   return {
     id: null,
@@ -133,7 +133,7 @@ const secretNames = ['key', 'token']
 /** A file also has a key, which is not a secret. */
 const isSecret = (value: unknown): boolean => typeof value === 'string' && value.startsWith('slc_')
 
-/** Signed URLs are long, and only the server knows its public base URL for certain. --json shows them. */
+/** Signed URLs are long, and only the server is certain of its public base URL. --json shows them. */
 export function withoutSignedUrls(record: Record<string, unknown>): Record<string, unknown> {
   const { currentFile: _, ...rest } = record
   return rest

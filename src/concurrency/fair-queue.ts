@@ -1,13 +1,13 @@
-/** A queue for each name. Names take turns, whoever has more to wait for; what has the same name keeps its order. */
+/** Round robin over one FIFO queue per name, regardless of their lengths. */
 export interface FairQueue<Item> {
   readonly size: number
   push(name: string, item: Item): void
-  /** Puts it before the others of its name. */
+  /** Adds an item at the front of its name's queue. */
   unshift(name: string, item: Item): void
   shift(): Item | undefined
 }
 
-/** Names that nothing waits for are forgotten when there are more. */
+/** With more names than this, empty queues are removed. */
 const maxNames = 1000
 
 interface NamedQueue<Item> {
@@ -17,11 +17,11 @@ interface NamedQueue<Item> {
 
 export function createFairQueue<Item>(): FairQueue<Item> {
   const queues = new Map<string, NamedQueue<Item>>()
-  /** Those that have items. The one whose turn it is comes first. */
+  /** Queues with items; the next one comes first. */
   const turns: NamedQueue<Item>[] = []
   let size = 0
 
-  /** A queue stays when it is empty: one that comes and goes with each item costs the garbage collector more than all else here. */
+  /** Empty queues are reused: allocating one for each item would cost more in garbage collection than everything else here. */
   function open(name: string): NamedQueue<Item> {
     const known = queues.get(name)
     if (known) return known

@@ -1,4 +1,4 @@
-/** For work that cannot be taken back: one need not wait for its end when the signal aborts. */
+/** Stops waiting for work when the signal aborts; the work itself continues. */
 export function raceWithAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason)

@@ -1,39 +1,39 @@
 import { AppError } from '../core/errors.ts'
 
-/** Limits by count, or by weight such as bytes: for each key, such as a user or a group, and in total. */
+/** Limits by count, or by weight such as bytes: per key, such as a user or a group, and in total. */
 export interface SemaphoreOptions {
   maxPerKey?: number
-  /** Of all keys together. */
+  /** For all keys together. */
   max?: number
-  /** How many callers may wait for one key. */
+  /** Callers that may wait for one key. */
   maxWaitingPerKey?: number
   maxWaitMs?: number
-  /** For a caller that does not wait, when its key is at its limit. */
+  /** For `acquireOrThrow` when the key is at its limit. */
   keyMessage?: string
-  /** For a caller that cannot wait or has waited too long, and when the total is reached. */
+  /** When too many callers wait, one has waited too long, or the total is at its limit. */
   busyMessage?: string
   retryAfterSeconds?: number
 }
 
-/** Can be called several times, and has an effect once. */
+/** Idempotent. */
 export type Release = () => void
 
 export interface Semaphore {
-  /** Never waits: takes as many permits as `weight` says, or throws `RateLimited` (its key) or `Unavailable` (the total). */
+  /** Takes `weight` permits, or throws `RateLimited` (limit of the key) or `Unavailable` (total). Never waits. */
   acquireOrThrow(key: string, weight?: number): Release
-  /** Waits for a permit: those of one key in order, and the keys in turn. */
+  /** Waits for a permit, in order within a key, and round robin over the keys. */
   acquire(key: string): Promise<Release>
-  /** Holds a permit during the work. Without a key nothing is limited. */
+  /** Holds a permit during the work. Without a key, the work is not limited. */
   run<Result>(key: string | undefined, work: () => Promise<Result>): Promise<Result>
 }
 
 interface Key {
   held: number
-  /** Each takes a permit. */
+  /** Callbacks that grant a permit. */
   waiting: (() => void)[]
 }
 
-/** Idle keys are retained up to here: one that comes and goes with each request costs the garbage collector more than all else here. */
+/** Up to this number, idle keys are reused: allocating one for each request would cost more in garbage collection than everything else here. */
 const maxIdleKeys = 1000
 
 export function createSemaphore(options: SemaphoreOptions): Semaphore {
@@ -42,7 +42,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   const { retryAfterSeconds = 1, busyMessage = 'The service is busy. Try again in a moment.' } = options
   const { keyMessage = busyMessage } = options
   const keys = new Map<string, Key>()
-  /** Those with waiting callers, where the total is limited: the one whose turn it is comes first. */
+  /** Keys with waiting callers, in turn; used if the total is limited. */
   const turns = new Set<Key>()
   let total = 0
   let sweepAt = maxIdleKeys
@@ -134,10 +134,10 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
 
 /** Half of all requests that may be in flight by default (`MAX_CONCURRENT_REQUESTS`). */
 const maxWaitingPerKey = 500
-/** As long as a statement may wait for a lock. */
+/** The same as for a statement that waits for a lock. */
 const maxWaitMs = 15_000
 
-/** Limits how many requests of one group, or of one caller, are answered at once; the rest wait in one queue per group. */
+/** Limits the concurrent requests of a group or a caller; the others wait in one queue per key. */
 export const createAnswerSemaphore = (maxPerKey: number): Semaphore =>
   createSemaphore({
     maxPerKey,
@@ -147,8 +147,8 @@ export const createAnswerSemaphore = (maxPerKey: number): Semaphore =>
   })
 
 /**
- * One at a time for each key. Writers of one group would wait for each other by a lock in the database; here they wait
- * without a connection, so that other groups get one.
+ * One caller at a time per key. The writers of a group wait here instead of for a lock in the database, and so without
+ * holding a connection.
  */
 export const createKeyedMutex = (): Semaphore =>
   createSemaphore({

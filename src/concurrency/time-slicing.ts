@@ -1,6 +1,6 @@
-/** About how many characters are parsed or serialised in 10 ms: so much of it all requests together do in one turn of the event loop. */
+/** Parsed or serialised in about 10 ms. The budget of all requests together in one turn of the event loop. */
 export const charactersPerSlice = 500_000
-/** Less than this takes a millisecond, and is not worth a queue. */
+/** Less than this takes a millisecond, and is not queued. */
 const minSlicedCharacters = 50_000
 
 interface Waiting {
@@ -8,7 +8,7 @@ interface Waiting {
   begin(): void
 }
 
-/** A turn that took longer is followed by a rest of the same length, within limits: what others do takes several turns. */
+/** A longer turn is followed by a rest of the same length, up to a limit, because other work takes several turns. */
 const maxUnrestedMs = 10
 const maxRestMs = 100
 
@@ -17,7 +17,7 @@ let turnBeganMs = 0
 let isTurnPlanned = false
 const waiting: Waiting[] = []
 
-/** A piece that is larger than a turn's share has a turn of its own. */
+/** A piece larger than the budget gets a turn of its own. */
 const fits = (characters: number): boolean =>
   spentCharacters === 0 || spentCharacters + characters <= charactersPerSlice
 
@@ -46,8 +46,8 @@ function beginTurn(): void {
 }
 
 /**
- * Comes before each piece of work on large values. The pieces of all requests share the turns of the event loop, first come,
- * first served: however many there are, everything else has half of the time.
+ * Must be awaited before each piece of work on large values. The pieces of all requests share the budget of a turn, first
+ * come, first served, and leave half of the time to all other work.
  */
 export async function yieldForHeavyWork(characters = charactersPerSlice): Promise<void> {
   if (characters < minSlicedCharacters) return
@@ -60,13 +60,13 @@ export async function yieldForHeavyWork(characters = charactersPerSlice): Promis
   await promise
 }
 
-/** A part of a list, and how many characters it has. */
+/** A part of a list, with its number of characters. */
 export interface Piece<Item> {
   items: Item[]
   characters: number
 }
 
-/** Parts of a list that are as long as a piece of work is, or a little longer. */
+/** Splits a list into parts of about one piece of work. */
 export function splitIntoSlices<Item>(items: readonly Item[], lengthOf: (item: Item) => number): Piece<Item>[] {
   const pieces: Piece<Item>[] = []
   let last: Piece<Item> | undefined

@@ -129,7 +129,7 @@ function readInteger(text: string): number | undefined {
   return String(number) === text ? number : undefined
 }
 
-/** The day that begins at this moment. Fractions are checked in the text, which may be finer than milliseconds. */
+/** The day that begins at this time. Fractions are checked in the text, which may be finer than milliseconds. */
 function readMidnight(text: string): string | undefined {
   const ms = parseDateTime(text)
   const isMidnight = ms !== undefined && ms % dayMs === 0 && !/\.\d*[1-9]/.test(text)

@@ -43,10 +43,10 @@ export interface StoredObject {
   review: ReviewState | null
 }
 
-/** An object without a publish date has always been due: a moment before every valid date. */
+/** The publish time of objects without a publish date: before every valid date, so they are always due. */
 export const unsetPublishMs = -8_640_000_000_000_000
 
-/** A draft's date never comes: the last valid moment. The rule of spec §3 hides it. */
+/** The publish time of drafts: the last valid time, so that the rule of spec §3 hides them. */
 export const draftPublishMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 export const objectStatuses = ['published', 'scheduled', 'draft', 'archived'] as const

@@ -98,7 +98,7 @@ export const stateOfSubmission = ({ settings }: Container, nowMs: number) =>
 
 type State = Pick<StoredObject, 'archived' | 'publishMs' | 'review'>
 
-/** Sets the publish date of a submission when a change, by whatever verb, makes it visible for the first time. */
+/** Sets the publish date of a submission when a change by any verb first makes it visible. */
 export function datedWhenSeen(before: State, wanted: Partial<State>, nowMs: number): { publishMs?: number } {
   const isFirstSeen = before.archived && wanted.archived === false && before.publishMs === unsetPublishMs
   return before.review !== null && isFirstSeen && wanted.publishMs === undefined ? { publishMs: nowMs } : {}

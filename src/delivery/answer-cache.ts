@@ -33,7 +33,7 @@ const bytesPerText = 60
 /** What is requested, and for which tenant. */
 export interface Question {
   groupId: string
-  /** All that an answer depends on besides the group's content. */
+  /** Everything that an answer depends on besides the group's content. */
   scope: string
   route: string
   /** As parsed by the route's schema: without unknown parameters. */
@@ -62,7 +62,7 @@ export interface CacheCounts extends FairCacheCounts {
 
 type Make = (nowMs: number) => Promise<EncodedContent>
 
-/** The answers of one group, all of the revision that is known. */
+/** The answers of one group at its current revision. */
 interface GroupCache {
   /** Undefined while it is unknown. */
   revision: number | undefined
@@ -70,7 +70,7 @@ interface GroupCache {
   readAtMs: number
   answers: CachePartition<CachedAnswer>
   byUrl: Map<string, CachedAnswer>
-  /** Answers in the making, which others join. */
+  /** Answers being built, which other requests join. */
   running: Map<string, Promise<CachedAnswer>>
 }
 
@@ -82,14 +82,14 @@ export interface AnswerCache {
   readonly counts: CacheCounts
   /** Whether each answer is used by the request that made it, and by no other. */
   readonly isOff: boolean
-  /** Notes the revision of a group's content, as read at a moment of `performance.now()` or later. */
+  /** Sets the revision of a group's content, read at a time of `performance.now()` or later. */
   observe(groupId: string, revision: number, readAtMs: number): void
-  /** Notes a revision that this process has just committed. */
+  /** Sets a revision that this process has just committed. */
   observeWrite(groupId: string, revision: number): void
   /** An answer that can be sent at once; call `use` when it was. */
   peek(groupId: string, scope: string, url: string, nowMs: number): CachedAnswer | undefined
   use(answer: CachedAnswer): void
-  /** The answer for this moment: from the cache, shared with a request that is making it, or made now. */
+  /** The current answer: from the cache, shared with a request that is building it, or built now. */
   find(question: Question, make: Make): Promise<CachedAnswer>
   /** The best form by the client's `Accept-Encoding`, compressed on demand. */
   formOf(answer: CachedAnswer, acceptEncoding: string | undefined): Promise<Form>
@@ -129,7 +129,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
   const counts = Object.assign(cache.counts, { hits: 0, misses: 0, joined: 0 })
   const readEncoding = createEncodingReader()
   let compressions = 0
-  /** A revision read before this moment may be older than what was known of an evicted group. */
+  /** A revision read before this time may be older than the last one of an evicted group. */
   let evictedMs = 0
   const groups = createLruMap<string, GroupCache>(maxGroups, ({ answers, readAtMs }) => {
     answers.clear()
@@ -160,7 +160,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     group.revision = revision
     group.answers.clear()
     group.byUrl = new Map()
-    group.running = new Map() // later requests do not join what was begun before
+    group.running = new Map() // later requests do not join earlier work
   }
 
   function observe(groupId: string, revision: number, readAtMs: number): void {
@@ -194,7 +194,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     return work
   }
 
-  /** Waits for what another request has begun; undefined when it is not valid for this one. */
+  /** Waits for the answer of another request; undefined if it is not valid for this one. */
   async function join(
     groupId: string,
     running: Promise<CachedAnswer>,
@@ -223,7 +223,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     const joined = begun && (await join(groupId, begun, nowMs))
     if (joined) return joined
     counts.misses += 1
-    // What runs by now was begun after this request arrived, so it is valid for it, whatever happens meanwhile.
+    // Anything running now began after this request arrived, and so is valid for it.
     return groupOf(groupId).running.get(key) ?? begin(question, key, make)
   }
 
@@ -267,7 +267,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     observe,
     observeWrite(groupId, revision) {
       const known = groupOf(groupId).revision
-      // Lower than the known one: others have written meanwhile, or a backup was restored. Nobody can tell.
+      // Lower than the known one: either outdated, or a backup was restored. These cannot be distinguished.
       setRevision(groupId, known !== undefined && revision < known ? undefined : revision, performance.now())
     },
     peek(groupId, scope, url, nowMs) {

@@ -17,13 +17,13 @@ const maxTagListLength = 2000
 
 /** How long an answer is valid. */
 interface Validity {
-  /** The revision of the group's content that it was read at: at another revision there may be another answer. */
+  /** The revision of the group's content at which it was read. */
   revision: number
-  /** From this moment on the same revision may give another answer: an item is published, or signatures expire. */
+  /** From this time on, the answer may differ at the same revision: an item is published, or signatures expire. */
   untilMs: number
 }
 
-/** What a content endpoint has read. */
+/** The result of a content endpoint. */
 export interface Content extends Validity {
   /** The answer's `data` as JSON, in pieces. */
   json: readonly string[]
@@ -62,7 +62,7 @@ function makeForm(encoding: Encoding, body: Buffer, etag: string): Form {
   return { encoding, body, etag, headers }
 }
 
-/** In a buffer of its own: a slice of a pooled one would keep the whole pool alive. */
+/** Not pooled: a slice would keep the whole pool alive. */
 function bytesOf(text: string): Buffer {
   if (text.length > Buffer.poolSize) return Buffer.from(text)
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
@@ -76,7 +76,7 @@ export interface EncodedContent extends Validity {
   etag: string
 }
 
-/** A tag must differ where bytes differ; it is no secret, and nobody gains by a collision in answers of their own. */
+/** A tag must differ if the bytes differ. It needs no secrecy, and a forged collision would only affect the group's own answers. */
 const tagKey = Buffer.alloc(16)
 const tagNonce = Buffer.alloc(12)
 

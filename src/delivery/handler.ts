@@ -40,7 +40,7 @@ interface ContentHandlerDeps extends ContentDeps {
   accessLog: AccessLog
   makeRequestId(): string
   readAddress(peer: string, forwardedFor: string | string[] | undefined): string
-  /** From then on each client is asked to close its connection. */
+  /** If true, clients are asked to close their connections. */
   isClosing(): boolean
   keepAliveSeconds: number
   bodyTimeoutMs(): number
@@ -86,7 +86,7 @@ const replyWith = ({ headers, body }: Form): Reply => ({ status: 200, headers, b
 const replyUnchanged = (etag: string): Reply => ({ status: 304, headers: [...unchangedHeaders, 'etag', etag] })
 
 /**
- * Frees the memory of an answer that nobody else uses. V8 would let such buffers pile up to 64 MB and then scan its whole heap.
+ * Frees the memory of an answer that has no other user. V8 would let such buffers pile up to 64 MB and then scan its whole heap.
  */
 const free = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer(0)
 
@@ -182,7 +182,7 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     return replyWith(await answers.formOf(answer, headers['accept-encoding']))
   }
 
-  /** The reply, in a slot of its own and within the time limit; work that takes longer is not repeated. */
+  /** The reply, built under the group's permit and within the time limit; slower work is not repeated. */
   async function prepareInTime(exchange: Exchange, known: ServedTenant | undefined): Promise<Reply> {
     const { request, route } = exchange
     startRequest(inFlight)
@@ -203,7 +203,7 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     limitBodyTime(request, response, deps.bodyTimeoutMs())
     const fault = findProtocolFault(request)
     if (fault !== undefined) {
-      headers.push('connection', 'close') // nobody can tell where the next request begins
+      headers.push('connection', 'close') // it is unknown where the next request begins
       throw invalid(fault)
     }
     const tenant = authorize.peek(request.headers.authorization ?? '')

@@ -17,7 +17,7 @@ import { type Content, type EncodedContent, encodeContent } from './answer.ts'
 export interface ReadCall<Query> {
   tenant: Tenant
   group: GroupStore
-  /** Signs the files that are to be delivered; `mediaRevision` is the one that their keys were read at. */
+  /** Signs delivered files; `mediaRevision` is the one at which their keys were read. */
   signing(keys: readonly string[], mediaRevision?: number): Promise<Signing>
   /** Counts the length of an answer. */
   newMeter(): AnswerMeter
@@ -89,7 +89,7 @@ export type ContentReads = Readonly<Record<string, ReadContent<never>>>
 export function createContentMaker(reads: ContentReads, deps: ReadDeps): MakeContent {
   return async ({ route, ...request }, nowMs, timing) => {
     const read = reads[route] as ReadContent<object> | undefined
-    if (!read) throw new Error(`There is no content at ${route}.`)
+    if (!read) throw new Error(`${route} is not a content endpoint.`)
     const group = await openGroup(deps.store, request.tenant)
     const content = await readAtOneRevision(group, deps.contentCache, nowMs, async (reading) => {
       const found = await read({ ...createReadCall(deps, { ...request, timing }, reading.group, nowMs), reading })
@@ -100,13 +100,13 @@ export function createContentMaker(reads: ContentReads, deps: ReadDeps): MakeCon
   }
 }
 
-/** Answers of one group that are made at once. PostgreSQL has ten connections, and some are left to other groups. */
+/** Answers of one group built at once: fewer than PostgreSQL's ten connections, so that some remain for other groups. */
 const maxPerGroup = 8
 
-/** A search waits for other long reads of its group, and must not delay its plain pages meanwhile. */
+/** A search waits for other long reads of its group, and must not delay its plain pages. */
 const isSearch = ({ query }: ContentRequest): boolean => 'search' in query && query.search !== undefined
 
-/** However many pages one group requests at once, another group's do not wait behind all of them. */
+/** The requests of one group do not wait behind all the requests of another. */
 export function createFairMaker(make: MakeContent): MakeContent {
   const reads = createAnswerSemaphore(maxPerGroup)
   return (request, nowMs, timing) =>
@@ -156,7 +156,7 @@ export async function deliverPage(
   return { objects, items, sign, untilMs }
 }
 
-/** A list as JSON, in pieces: to join many of them at once takes a fraction of what it takes to add them up. */
+/** A list as JSON, in pieces: joining them at once takes a fraction of the time of concatenation. */
 export function listPieces(items: readonly (readonly string[])[]): string[] {
   const all = ['[']
   for (const pieces of items) {

@@ -212,7 +212,7 @@ export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorker
     thread.assigned.length < maxAhead &&
     (thread.assigned.length === 0 || bytesAhead(thread) < maxAheadBytes)
 
-  /** Gives each request to the worker with the fewest. */
+  /** Sends each request to the worker with the fewest. */
   function assign(): void {
     const orders = new Map<Thread, Order[]>()
     while (queue.size > 0) {

@@ -11,36 +11,36 @@ import type { Tenant } from '../store/store.ts'
 import { contentReads } from '../tenant/content-reads.ts'
 import { type ContentRequest, createContentMaker } from './make-content.ts'
 
-/** Lists of plain values are what is copied fastest from one thread to another. */
+/** Messages are arrays of plain values, which are copied fastest between threads. */
 export type Order = [
   id: number,
   /** Route and query, and a `Tenant`, as JSON. */
   requestText: string,
   tenantText: string,
-  /** What is remembered of the group from the time of another one is to be forgotten. */
+  /** A change of the epoch invalidates the thread's cache of the group. */
   epoch: number | undefined,
   nowMs: number,
 ]
 
-/** What the thread is to make, one after the other. */
+/** Requests, built one after the other. */
 export interface Orders {
   orders: Order[]
-  /** Where files are delivered from that we keep ourselves. */
+  /** The base URL of files in local storage. */
   baseUrl: string
 }
 
 /**
- * Without a body it is refused, or the main thread has to make it. A fault, as a text, is one of the thread and not of the
- * question.
+ * Without a body, the request is refused, or the main thread must build it. A fault, as text, is an error of the thread and
+ * not of the request.
  */
 export type Outcome =
   | [id: number, body: ArrayBuffer, etag: string, revision: number, untilMs: number]
   | [id: number, body: undefined, refusal: Refusal | string | undefined]
 
-/** What an `AppError` is made of. */
+/** The parts of an `AppError`. */
 type Refusal = [code: ErrorCode, message: string, options: { retryAfterSeconds?: number }]
 
-/** What a thread says first, when it can be given something, and from then on. */
+/** Ready, and then the replies. */
 export type Said = 'up' | Outcome
 
 export interface ThreadData {
@@ -48,7 +48,7 @@ export interface ThreadData {
 }
 
 const { config: copied } = workerData as ThreadData
-// What was sent as a Buffer arrives as plain bytes.
+// A Buffer arrives as a plain Uint8Array.
 const config: Config = {
   ...copied,
   masterKey: copied.masterKey && Buffer.from(copied.masterKey),
@@ -65,8 +65,8 @@ const makeContent = createContentMaker(contentReads, {
 })
 
 /**
- * A revision can come again: after a backup was restored, with other content. The main thread sees what was between, and this
- * one may not.
+ * After a backup was restored, a revision can recur with other content. The main thread sees the revisions in between; this
+ * thread may not.
  */
 const epochs = createLruMap<string, number>(10_000)
 
@@ -76,10 +76,10 @@ function keepUp(groupId: string, epoch: number | undefined): void {
   if (epoch !== undefined) epochs.set(groupId, epoch)
 }
 
-/** A longer one is read again each time. */
+/** Longer ones are parsed each time. */
 const mostCharacters = 1000
 
-/** What was asked before is the same object again, of which the rest may remember something. */
+/** Equal requests share an object, by which results are memoized. */
 function createReader<Value>(most: number): (text: string) => Value {
   const known = createLruMap<string, Value>(most)
   return (text) => {
@@ -100,7 +100,7 @@ async function execute([id, requestText, tenantText, epoch, nowMs]: Order): Prom
   try {
     const { route, query } = readRequest(requestText)
     const { body, etag, revision, untilMs } = await makeContent({ route, query, tenant }, nowMs)
-    return [id, body.buffer as ArrayBuffer, etag, revision, untilMs] // it has memory of its own
+    return [id, body.buffer as ArrayBuffer, etag, revision, untilMs] // its buffer is not pooled
   } catch (error) {
     if (error instanceof MainThreadOnly) return [id, undefined, undefined]
     if (!(error instanceof AppError)) return [id, undefined, String(error)]

@@ -22,7 +22,7 @@ export type MediaOf = (name: string) => DemoMedia
 
 export interface DemoObject {
   value: Record<string, unknown>
-  /** The publish date, relative to the moment of seeding. */
+  /** The publish date, relative to the time of seeding. */
   daysFromNow?: number
   archived?: boolean
 }

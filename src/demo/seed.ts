@@ -56,7 +56,7 @@ export interface SeedDeps extends ShopDeps {
   clock: Clock
 }
 
-/** Uploads the pictures; the result says how content refers to each of them. */
+/** Uploads the pictures, and returns how content refers to each of them. */
 async function storePictures(media: Media, group: Group, content: GroupStore, authoring: Authoring): Promise<MediaOf> {
   const library = { group: content, bucketName: group.bucketName, storage: media.storage, authoring }
   const keys = new Map<string, string>()
@@ -151,7 +151,7 @@ export async function writeDemoFile(dataDir: string, demo: Demo): Promise<Demo> 
 
 /**
  * The demo of this data folder: found by its file, or created if there are no groups except demos whose seeding was
- * interrupted. Undefined otherwise: a service with groups of its own needs no demo.
+ * interrupted. Undefined otherwise: a service with other groups needs no demo.
  */
 export async function findOrSeedDemo(
   deps: SeedDeps,

@@ -25,7 +25,7 @@ function isIdle({ expiresMs, revokedMs, lastUsedMs, createdMs }: AdminToken, now
   return expiresMs === null && revokedMs === null && (lastUsedMs ?? createdMs) < nowMs - idleDays * dayMs
 }
 
-/** Nobody would notice if an unused token were stolen. */
+/** The theft of an unused token would go unnoticed. */
 export const tokensCheck: Check = {
   name: 'Tokens',
   async run(ctx) {

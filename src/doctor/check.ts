@@ -5,7 +5,7 @@ import type { Author } from '../store/content/changes.ts'
 import type { Group } from '../store/control/groups.ts'
 import type { GroupStore, Store } from '../store/store.ts'
 
-/** Something that an operator should know. Sentences are plain ASCII, for any terminal or e-mail. */
+/** A problem for the operator. Sentences are plain ASCII, for any terminal or e-mail. */
 export interface Finding {
   /** `wrong` makes the command fail, `attention` does not. */
   level: 'attention' | 'wrong'
@@ -32,7 +32,7 @@ export interface Check {
 /** The machine as the doctor sees it. */
 export interface Machine {
   nodeVersion: string
-  /** The user that the doctor runs as; undefined where the system knows no user ids. */
+  /** The user that the doctor runs as; undefined on systems without user ids. */
   uid: number | undefined
   diskSpace(path: string): Promise<{ freeBytes: number; totalBytes: number }>
   /** Whether pictures can be scaled here. */

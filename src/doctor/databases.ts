@@ -95,7 +95,7 @@ const older = ({ location, version, knownVersion }: AnyFound): Finding[] =>
 
 const newer = ({ location, version, knownVersion }: AnyFound): Finding[] =>
   wrong({
-    what: `${location} is at schema version ${version}, and this Sluice knows only ${knownVersion}: it will not start.`,
+    what: `${location} is at schema version ${version}, and this Sluice supports only ${knownVersion}: it will not start.`,
     advice: 'A newer Sluice has changed it. Install that version again, or restore a backup from before its upgrade.',
   })
 

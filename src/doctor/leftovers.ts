@@ -21,7 +21,7 @@ async function readDemo(path: string): Promise<Record<string, unknown>> {
     const demo: unknown = JSON.parse(await readFile(path, 'utf8'))
     return isRecord(demo) ? demo : {}
   } catch {
-    return {} // the file is reported all the same
+    return {} // the file is reported anyway
   }
 }
 

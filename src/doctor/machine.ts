@@ -66,7 +66,7 @@ export const diskSpaceCheck: Check = {
 
 const secondMs = 1000
 const skew = { attentionMs: 2 * secondMs, wrongMs: 30 * secondMs }
-/** Network drives have a clock of their own, which may be slightly off. */
+/** Network drives have their own clocks, which may be slightly off. */
 const fileToleranceMs = 3600 * secondMs
 
 const setClock = 'Let the clocks of all machines be set by the network:'

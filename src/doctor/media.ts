@@ -70,7 +70,7 @@ export const mediaStoreCheck: Check = {
   },
 }
 
-const nobody: Author = { id: null, name: 'doctor', address: '' }
+const author: Author = { id: null, name: 'doctor', address: '' }
 
 /** Where an operator finds a file. */
 function pathOf(config: Config, bucketName: string, key: string): string {
@@ -98,7 +98,7 @@ async function findMissing(ctx: DoctorContext, storage: MediaStorage, checked: C
   const unseen = await findExpectedKeys(ctx, checked)
   for await (const { key } of storage.list(bucketName, id)) unseen.delete(key)
   const missing = createTally()
-  // Listing does not follow symbolic links to folders, so each missing file is looked up once more.
+  // Listing does not follow symbolic links to folders, so each missing file is looked up directly.
   for (const key of unseen)
     if (!(await isStored(storage, bucketName, key))) missing.add(pathOf(ctx.config, bucketName, key))
   return missing
@@ -134,7 +134,7 @@ function reportUnused(
 async function checkGroup(ctx: DoctorContext, storage: MediaStorage, checked: CheckedGroup): Promise<Finding[]> {
   const { group, content } = checked
   const missing = await findMissing(ctx, storage, checked)
-  const authoring = { author: nobody, verb: 'doctor', nowMs: ctx.clock(), versionsKept: group.versionsKept }
+  const authoring = { author, verb: 'doctor', nowMs: ctx.clock(), versionsKept: group.versionsKept }
   const library = { group: content, bucketName: group.bucketName, storage, authoring }
   const unused = await sweepMedia(library, { dryRun: true })
   return [...reportMissing(missing, group.name), ...reportUnused(ctx, unused, checked)]

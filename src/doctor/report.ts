@@ -16,7 +16,7 @@ export const plainLook: Look = {
   dim: (text) => text,
 }
 
-/** Regardless of the stream: whoever chooses this look wants colours. */
+/** Regardless of the stream, since the caller has decided on colours. */
 const paint = (style: 'green' | 'yellow' | 'red' | 'dim', text: string): string =>
   styleText(style, text, { validateStream: false })
 

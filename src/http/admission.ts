@@ -136,7 +136,7 @@ function tokenOf(header: string | undefined): string {
   return /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
 }
 
-/** The holder of a request's token at this moment. Long operations check again. */
+/** The current holder of a request's token. Long operations check again. */
 export async function identifyManager(
   deps: ManageAdmissionDeps,
   request: FastifyRequest,

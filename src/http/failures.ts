@@ -123,12 +123,12 @@ export function handleFailures(
   onUnknownRoute: (request: FastifyRequest, reply: FastifyReply) => void,
 ): void {
   app.setErrorHandler(sendFailure)
-  // Node would answer 417 with an empty body; an expectation that we do not know may as well be ignored (RFC 9110 §10.1.1).
+  // Node would answer 417 with an empty body; unknown expectations may be ignored (RFC 9110 §10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const check = asHook((request, reply) => {
     const fault = findProtocolFault(request.raw)
     if (fault !== undefined) {
-      reply.header('connection', 'close') // nobody can tell where the next request begins
+      reply.header('connection', 'close') // it is unknown where the next request begins
       throw new AppError('ValidationError', fault)
     }
     if (!request.is404) return

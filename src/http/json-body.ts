@@ -5,7 +5,7 @@ import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import { AppError, invalid } from '../core/errors.ts'
 import { checkInput, maxDepth, maxEntries, maxParts } from './check-input.ts'
 
-/** A body may hold one value in so many of the bytes it is allowed: each takes many times its length once it is parsed. */
+/** One value per this number of allowed bytes, since a parsed value takes many times its length. */
 const bytesPerPart = 16
 /** Each new set of names costs the parser as much as some ten values. */
 const maxKeys = 50_000
@@ -216,7 +216,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
   })
 }
 
-/** A body by the schema that also documents it. Keys that the schema does not know are left alone, and read by nobody. */
+/** Validates a body by the schema that also documents it. Unknown keys are kept, and never read. */
 function parseBody(schema: TObject, body: unknown): object {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('The body must be a JSON object.')
   return checkInput(schema, body)

@@ -162,7 +162,7 @@ interface DocsOptions {
   describe(): object
 }
 
-/** Document and page are built on the first request and cached: anybody may ask for them, as often as they like. */
+/** Document and page are built on the first request and cached, because they are public and not rate limited. */
 export function serveDocs(
   app: FastifyInstance,
   { documentPath, pagePath, authorization, describe }: DocsOptions,

@@ -81,8 +81,8 @@ const shapeOf = (name: string, { properties }: ParameterSchema): string =>
   `${name}[${properties ? Object.keys(properties).join(' or ') : '<field>'}]`
 
 /**
- * A name in brackets that nobody reads is a filter misspelt, and the list that comes without it would look right. Other
- * names that are not known are left out: clients send more than this version knows.
+ * An unknown name in brackets is a misspelt filter, and the list without it would look right, so it is refused. Other unknown
+ * names are ignored: clients may send parameters of newer versions.
  */
 function refuseMisspelt({ properties }: QuerySchema, raw: RawQuery): void {
   const bracketed = Object.entries(properties).filter(([, { type }]) => type === 'object')

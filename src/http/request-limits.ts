@@ -43,7 +43,7 @@ export function limitConcurrency(app: FastifyInstance, inFlight: InFlightRequest
     if (isBuffered(request)) start(request)
   })
   app.addHook('onRequest', startFirst)
-  // There is nothing to do while a body arrives: bodies and uploads have limits of their own.
+  // An arriving body has its own limits.
   app.addHook('preParsing', (request, _reply, payload, done) => {
     if (hasBody(request.raw)) release(request)
     done(null, payload)
@@ -74,7 +74,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }
 
-/** Uploaded files are streamed, and have limits of their own. */
+/** Uploaded files are streamed, and have their own limits. */
 export const isBuffered = (request: FastifyRequest): boolean =>
   hasBody(request.raw) && !request.routeOptions.config.takesFile
 

@@ -15,7 +15,7 @@ const maxWaitingRequests = 32
 
 /**
  * Pipelined requests are handled one after the other, so a connection has at most one answer in progress. Node would begin all of
- * them at once, and buffer answers that nobody reads.
+ * them at once, and buffer answers that the client does not read.
  */
 function answerInOrder(handle: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>()
@@ -60,7 +60,7 @@ export function closeQuietConnections(server: Server, quietMs: number): void {
 }
 
 /**
- * The system knows a peer's address only while the connection stands, and the socket caches it. So it is read at once: otherwise
+ * The system has a peer's address only while the connection is open, and the socket caches it. So it is read at once: otherwise
  * a request whose client resets the connection would have no address. A connection that is gone by then is dropped.
  */
 export function rememberPeers(server: Server): void {
@@ -107,7 +107,7 @@ export function findProtocolFault(request: IncomingMessage): string | undefined 
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return 'This is not a version of HTTP that is spoken here; use 1.1.'
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
-    return 'HTTP/1.0 knows no Transfer-Encoding; send a Content-Length, or use HTTP/1.1.'
+    return 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length, or use HTTP/1.1.'
   if (httpVersion === '1.1' && headers.host === undefined) return 'The Host header is missing.'
   if (repeatsHost(request)) return 'The Host header comes more than once.'
   if (repeatsAuthorization(request)) return 'The Authorization header comes more than once.'

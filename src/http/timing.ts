@@ -10,7 +10,7 @@ export const timingHeader = 'x-sluice-timing'
 const steps = ['auth', 'cache', 'read', 'sign', 'serialise'] as const
 type Step = (typeof steps)[number]
 
-/** Where the time of one request goes: each moment belongs to the step that was begun last. */
+/** The time of a request by step: time counts for the step that began last. */
 export interface Timing {
   begin(step: Step): void
   /** Whether the answer was cached; one that was neither cached nor read was being made for another request. */
@@ -89,7 +89,7 @@ export async function findTiming(
   try {
     if ((await authorizeManager(token))?.administrator) return createTiming(authMs)
     takeToken(anonymousCaller(address), config.rateLimits.anonymous)
-  } catch {} // a database that is away shows in whatever the answer needs it for
+  } catch {} // an unavailable database shows when the answer needs it
   return undefined
 }
 

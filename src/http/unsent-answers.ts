@@ -45,7 +45,7 @@ interface Caller {
 
 /**
  * Answers that clients have not read yet. They are bounded for each caller and for the service: a caller above its share is refused
- * before another answer is made. If the bound is exceeded all the same, the connection without progress for longest is cut off.
+ * before another answer is made. If the bound is exceeded anyway, the connection without progress for longest is cut off.
  */
 export interface UnsentAnswers {
   readonly counts: { bytes: number; cut: number }
@@ -58,7 +58,7 @@ export interface UnsentAnswers {
 
 /**
  * Bytes that have left a connection. `bytesWritten` alone also counts what is buffered, so a client that reads one large answer
- * slowly would look stalled; nothing public in Node tells the two apart.
+ * slowly would look stalled; Node's public API cannot distinguish the two.
  */
 function takenOf(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { _handle: { bytesWritten: number; writeQueueSize: number } | null }

@@ -7,11 +7,11 @@ export interface JobContext {
   /** The content of the group that owns the job. */
   group: GroupStore
   owner: Group
-  /** Aborts on timeout, when the lease is lost, and when the process is about to stop. */
+  /** Aborts on timeout, when the lease is lost, and when the process stops. */
   signal: AbortSignal
   /**
-   * Whether the lease is still valid. A process that was suspended may not have noticed yet that another one has the job: check right
-   * before an effect that cannot be undone.
+   * Whether the lease is still valid. After a suspension, another process may have the job already: check right before an
+   * effect that cannot be undone.
    */
   isOurs(): boolean
   nowMs: number
@@ -19,7 +19,7 @@ export interface JobContext {
   finish(work: (writer: ContentWriter) => Promise<void>): Promise<void>
 }
 
-/** Runs one kind of job, at least once: a job may be started by several processes. `finish` makes its writes happen once. */
+/** Runs one kind of job, at least once: several processes may start a job. Writes by `finish` happen exactly once. */
 export interface JobHandler {
   kind: string
   /** The job is done when this returns, with or without `finish`, and is retried when it throws. */
@@ -28,7 +28,7 @@ export interface JobHandler {
   retryAfterSeconds: readonly number[]
   /** Time limit of one attempt. */
   limitSeconds: number
-  /** Concurrent jobs for each worker of the process, 1 by default. More for work that mostly waits for others. */
+  /** Concurrent jobs for each worker of the process, 1 by default; more for work that mostly waits. */
   atOnce?: number
   /** Concurrent jobs of one group, so that a slow peer of one group does not delay the others. */
   maxPerGroup?: number

@@ -30,12 +30,12 @@ export interface RunDeps {
 export class Stopping extends Error {}
 class LeaseLost extends Error {}
 
-/** The message for people: without paths of this machine, which belong in its log, and valid text in any database. */
+/** The message for users: without local paths, which belong in the log, and storable by any database. */
 function problemOf(error: unknown): string {
   const { code, syscall } = error as NodeJS.ErrnoException
   const isSystemError = code !== undefined && syscall !== undefined
   const message = isSystemError
-    ? `It was not possible to ${syscall} a file (${code}); the log of the server says more.`
+    ? `A file operation failed (${syscall}, ${code}); see the server's log.`
     : error instanceof Error
       ? error.message
       : String(error)
@@ -54,14 +54,14 @@ async function findOwner(store: Store, groupId: string): Promise<Group | undefin
 }
 
 interface Lease {
-  /** By both clocks: the monotonic one may stop while a machine sleeps, the other one may be set. */
+  /** Checks both clocks: the monotonic one may stop while the machine sleeps, the other one may be set. */
   isOurs(): boolean
   stop(): void
 }
 
 /**
- * Renews the lease while the job runs. It is lost when another process has claimed the job, because this one was blocked or
- * a clock was set, and counts as lost when renewals have failed for the duration of a lease.
+ * Renews the lease while the job runs. The lease is lost when another process has claimed the job (after this one was blocked
+ * or a clock was set), and counts as lost when renewals have failed for the duration of a lease.
  */
 function renewLeaseRegularly(
   { job, claimedMs }: ClaimedJob,
@@ -130,7 +130,7 @@ async function attempt(
     await Promise.race([handler.run(claimed.job, context), rejectOnAbort(signal)])
   } catch (error) {
     if (!signal.aborted) throw error
-    // Waits for a transaction in progress, so that nobody claims the job meanwhile.
+    // Waits for a running transaction, so that no other process claims the job meanwhile.
     const isDone = await finishing?.then(
       () => true,
       () => false,
@@ -139,7 +139,7 @@ async function attempt(
   } finally {
     clearTimeout(timeout)
     lease.stop()
-    controller.abort() // or the signal and its listeners would live as long as `stopping`
+    controller.abort() // otherwise the signal and its listeners would live as long as `stopping`
   }
 }
 
@@ -185,7 +185,7 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
       await effect?.(writer)
     })
   if (attempts > maxAttempts(retryAfterSeconds)) {
-    const problem = `It was begun ${attempts - 1} times, and the process stopped during the last attempt.`
+    const problem = `It was started ${attempts - 1} times, and the process stopped during the last attempt.`
     return fail(new PermanentFailure(problem), undefined)
   }
   try {

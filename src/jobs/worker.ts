@@ -10,9 +10,9 @@ import { type RunDeps, runJob, Stopping } from './run-job.ts'
 
 const pollEveryMs = 1000
 const maintenanceEveryMs = 600_000
-/** How long running jobs may continue when the process is to stop. */
+/** How long running jobs may continue when the process stops. */
 const stopGraceMs = 10_000
-/** Claims in a row that other processes may win before this one waits for the next poll. */
+/** After this many claims in a row won by other processes, this one waits for the next poll. */
 const maxMisses = 10
 
 export interface WorkerOptions extends RunDeps {
@@ -25,17 +25,17 @@ export interface WorkerOptions extends RunDeps {
 export interface Worker {
   /** Polls every second until `stop`. */
   start(): void
-  /** Claims nothing more and waits for running jobs; after the grace period they are released. */
+  /** Stops claiming and waits for running jobs; after the grace period, aborts and releases them. */
   stop(): Promise<void>
   /** Runs jobs until none is due, and returns the number of attempts. */
   runDue(): Promise<number>
 }
 
-/** The jobs of one kind. Each kind has its own permits, so that mail never waits for pictures. */
+/** The jobs of one kind, with separate permits, so that mail never waits for pictures. */
 interface Lane {
   handler: JobHandler
   permits: Semaphore
-  /** The group that was served last, by database. */
+  /** The group served last, by database. */
   lastServed: Map<string, string>
   /** By job id. */
   running: Map<string, { run: Promise<void>; groupId: string }>
@@ -56,9 +56,9 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   })
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
-  /** Tasks in progress by database and name, so that none runs twice at a time. */
+  /** Running tasks by database and name, so that none runs twice at a time. */
   const tasks = new Map<string, Promise<void>>()
-  /** Tasks to repeat: they were requested while they ran, and may have missed the cause. */
+  /** Tasks to repeat: requested while they ran, they may have missed new jobs. */
   const repeated = new Set<string>()
   const maintainedMs = new Map<string, number>()
   let attempts = 0
@@ -96,7 +96,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
     return started
   }
 
-  /** False when another process was faster. */
+  /** False if another process was faster. */
   async function claimOne(name: string, group: GroupStore, lane: Lane): Promise<boolean> {
     const { handler, permits, lastServed } = lane
     const { groupId, database } = group

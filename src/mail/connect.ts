@@ -7,7 +7,7 @@ import type { MailServerAddress } from './server-address.ts'
 const mailPorts: readonly number[] = [25, 465, 587, 2465, 2525, 2587]
 
 export interface ConnectOptions {
-  /** `public` requires a server on the public Internet, so that nobody can make us connect to our own network. */
+  /** `public` requires a server on the public Internet, which prevents connections into our own network. */
   hosts: 'public' | 'any'
   /** Returns all addresses of a name. Called once. */
   resolve?: ((host: string) => Promise<string[]>) | undefined

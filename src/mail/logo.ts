@@ -63,7 +63,7 @@ async function makeLogo(storage: MediaStorage, bucketName: string, file: MediaFi
   return scaleDerivative(file, read)
 }
 
-/** Undefined when no logo can be shown, for whatever reason: an e-mail is sent without it. */
+/** Undefined if no logo can be shown, for any reason: the e-mail is then sent without it. */
 export type ReadLogo = (bucketName: string, group: GroupStore, mediaKey: string) => Promise<Logo | undefined>
 
 /** Cached by file id: files are immutable. */

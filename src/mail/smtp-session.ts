@@ -28,13 +28,13 @@ export interface Sending extends DeliveryContext {
   onBody(): void
 }
 
-/** A connection to a mail server, for one message after the other. */
+/** A connection to a mail server, for one message at a time. */
 export interface SmtpSession {
   /** Returns the server's reply. */
   send(mail: OutgoingMail, sending: Sending): Promise<string>
   /** Whether another message can be sent. */
   isOpen(): boolean
-  /** Whether the latest message began to be sent: if so, the server may have accepted it. */
+  /** Whether sending the latest message itself began: if so, the server may have accepted it. */
   hasBegun(): boolean
   /** Number of messages so far. */
   count(): number
@@ -47,7 +47,7 @@ function clientName(sender: string | undefined): string {
   return names.find((name) => /^(?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{1,62}$/.test(name)) ?? '[127.0.0.1]'
 }
 
-/** The login, in each form in which a server could repeat it. Redacting very short words would mangle others. */
+/** The login in each form that a server may echo. Redacting very short words would mangle others. */
 function secretsOf({ login }: MailServerAddress): string[] {
   if (!login) return []
   const { user, password } = login
@@ -109,7 +109,7 @@ export async function openSession(
     tls: {
       minVersion: 'TLSv1.2',
       ...(ca !== undefined && { ca }),
-      // On this machine there is nobody in between, and plain text would be accepted, too.
+      // A connection on this machine cannot be intercepted, and plain text would be accepted, too.
       rejectUnauthorized: !(tls === 'optional' && isLoopback(host)),
     },
     connectionTimeout: 2 * timeouts.greetingMs, // greeting and TLS
@@ -124,7 +124,7 @@ export async function openSession(
     socket.destroy()
   }
 
-  /** Settles with the reply, or when the connection breaks, the server is silent for too long or the signal aborts. */
+  /** Resolves with the reply; rejects if the connection breaks, the server is silent for too long or the signal aborts. */
   async function ask<Answer>(
     signal: AbortSignal,
     begin: (done: (error?: Error | null, answer?: Answer) => void) => void,

@@ -10,13 +10,13 @@ const defaultTimeouts = {
   connectMs: 10_000,
   greetingMs: 10_000,
   silenceMs: 60_000,
-  /** For everything before the message itself is sent. */
+  /** For everything up to the message itself. */
   beforeBodyMs: 90_000,
-  /** From then on. Servers may scan a message for long, and giving up then would send it twice. */
+  /** For the message itself. Servers may take long to scan it, and a timeout would then lead to a duplicate. */
   bodyMs: 300_000,
   /** Idle connections are closed after this time. */
   idleMs: 20_000,
-  /** After a failure the server is not tried for this time, so that it does not block every permit. */
+  /** After a failure, deliveries fail at once for this time, so that the server does not block every permit. */
   pauseMs: 5_000,
 }
 
@@ -116,7 +116,7 @@ export function createSmtpTransport(address: MailServerAddress, options: SmtpOpt
       try {
         return await sendBy(session, mail, sending)
       } catch (error) {
-        // The server may have closed an idle connection, which says nothing about the message.
+        // The server may have closed an idle connection, which is no failure of the message.
         if (session.isOpen() || session.hasBegun() || signal.aborted) throw error
       }
     }
@@ -124,7 +124,7 @@ export function createSmtpTransport(address: MailServerAddress, options: SmtpOpt
     return sendBy(await open(signal, mail.sender), mail, sending)
   }
 
-  /** Aborts the work on timeout. After a timeout the server is not tried for a while. */
+  /** Aborts the work on timeout and then pauses the server. */
   async function withTimeout<Result>(
     outer: AbortSignal,
     work: (signal: AbortSignal, setTimeLimit: (ms: number) => void) => Promise<Result>,

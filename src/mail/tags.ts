@@ -1,4 +1,4 @@
-/** Far more than an e-mail has. Each takes about 10 µs to sanitize, and as long again to convert to plain text. */
+/** Far more than an e-mail has. Each takes about 10 µs to sanitize, and another 10 µs to convert to plain text. */
 export const maxTags = 5000
 
 /** Counts start and end tags, up to the first one beyond `max`. */

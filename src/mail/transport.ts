@@ -9,9 +9,9 @@ export interface OutgoingMail {
 }
 
 export interface DeliveryContext {
-  /** Its abort closes the connection at once. */
+  /** Closes the connection at once when it aborts. */
   signal: AbortSignal
-  /** Whether the lease is still valid; checked before the message is sent and before it is complete. */
+  /** Whether the lease is still valid; checked before and while the message is sent. */
   isOurs(): boolean
 }
 
@@ -31,7 +31,7 @@ export class DeliveryFailure extends Error {
   override readonly name = 'DeliveryFailure'
   /** Whether a retry is useless: the server has refused the message (5xx). */
   readonly isPermanent: boolean
-  /** Whether the server does not know the address. */
+  /** Whether the server rejected the address as unknown. */
   readonly refusesRecipient: boolean
   readonly isTimeout: boolean
 

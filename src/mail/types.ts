@@ -37,13 +37,13 @@ export interface Mail {
   databaseQuotas: Readonly<Record<Tier, number>>
   /** Undefined with a mail server. */
   mailbox: Mailbox | undefined
-  /** The mail server of the service, as administrators may see it. */
+  /** The mail server of the service, without its login. */
   serviceServer: Omit<MailServerAddress, 'login'> | undefined
   /** The From address of a group's e-mails. */
   senderOf(group: GroupStore): Promise<string>
   /** The group's own server, else the service's, else the local mailbox. */
   resolveTransport(group: GroupStore): Promise<ResolvedTransport>
-  /** Whether an address is in a domain that the service itself sends from or signs for. */
+  /** Whether an address is in a domain that the service sends from or signs for. */
   isOfService(address: string): boolean
   /** Connects to a server as a group would, and sends nothing. Returns the problem, if any. */
   probeServer(address: MailServerAddress): Promise<string | undefined>

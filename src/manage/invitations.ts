@@ -32,7 +32,7 @@ const invitationInput = {
   secret: Type.Optional(secret('The secret that came with the invitation.', 'SLUICE_INVITATION')),
 }
 
-/** The token's user. A narrowed token may have been created by somebody else, so it cannot accept on their behalf. */
+/** The token's user. A narrowed token may have been created by another user, so it cannot accept on their behalf. */
 async function requirePerson({ actor, store }: ServiceContext): Promise<User> {
   if (actor.id === null) throw new AppError('Unauthorized', 'Send your admin token, or the secret of the invitation.')
   if (actor.narrowed)

@@ -28,7 +28,7 @@ export interface ObjectItem {
 
 type GivenState = Pick<ObjectItem, 'publishDate' | 'draft' | 'archived'>
 
-/** Reads a publish date: a moment, or null for "always". A draft is never published by itself. */
+/** Reads a publish date: a time, or null for "always". A draft is never published automatically. */
 function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?: StoredObject): number | undefined {
   if (draft && publishDate !== undefined) throw invalid('Give publishDate or draft, not both.')
   if (draft) return draftPublishMs

@@ -269,7 +269,7 @@ type NewItem = {
   accountHandle?: string | undefined
 } & Parameters<typeof stateOf>[0]
 
-/** A visible object gets this moment as its publish date, unless the input says otherwise. */
+/** A visible object gets the current time as its publish date, unless the input has another. */
 function toNewObject({ objectValue: value, externalId, accountHandle, ...given }: NewItem, nowMs: number): NewObject {
   return {
     value,

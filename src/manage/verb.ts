@@ -14,7 +14,7 @@ import type { GroupStore, Store } from '../store/store.ts'
 import { id } from './shapes.ts'
 import { type Method, type NeededRole, type VerbName, verbTable } from './verb-table.ts'
 
-/** The caller: a user of the API with a token, or somebody at the machine's terminal. */
+/** The caller: a user of the API with a token, or a user of the machine's terminal. */
 export interface Actor {
   id: string | null
   name: string

@@ -5,7 +5,7 @@ import { type Extension, formats } from './files/formats.ts'
 const inlineTypes =
   /^(image\/(png|jpeg|gif|webp|avif)|video\/(mp4|webm)|audio\/(mpeg|ogg|wav)|application\/pdf|text\/plain)(;|$)/
 
-/** The content type by the key's extension, chosen by us or, for a file put there by hand, by somebody else. */
+/** The content type by the key's extension. Files added to the bucket by hand may have any. */
 export function contentTypeOf(key: string): string {
   const extension = key.slice(key.lastIndexOf('.') + 1)
   const known = Object.hasOwn(formats, extension) ? formats[extension as Extension].contentType : send.mime.getType(key)

@@ -103,7 +103,7 @@ async function withStoredFile<Result>(
   return result
 }
 
-/** Adds a file. The same bytes under the same name give the existing item. */
+/** Adds a file. For the same bytes under the same name, returns the existing item. */
 export function addMedia(library: Library, received: ReceivedFile, givenName: string): Promise<MediaItem> {
   const name = displayName(givenName)
   return withStoredFile(library, received, name, async (writer, file) => {

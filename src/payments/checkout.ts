@@ -26,7 +26,7 @@ import type { GroupStore } from '../store/store.ts'
 import { createOfferFinder, type FindOffers, type OfferDeps } from './find-offers.ts'
 import { ProviderFailure, type SessionRequest } from './provider.ts'
 
-/** A request to the provider under its idempotency key. Repeated exactly, it gives the same session. */
+/** A request to the provider under its idempotency key. Repeated exactly, it returns the same session. */
 interface Plan {
   integrationId: string
   providerKey: string
@@ -129,7 +129,7 @@ async function openOnce(deps: OfferDeps, group: GroupStore, call: IdempotentRequ
     // A concurrent request may have been faster: all requests under one key return the same URL.
     return isSettled ? url : await readStoredAnswer(deps, group, call)
   } catch (error) {
-    // Only the owner of the claim knows that no earlier attempt may have reached the provider.
+    // Only for the owner of the claim is it certain that no earlier attempt reached the provider.
     if (isNew && isDefinite(error)) await write(deps, group, (writer) => releaseClaim(writer, call, plan))
     throw error
   }

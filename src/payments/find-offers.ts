@@ -48,7 +48,7 @@ export function createOfferFinder(deps: OfferDeps): FindOffers {
     return found && found.untilMs > deps.clock() ? found : undefined
   }
 
-  /** Mirrors the product of a price. False if no account knows the price. */
+  /** Mirrors the product of a price. False if no account has the price. */
   async function fetchProductOf(group: GroupStore, accounts: readonly Integration[], priceId: string) {
     for (const account of accounts) {
       const provider = await deps.payments.open(group, account)

@@ -57,9 +57,9 @@ export interface Provider {
   listPrices(after: string | undefined): Promise<Page<CataloguePrice>>
   /** A product with its active prices; undefined if it does not exist (any more). */
   fetchProduct(id: string): Promise<{ product: CatalogueProduct; prices: CataloguePrice[] } | undefined>
-  /** The product's id; undefined if the provider does not know the price. */
+  /** The product's id; undefined if the price is unknown. */
   findProductOfPrice(priceId: string): Promise<string | undefined>
-  /** Idempotent: the same key gives the same session. */
+  /** Idempotent: the same key returns the same session. */
   createSession(request: SessionRequest, idempotencyKey: string): Promise<{ id: string; url: string }>
   fetchSession(id: string): Promise<CheckoutSession | undefined>
   /** Completed sessions created since then. */

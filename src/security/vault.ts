@@ -27,7 +27,7 @@ export function createVault(masterKey: Buffer): Vault {
     return sealed === undefined ? undefined : opened(wrappingKey, [groupId, groupId, dataKeyField], sealed)
   }
 
-  /** A data key that cannot be opened is replaced as soon as no secret is left that it sealed. */
+  /** A data key that cannot be opened is replaced once all secrets sealed with it are deleted. */
   async function findOrMakeDataKey(writer: ContentWriter): Promise<Buffer> {
     try {
       return (await findDataKey(writer.group)) ?? (await makeDataKey(writer))

@@ -23,7 +23,7 @@ interface Lookup<Holder> {
 }
 
 /**
- * Key in, tenant out; undefined for an invalid key, for whatever reason. Independent of HTTP, so that it can be deployed
+ * Returns the tenant of a key; undefined for any invalid key. Independent of HTTP, so that it can be deployed
  * alone. The management API's tokens are looked up in the same way. A result, positive or negative, is cached for 1 second
  * from the lookup, so a revoked key or a frozen group is refused within 1 second; immediately by the process that made the
  * change.
@@ -38,7 +38,7 @@ export function createAuthorizer<Holder>(deps: {
   maxEntries?: number
 }): Authorizer<Holder> {
   const { findHolder, clock, isWellFormed = isApiKey, subjectsOf = () => [], maxEntries = 20_000 } = deps
-  /** By the plain secret, which is hashed only for a lookup. It is kept nowhere else, and never shown. */
+  /** By the plain secret, which is hashed only for a lookup. It is stored nowhere else, and never shown. */
   const lookups = createLruMap<string, Lookup<Holder>>(maxEntries)
   /** Subject → the number of its latest change. */
   const changed = createLruMap<string, number>(maxEntries)

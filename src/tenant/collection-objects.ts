@@ -16,7 +16,7 @@ import {
 } from '../http/query.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
 
-/** The same query is an object of its own, see `createContentHandler`. */
+/** Equal queries share an object, see `createContentHandler`. */
 const readListQuery = memoizeByPair(({ schema }: Container, query: ListParameters) => parseListQuery(schema, query))
 
 /** spec §4.2 */

@@ -127,7 +127,7 @@ onBothEnginesInProve('kill -9 of a server that takes pictures in and makes small
     await assertWhole(library, collectionId, acknowledged)
     const jobs = await group.store.database.read.selectFrom('jobs').select(['state', 'problem']).execute()
     const givenUp = jobs.filter(
-      ({ state, problem }) => state === 'failed' && /^It was begun \d times/.test(problem ?? ''),
+      ({ state, problem }) => state === 'failed' && /^It was started \d times/.test(problem ?? ''),
     )
     const done = jobs.filter(({ state }) => state === 'done')
     assert.equal(done.length + givenUp.length, jobs.length, 'all work came to its end')

@@ -154,7 +154,7 @@ async function derive({ path, outputFolder, maxPixels }: DeriveTask): Promise<De
   }
 }
 
-/** The decoder has threads of its own, so this timer fires. */
+/** The decoder uses its own threads, so this timer fires. */
 function watchMemory(maxMemoryBytes: number): void {
   const check = (): void => {
     if (process.memoryUsage.rss() > maxMemoryBytes) process.kill(process.pid, 'SIGKILL')
@@ -162,7 +162,7 @@ function watchMemory(maxMemoryBytes: number): void {
   setInterval(check, 25).unref()
 }
 
-/** The parent holds the other end of stdin; when it closes, nobody waits for the result. */
+/** The parent holds the other end of stdin; when it closes, the result is no longer needed. */
 function endWithParent(): void {
   process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume()
   process.stdin.unref()

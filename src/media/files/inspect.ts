@@ -16,7 +16,7 @@ export interface FileFacts {
   height: number | null
 }
 
-/** Enough for every signature; picture sizes are read from wherever they are. */
+/** Enough for every signature. Picture sizes may be at any position, and are read there. */
 const headBytes = 64 * 1024
 
 const textFormats: ReadonlySet<Extension> = new Set(['pdf', 'rtf', 'ps', 'eps', 'ics', 'vcf', 'vtt'])

@@ -58,7 +58,7 @@ function findSegment(bytes: Buffer): { offset: number; name: Buffer } | undefine
 }
 
 /**
- * Scans the whole file instead of following its segments: phones append further pictures, with metadata of their own.
+ * Scans the whole file instead of following its segments: phones append further pictures, with their own metadata.
  * Among pixels the two bytes of a marker cannot occur.
  */
 async function* jpegMetadata(reader: Reader): AsyncGenerator<Block> {

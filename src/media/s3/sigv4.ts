@@ -24,7 +24,7 @@ export interface S3Message {
 
 /** Amazon's "Signature Version 4". */
 export interface SigV4 {
-  /** A URL that anybody can GET within the window; byte for byte that of the AWS SDK. */
+  /** A URL for GET requests within the window; byte for byte that of the AWS SDK. */
   presign(url: S3Url, window: SigningWindow): string
   /** The headers to send with the request: its own and those of the signature. */
   signHeaders(message: S3Message, nowMs: number): Record<string, string>

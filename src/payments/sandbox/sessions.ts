@@ -107,7 +107,7 @@ async function makeLines(
 export const checkoutPath = (integrationId: string, sessionId: string): string =>
   `/sandbox/checkout/${integrationId}/${sessionId}`
 
-/** The same key gives the same session for a day. */
+/** The same key returns the same session for a day. */
 export async function createSession(
   writer: ContentWriter,
   integrationId: string,

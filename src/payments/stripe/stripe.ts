@@ -166,7 +166,7 @@ const asIs = <Item>(item: Item): Item => item
 const isFailure = (error: unknown, kind: ProviderFailure['kind']): boolean =>
   error instanceof ProviderFailure && error.kind === kind
 
-/** Undefined if Stripe does not know the id, or if it cannot be part of a URL. */
+/** Undefined if the id is unknown to Stripe, or cannot be part of a URL. */
 async function ifKnown<Answer>(id: string, fetch: () => Promise<Answer>): Promise<Answer | undefined> {
   if (/^\.*$/.test(id) || id.length > maxIdLength || !id.isWellFormed()) return undefined
   try {

@@ -13,8 +13,8 @@ interface Page {
 }
 
 /**
- * A number that would print differently stays text: a version 1.10, a code 007, a commit 1e10, an id beyond 2^53. Code that
- * knows the field's type decides what it means.
+ * A number that would print differently stays text: a version 1.10, a code 007, a commit 1e10, an id beyond 2^53. Code with
+ * the field's type decides what it means.
  */
 function keepDigits(document: Document): void {
   visit(document, {

@@ -83,7 +83,7 @@ async function writeMedia(
   { storage, onProgress }: ExportDeps,
 ): Promise<void> {
   for await (const { key } of storage.list(group.bucketName, group.id)) {
-    if (!isMediaKey(key)) continue // put there by somebody else: no content can refer to it
+    if (!isMediaKey(key)) continue // not one of our files: no content can refer to it
     const copied = await copyFile(storage, group, key, folder)
     if (copied) await lines.write(copied)
     onProgress({ stage: 'Copying files', done: lines.counts.media, total: 0 })

@@ -105,12 +105,12 @@ function detailsOf({ width, height, color, placeholder, derivatives }: MediaFile
 
 /** The image details in the export, if they differ from the existing ones. */
 export function changedDetails(here: MediaFile, wanted: MediaFile): ImageDetails | undefined {
-  // The same bytes under another key have derivatives of their own.
+  // The same bytes under another key have other derivatives.
   const described = here.key === wanted.key ? detailsOf(wanted) : undefined
   return JSON.stringify(described) === JSON.stringify(detailsOf(here)) ? undefined : described
 }
 
-/** Inserts a file unless the group has the same bytes, under whatever key. */
+/** Inserts a file unless the group has the same bytes, under any key. */
 async function ensureFile(writer: ContentWriter, wanted: MediaFile): Promise<MediaFile> {
   const here = await findFileByContent(writer.group, wanted.sha256)
   if (!here) {
