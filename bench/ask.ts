@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 
-/** What is asked for, again and again: the paths in turns. */
+/** The paths are requested in turn, again and again. */
 export interface Requests {
   paths: readonly string[]
   headers: Record<string, string>
@@ -9,7 +9,7 @@ export interface Requests {
 export interface Answer {
   status: number
   headers: IncomingHttpHeaders
-  /** As it came, compressed or not. */
+  /** As received, possibly compressed. */
   body: Buffer
   ms: number
 }
@@ -21,12 +21,12 @@ export interface Question {
   content?: unknown
 }
 
-/** A client with connections that stay open. */
+/** A client with keep-alive connections. */
 export interface Client extends Disposable {
   ask(origin: string, question: Question): Promise<Answer>
 }
 
-/** Longer than any server of ours works on an answer. */
+/** Longer than the time limit of any of the servers. */
 const answerTimeoutMs = 60_000
 
 export function createClient(connections = 1): Client {

@@ -5,7 +5,7 @@ export interface Point {
 
 export interface Axis {
   label: string
-  /** Logarithmic: each power of ten takes the same room. Otherwise it is even, and begins at 0. */
+  /** Logarithmic; otherwise linear from 0. */
   isLog: boolean
   write(value: number): string
 }
@@ -15,7 +15,7 @@ export interface Line {
   points: readonly Point[]
 }
 
-/** One of the fields that stand side by side in a chart and share their axes. */
+/** One of the plots of a chart, side by side with shared axes. */
 export interface Panel {
   title: string
   lines: readonly Line[]
@@ -28,7 +28,7 @@ export interface Chart {
   panels: readonly Panel[]
 }
 
-/** Neither very light nor very dark: readable on white and on black. */
+/** Readable on white and on black. */
 const gray = '#7b8794'
 const colors = ['#0f9488', '#d9730d', '#7c6ff0', '#d6457f', '#2f86d6', '#8a9a1b', '#a86a3d']
 const [plotWidth, plotHeight] = [360, 240]
@@ -40,7 +40,7 @@ const mostTicks = 6
 
 interface Scale {
   ticks: number[]
-  /** From 0 to 1. */
+  /** The position on the axis, from 0 to 1. */
   at(value: number): number
 }
 
@@ -53,7 +53,7 @@ function logScale(values: readonly number[]): Scale {
   }
 }
 
-function evenScale(values: readonly number[]): Scale {
+function linearScale(values: readonly number[]): Scale {
   const greatest = Math.max(...values)
   const power = 10 ** Math.floor(Math.log10(greatest / mostTicks))
   const step = [1, 2, 5, 10].map((times) => times * power).find((size) => greatest / size <= mostTicks) ?? power
@@ -67,12 +67,12 @@ function evenScale(values: readonly number[]): Scale {
 const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
-const place = (value: number): string => value.toFixed(1)
+const round = (value: number): string => value.toFixed(1)
 
-/** A chart of lines as SVG, readable in light and in dark. */
+/** A line chart as SVG, readable on a light and on a dark background. */
 export function drawChart({ title, x, y, panels }: Chart): string {
   const points = panels.flatMap(({ lines }) => lines.flatMap((line) => line.points))
-  const scaleOf = (axis: Axis, values: number[]): Scale => (axis.isLog ? logScale(values) : evenScale(values))
+  const scaleOf = (axis: Axis, values: number[]): Scale => (axis.isLog ? logScale(values) : linearScale(values))
   const across = scaleOf(x, points.map((point) => point.x)) // biome-ignore format: two alike
   const up = scaleOf(y, points.map((point) => point.y)) // biome-ignore format: two alike
   const width = left + panels.length * (plotWidth + gap)
@@ -84,13 +84,13 @@ export function drawChart({ title, x, y, panels }: Chart): string {
   function drawPanel(panel: Panel, position: number): string {
     const start = left + position * (plotWidth + gap)
     const toX = (value: number): number => start + across.at(value) * plotWidth
-    const rows = up.ticks.map((tick) => `M${start} ${place(toY(tick))}h${plotWidth}`)
+    const rows = up.ticks.map((tick) => `M${start} ${round(toY(tick))}h${plotWidth}`)
     const names = across.ticks.map(
-      (tick) => `<text x="${place(toX(tick))}" y="${bottom + 18}">${escapeText(x.write(tick))}</text>`,
+      (tick) => `<text x="${round(toX(tick))}" y="${bottom + 18}">${escapeText(x.write(tick))}</text>`,
     )
     const lines = panel.lines.map(({ points: own, name }, number) => {
       const color = colors[number % colors.length]
-      const corners = own.map((point) => `${place(toX(point.x))},${place(toY(point.y))}`)
+      const corners = own.map((point) => `${round(toX(point.x))},${round(toY(point.y))}`)
       const dots =
         own.length > 20 ? [] : corners.map((corner) => `<circle cx="${corner.replace(',', '" cy="')}" r="3.5"/>`)
       const [column, row] = [number % 2, Math.floor(number / 2)]
@@ -112,7 +112,7 @@ ${lines.join('\n')}`
   }
 
   const levels = up.ticks.map(
-    (tick) => `<text x="${left - 8}" y="${place(toY(tick) + 4)}">${escapeText(y.write(tick))}</text>`,
+    (tick) => `<text x="${left - 8}" y="${round(toY(tick) + 4)}">${escapeText(y.write(tick))}</text>`,
   )
   const middle = top + plotHeight / 2
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title" font-family="system-ui, sans-serif" font-size="13">

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Engine } from '../src/store/engine/database.ts'
 import type { Requests } from './ask.ts'
 import { type Contender, describeContest, reportContest, runContest, type Scenario } from './contest.ts'
-import type { Place } from './fill.ts'
+import type { Dataset } from './fill.ts'
 import { takeAnswer } from './hot.ts'
 import { inCount } from './markdown.ts'
 import { engineNames, type Finding, type Setup } from './part.ts'
@@ -10,15 +10,15 @@ import { filteredAndSorted, headersOf, neverAlike, sitePath } from './questions.
 import { cacheOff, type PlainServers, startLeast, startPlain, startSluice } from './servers.ts'
 
 const differentPages = 2000
-/** More than a process remembers the order of. */
+/** More than a process keeps the order of. */
 const differentListings = 15_000
 
 interface Question {
   name: string
   hasPictures: boolean
-  /** Whether the least that such a page can take is measured, too. */
+  /** Whether the minimum cost of such a page is measured, too. */
   hasLeast?: boolean
-  requests(place: Place): Requests
+  requests(dataset: Dataset): Requests
 }
 
 const questions: Question[] = [
@@ -26,40 +26,40 @@ const questions: Question[] = [
     name: 'page of 20, filtered and sorted, with total',
     hasPictures: false,
     hasLeast: true,
-    requests: (place) => filteredAndSorted(place, differentPages),
+    requests: (dataset) => filteredAndSorted(dataset, differentPages),
   },
   {
     name: 'the same, but no two filtered and sorted alike',
     hasPictures: false,
-    requests: (place) => neverAlike(place, differentListings),
+    requests: (dataset) => neverAlike(dataset, differentListings),
   },
   {
     name: 'filtered and sorted, with a picture in each item',
     hasPictures: true,
-    requests: (place) => filteredAndSorted(place, differentPages),
+    requests: (dataset) => filteredAndSorted(dataset, differentPages),
   },
   {
     name: 'siteDetails',
     hasPictures: false,
-    requests: (place) => ({ paths: [sitePath(place)], headers: headersOf(place) }),
+    requests: (dataset) => ({ paths: [sitePath(dataset)], headers: headersOf(dataset) }),
   },
 ]
 
-/** Answers that are made from the database every time, against servers that send one such answer from a buffer. */
+/** Answers built from the database every time, against servers that send one such answer from a buffer. */
 export async function benchCold(setup: Setup): Promise<Finding> {
   const { engines, stock, items } = setup
   await using started = new AsyncDisposableStack()
   const least = new Map<Engine, PlainServers>()
   for (const engine of engines) {
-    const { collectionId, env } = await stock.have(engine, { items })
+    const { collectionId, env } = await stock.get(engine, { items })
     const database = engine === 'sqlite' ? join(env.DATA_DIR, 'databases/main.sqlite') : env.DATABASE_URL
     least.set(engine, started.use(await startLeast({ engine, database, collectionId })))
   }
-  /** A process of its own for each question: what one makes it remember is not to be in the way of another. */
+  /** One process for each question, so that what one question caches does not affect another. */
   async function startFor(engine: Engine, { hasPictures, requests }: Question): Promise<Contender> {
-    const place = await stock.have(engine, { items, hasPictures })
-    const { origin } = started.use(await startSluice({ ...place.env, ...cacheOff }))
-    return { name: `Sluice, ${engineNames[engine]}`, origin, requests: requests(place) }
+    const dataset = await stock.get(engine, { items, hasPictures })
+    const { origin } = started.use(await startSluice({ ...dataset.env, ...cacheOff }))
+    return { name: `Sluice, ${engineNames[engine]}`, origin, requests: requests(dataset) }
   }
   const asked: { name: string; model: Contender; others: Contender[] }[] = []
   for (const question of questions) {

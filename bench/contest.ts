@@ -10,7 +10,7 @@ export interface Contender {
   requests: Requests
 }
 
-/** Servers that are to answer the same question. The first one is that by which the others are measured. */
+/** Servers that answer the same question. The first one is the baseline. */
 export interface Scenario {
   name: string
   contenders: readonly Contender[]
@@ -25,13 +25,13 @@ interface Outcome {
   standings: Standing[]
 }
 
-/** What is asked for often is compiled again, for speed, while it runs. */
+/** Lets the JIT compiler optimise the hot code first. */
 const turnsToWarmUp = 2
 
-/** Every contender of every scenario once in each round, so that whatever the machine does meanwhile meets them all. */
+/** Runs every contender of every scenario once in each round, so that other load on the machine affects all of them. */
 export async function runContest(
   scenarios: readonly Scenario[],
-  { load, rounds, seconds, tell }: Pick<Setup, 'load' | 'rounds' | 'seconds' | 'tell'>,
+  { load, rounds, seconds, progress }: Pick<Setup, 'load' | 'rounds' | 'seconds' | 'progress'>,
 ): Promise<Outcome[]> {
   const outcomes = scenarios.map(({ name, contenders }) => ({
     name,
@@ -39,7 +39,7 @@ export async function runContest(
   }))
   for (const { name, standings } of outcomes) {
     for (const { name: who, origin, requests } of standings) {
-      tell(`warming up: ${name}, ${who}`)
+      progress(`warming up: ${name}, ${who}`)
       await load.run(origin, requests, turnsToWarmUp * seconds)
     }
   }
@@ -48,7 +48,7 @@ export async function runContest(
       for (const { name: who, origin, requests, results } of shuffled(standings)) {
         const result = await load.run(origin, requests, seconds)
         results.push(result)
-        tell(`round ${round} of ${rounds}: ${name}, ${who}: ${inCount(result.perSecond)} requests/s`)
+        progress(`round ${round} of ${rounds}: ${name}, ${who}: ${inCount(result.perSecond)} requests/s`)
       }
     }
   }
@@ -57,14 +57,14 @@ export async function runContest(
 
 const ratesOf = ({ results }: Standing): number[] => results.map(({ perSecond }) => perSecond)
 
-/** Ratios are taken within a round, of what was measured seconds apart. */
+/** Ratios are taken within a round, between results measured seconds apart. */
 export function reportContest(outcomes: readonly Outcome[]): string {
   const rows = outcomes.flatMap(({ name, standings }) => {
     const [first] = standings
-    const yardstick = first ? ratesOf(first) : []
+    const baseline = first ? ratesOf(first) : []
     return standings.map((standing, position) => {
       const rates = ratesOf(standing)
-      const ratios = rates.map((rate, round) => rate / (yardstick[round] ?? Number.NaN))
+      const ratios = rates.map((rate, round) => rate / (baseline[round] ?? Number.NaN))
       return [
         position === 0 ? name : '',
         standing.name,

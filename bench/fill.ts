@@ -12,32 +12,31 @@ import { createApiKey, createContainer, createGroup, createSite, write } from '.
 import { makePosts, postSchema, reviewSchema, siteInput } from './content.ts'
 import { makePicture } from './media-page.ts'
 
-/** The settings that lead to a place. */
-export interface PlaceEnv {
+/** The settings under which Sluice serves a dataset. */
+export interface DatasetEnv {
   DATA_DIR: string
   DATABASE_URL: string
 }
 
-/** What to ask one group for. */
 export interface FilledGroup {
   groupId: string
   database: string
   apiKey: string
-  /** The posts. */
+  /** Of the posts. */
   collectionId: string
   items: number
-  /** A collection that takes what visitors send in. */
+  /** A collection that accepts submissions. */
   reviewsId: string
   siteId: string
 }
 
-/** A service with content: one group with all of it, and another one with little. */
-export interface Place extends FilledGroup {
-  env: PlaceEnv
+/** A filled database: one group with all of the content, and another one with little. */
+export interface Dataset extends FilledGroup {
+  env: DatasetEnv
   neighbour: FilledGroup
 }
 
-/** In one transaction: large ones are quick, and small ones show progress. */
+/** Larger transactions are faster; smaller ones report progress more often. */
 const itemsPerTransaction = 2000
 const neighbourItems = 200
 
@@ -71,12 +70,12 @@ async function addPosts(
   }
 }
 
-/** The real index, counters and record of changes come with it: nothing is written but by the store's own functions. */
-export async function fillPlace(
-  env: PlaceEnv,
-  holding: { items: number; hasPictures?: boolean },
+/** Writes through the store's own functions only, so that index, counters and change records are real. */
+export async function fillDataset(
+  env: DatasetEnv,
+  options: { items: number; hasPictures?: boolean },
   onProgress: (done: number) => void,
-): Promise<Place> {
+): Promise<Dataset> {
   const store = await openStore({
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL || undefined,
@@ -85,7 +84,7 @@ export async function fillPlace(
       throw error
     },
   })
-  async function fillGroup(group: Group, much: typeof holding): Promise<FilledGroup> {
+  async function fillGroup(group: Group, much: typeof options): Promise<FilledGroup> {
     const nowMs = Date.now()
     const { key: apiKey } = await createApiKey(store, group.id, 'bench', nowMs)
     const content = await openContentOf(store, group)
@@ -106,8 +105,8 @@ export async function fillPlace(
   }
   const makeGroup = (name: string) => createGroup(store, { name, tier: 'proplus' }, Date.now())
   try {
-    const neighbour = await fillGroup(await makeGroup('Neighbour'), { items: Math.min(neighbourItems, holding.items) })
-    return { ...(await fillGroup(await makeGroup('Bench'), holding)), neighbour, env }
+    const neighbour = await fillGroup(await makeGroup('Neighbour'), { items: Math.min(neighbourItems, options.items) })
+    return { ...(await fillGroup(await makeGroup('Bench'), options)), neighbour, env }
   } finally {
     await store.close()
   }

@@ -7,9 +7,9 @@ import { toIso } from '../src/content/moments.ts'
 import type { Engine } from '../src/store/engine/database.ts'
 
 /**
- * The least that it takes to make a page from the database: a server that knows the ids of its items beforehand, reads them
- * with one prepared statement, puts the answer together, hashes it for its ETag and sends it. It has no keys, no limits, no
- * log, and understands no question.
+ * The minimum cost of a page from the database: a server that has read the ids of its items beforehand, reads the items
+ * with one prepared statement, assembles the answer, hashes it for its ETag and sends it. It has no keys, no limits, no
+ * log, and ignores the URL.
  */
 export interface LeastOptions {
   engine: Engine
@@ -22,7 +22,7 @@ type Row = [id: string, value: string, publishMs: number, createdMs: number, upd
 type ReadItems = (ids: readonly string[]) => Promise<Row[]> | Row[]
 
 const pageSize = 20
-const idsKnown = 2000
+const idCount = 2000
 const columns = 'id, value, publish_ms, created_ms, updated_ms'
 const visible = 'archived = 0 and publish_ms < 2000000000000'
 
@@ -34,14 +34,14 @@ interface Source {
 function openSqliteSource({ database, collectionId }: LeastOptions): Source {
   const file = new DatabaseSync(database, { readOnly: true })
   file.exec('pragma cache_size = -65536')
-  const known = file.prepare(
+  const selectIds = file.prepare(
     `select id from objects where container_id = ? and ${visible} order by version, value limit ?`,
   )
-  const places = Array.from({ length: pageSize }, () => '?').join(', ')
-  const statement = file.prepare(`select ${columns} from objects where id in (${places})`)
+  const placeholders = Array.from({ length: pageSize }, () => '?').join(', ')
+  const statement = file.prepare(`select ${columns} from objects where id in (${placeholders})`)
   statement.setReturnArrays(true)
   return {
-    ids: known.all(collectionId, idsKnown).map(({ id }) => String(id)),
+    ids: selectIds.all(collectionId, idCount).map(({ id }) => String(id)),
     read: (ids) => statement.all(...ids) as unknown as Row[],
   }
 }
@@ -49,8 +49,8 @@ function openSqliteSource({ database, collectionId }: LeastOptions): Source {
 async function openPostgresSource({ database, collectionId }: LeastOptions): Promise<Source> {
   const pool = new pg.Pool({ connectionString: database })
   const objects = 'sluice_main.objects'
-  const known = `select id from ${objects} where container_id = $1 and ${visible} order by version, value limit $2`
-  const { rows } = await pool.query<{ id: string }>(known, [collectionId, idsKnown])
+  const selectIds = `select id from ${objects} where container_id = $1 and ${visible} order by version, value limit $2`
+  const { rows } = await pool.query<{ id: string }>(selectIds, [collectionId, idCount])
   const text = `select ${columns} from ${objects} where id = any($1)`
   return {
     ids: rows.map(({ id }) => id),
@@ -84,9 +84,9 @@ async function serve(options: LeastOptions): Promise<string> {
   return `http://127.0.0.1:${address.port}`
 }
 
-/** Started as a process of its own: what it reads comes as a message, and where it serves goes back as one. */
+/** Runs as a child process: receives its options as a message and replies with its origin. */
 if (import.meta.main) {
   const [options] = (await once(process, 'message')) as [LeastOptions]
   process.send?.([await serve(options)])
-  process.on('disconnect', () => process.exit()) // who started us is gone
+  process.on('disconnect', () => process.exit()) // the parent has exited
 }

@@ -6,19 +6,18 @@ import { promisify } from 'node:util'
 import { createClient, type Requests } from './ask.ts'
 import { quantile } from './statistics.ts'
 
-/** What came of asking as often as possible. */
 export interface LoadResult {
   perSecond: number
-  /** Of one answer. */
+  /** Latency of one answer. */
   p50Ms: number
   p99Ms: number
-  /** With its headers. */
+  /** Including headers. */
   bytesPerAnswer: number
 }
 
-/** Asks one server as often as it can answer, over a number of connections. An answer that is no success is an error. */
+/** Sends requests to one server as fast as it answers, over several connections. Throws on any answer of 400 or above. */
 export interface Load {
-  /** With its version. */
+  /** Including its version. */
   name: string
   run(origin: string, requests: Requests, seconds: number): Promise<LoadResult>
 }
@@ -26,7 +25,7 @@ export interface Load {
 export const connections = 32
 const installer = join(import.meta.dirname, '../scripts/install-debian.sh')
 const wrkScript = join(import.meta.dirname, 'wrk.lua')
-/** Of wrk's last line, which our script prints. */
+/** The last line of output, printed by wrk.lua. */
 interface WrkSummary {
   requests: number
   micros: number
@@ -44,7 +43,7 @@ function readWrkVersion(): string | undefined {
 async function runWrk(origin: string, { paths, headers }: Requests, seconds: number): Promise<LoadResult> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   try {
-    // In files: so a key is not among the arguments, which everybody on the machine can see.
+    // In files: arguments, and with them the API key, would be visible to all users of the machine.
     await writeFile(join(folder, 'paths'), paths.join('\n'), { mode: 0o600 })
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
     await writeFile(join(folder, 'headers'), lines.join('\n'), { mode: 0o600 })
@@ -64,23 +63,23 @@ async function runWrk(origin: string, { paths, headers }: Requests, seconds: num
   }
 }
 
-/** wrk, which takes a fraction of the work that answering is, so that the server is what is measured. */
+/** wrk needs a fraction of the CPU time of a server, so the server is what is measured. */
 export function findWrk(): Load | undefined {
   const version = readWrkVersion()
   return version === undefined ? undefined : { name: `wrk ${version}`, run: runWrk }
 }
 
-/** A machine that has no wrk and can have it gets it. */
-export function bringWrk(): Load {
+/** Installs wrk if it is missing. */
+export function ensureWrk(): Load {
   const found = findWrk()
   if (found) return found
   const { stdout, stderr } = spawnSync(installer, ['wrk'], { encoding: 'utf8' })
-  const brought = findWrk()
-  if (!brought) throw new Error(`The bench needs the program wrk, which could not be installed.\n${stdout}${stderr}`)
-  return brought
+  const installed = findWrk()
+  if (!installed) throw new Error(`The bench needs the program wrk, which could not be installed.\n${stdout}${stderr}`)
+  return installed
 }
 
-/** Good enough to see that all works. It is slower than the servers that it asks, so its figures are its own. */
+/** For tests only: it is slower than the servers, so it measures itself. */
 export const ownLoad: Load = {
   name: 'own client',
   async run(origin, { paths, headers }, seconds) {
@@ -88,18 +87,18 @@ export const ownLoad: Load = {
     const endMs = performance.now() + seconds * 1000
     const latencies: number[] = []
     let bytes = 0
-    let asked = 0
-    async function askOn(): Promise<void> {
+    let sent = 0
+    async function sendRequests(): Promise<void> {
       do {
-        const path = paths[asked % paths.length] ?? '/'
-        asked += 1
+        const path = paths[sent % paths.length] ?? '/'
+        sent += 1
         const { status, body, ms } = await client.ask(origin, { path, headers })
         if (status >= 400) throw new Error(`${origin}${path} was answered with ${status}.`)
         latencies.push(ms)
         bytes += body.length
       } while (performance.now() < endMs)
     }
-    await Promise.all(Array.from({ length: connections }, askOn))
+    await Promise.all(Array.from({ length: connections }, sendRequests))
     return {
       perSecond: latencies.length / seconds,
       p50Ms: quantile(latencies, 0.5),

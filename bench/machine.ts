@@ -1,7 +1,7 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
 import project from '../package.json' with { type: 'json' }
 
-/** Figures are worth something only beside the machine and the versions that they were taken with. */
+/** Figures only mean something together with the machine and the versions that produced them. */
 export function describeMachine(): string {
   const [cpu] = cpus()
   const { node, openssl, sqlite, v8 } = process.versions

@@ -10,10 +10,10 @@ const objectCount = 100
 const fieldNames = ['cover', 'teaser', 'portrait']
 const widths = [320, 640, 1280]
 const paragraph = '<p>A sentence of some words that stands for what people write.</p>'
-/** As long as those of photographs are. */
+/** As long as the placeholder of a photograph. */
 const placeholder = `data:image/webp;base64,${'UklGRtoA'.repeat(40)}`
 
-/** As an upload and the job after it would have written it down. */
+/** As an upload and the image job would have stored it. */
 export function makePicture(groupId: string, nowMs: number, name: string): MediaItem {
   const [id, fileId] = [makeId(), makeId()]
   const stem = newMediaKey(groupId, nowMs, fileId, name, 'jpg').replace(/\.jpg$/, '')
@@ -45,7 +45,7 @@ export function makePicture(groupId: string, nowMs: number, name: string): Media
   }
 }
 
-/** A collection of 100 objects with three pictures each, and what to ask for it with. */
+/** A collection of 100 objects with three pictures each, and the request for it. */
 export async function createMediaPage({ store }: Service, nowMs: number) {
   const group = await createGroup(store, { name: 'Bench' }, nowMs)
   const { key: apiKey } = await createApiKey(store, group.id, 'bench', nowMs)

@@ -16,10 +16,10 @@ const megabyte = 1024 ** 2
 const minuteMs = 60_000
 const differentQuestions = 20_000
 const samplesInAll = 150
-/** The cache is full and everything is compiled by then; the slope is that of the rest. */
+/** Left out of the slope: the cache fills and code is compiled. */
 const warmShare = 0.2
 
-/** The first start makes the demo; the second one finds it. */
+/** The first start creates the demo; the second one finds it. */
 async function measureDemo({ settleSeconds }: Setup): Promise<{ first: Memory; second: Memory }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   async function measureStart(): Promise<Memory> {
@@ -35,41 +35,41 @@ async function measureDemo({ settleSeconds }: Setup): Promise<{ first: Memory; s
   }
 }
 
-async function measureHotLoad({ stock, items, load, rounds, seconds, tell }: Setup): Promise<Memory> {
-  const place = await stock.have('sqlite', { items })
-  await using sluice = await startSluice({ ...place.env })
-  const questions = Object.entries(await hotQuestions(sluice, place))
+async function measureHotLoad({ stock, items, load, rounds, seconds, progress }: Setup): Promise<Memory> {
+  const dataset = await stock.get('sqlite', { items })
+  await using sluice = await startSluice({ ...dataset.env })
+  const questions = Object.entries(await hotQuestions(sluice, dataset))
   for (let round = 1; round <= rounds; round += 1) {
     for (const [name, requests] of questions) {
       await load.run(sluice.origin, requests, seconds)
-      tell(`hot load, round ${round} of ${rounds}: ${name}: ${inMegabytes(readMemory(sluice.pid).nowBytes)}`)
+      progress(`hot load, round ${round} of ${rounds}: ${name}: ${inMegabytes(readMemory(sluice.pid).nowBytes)}`)
     }
   }
   return readMemory(sluice.pid)
 }
 
-/** Megabytes by minute. */
-async function watch({ stock, items, load, minutes, tell }: Setup): Promise<{ points: Point[]; asked: number }> {
-  const place = await stock.have('sqlite', { items })
-  await using sluice = await startSluice({ ...place.env })
+/** Samples of resident memory: minutes and megabytes. */
+async function watch({ stock, items, load, minutes, progress }: Setup): Promise<{ points: Point[]; asked: number }> {
+  const dataset = await stock.get('sqlite', { items })
+  await using sluice = await startSluice({ ...dataset.env })
   const points: Point[] = []
   const startMs = performance.now()
   const sample = (): void => {
     const memory = readMemory(sluice.pid)
     points.push({ x: (performance.now() - startMs) / minuteMs, y: memory.nowBytes / megabyte })
-    tell(`${points.at(-1)?.x.toFixed(1)} of ${minutes} minutes of random queries: ${inMegabytes(memory.nowBytes)}`)
+    progress(`${points.at(-1)?.x.toFixed(1)} of ${minutes} minutes of random queries: ${inMegabytes(memory.nowBytes)}`)
   }
   const sampling = setInterval(sample, (minutes * minuteMs) / samplesInAll)
   try {
     const seconds = minutes * 60
-    const { perSecond } = await load.run(sluice.origin, anything(place, differentQuestions), seconds)
+    const { perSecond } = await load.run(sluice.origin, anything(dataset, differentQuestions), seconds)
     return { points, asked: perSecond * seconds }
   } finally {
     clearInterval(sampling)
   }
 }
 
-/** How much memory the process takes, and whether that grows. */
+/** How much memory the process uses, and whether it grows. */
 export async function benchMemory(setup: Setup): Promise<Finding> {
   const demo = await measureDemo(setup)
   const hot = await measureHotLoad(setup)

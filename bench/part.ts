@@ -4,34 +4,33 @@ import type { Stock } from './stock.ts'
 
 export const engineNames: Record<Engine, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' }
 
-/** What the parts of the bench are given. */
 export interface Setup {
   load: Load
   stock: Stock
   engines: readonly Engine[]
-  /** How often the contenders take turns, and how long each turn is. */
+  /** How many turns each contender takes, and how long each turn is. */
   rounds: number
   seconds: number
-  /** Content of the service that is asked for pages. */
+  /** Items in the collection that pages are requested from. */
   items: number
-  /** Sizes that content grows to, the least first. */
+  /** Numbers of items for "scale", in ascending order. */
   sizes: readonly number[]
-  /** How often one question is asked where its latency is measured. */
+  /** Requests per latency figure. */
   samples: number
-  /** Content of the service whose start is measured. */
+  /** Items in the database whose start is measured. */
   startItems: number
-  /** How long memory is watched. */
+  /** How long memory is sampled. */
   minutes: number
-  /** After a start: what was allocated for it is given back by then. */
+  /** How long to wait after a start until memory used only for starting is released. */
   settleSeconds: number
-  tell(text: string): void
+  progress(text: string): void
 }
 
-/** What a part has found, as Markdown, with the charts that belong to it by the names of their files. */
+/** The result of a part: Markdown, and its charts by file name. */
 export interface Finding {
   /** What is compared and how. */
   about: string
-  /** What came out. The documentation shows it, too. */
+  /** Also inserted into docs/performance.md. */
   tables: string
   charts?: Record<string, string>
 }

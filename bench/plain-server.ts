@@ -2,14 +2,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import Fastify from 'fastify'
 
-/** Servers that do nothing but answer, to measure Sluice by: `node:http` alone, and Fastify without anything added. */
+/** Minimal servers as a baseline: `node:http` alone, and Fastify without plugins. */
 export type PlainKind = 'bare' | 'fastify'
 
-/** The one answer of a server. */
 export interface PlainAnswer {
   status: number
   headers: Record<string, string>
-  /** Empty for an answer without one. */
+  /** Empty if the answer has none. */
   body: Buffer
 }
 
@@ -39,7 +38,7 @@ function serveByFastify({ status, headers, body }: PlainAnswer): Promise<string>
 
 const serve = { bare: serveBare, fastify: serveByFastify }
 
-/** Started as a process of its own: the answers come as a message, and where they are served goes back as one. */
+/** Runs as a child process: receives the answers as a message and replies with their origins. */
 if (import.meta.main) {
   const kind = process.argv[2] === 'fastify' ? 'fastify' : 'bare'
   const [answers] = (await once(process, 'message')) as [PlainAnswer[]]
@@ -47,5 +46,5 @@ if (import.meta.main) {
     answers.map(({ status, headers, body }) => serve[kind]({ status, headers, body: Buffer.from(body) })),
   )
   process.send?.(origins)
-  process.on('disconnect', () => process.exit()) // who started us is gone
+  process.on('disconnect', () => process.exit()) // the parent has exited
 }

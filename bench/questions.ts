@@ -3,12 +3,11 @@ import { categories } from './content.ts'
 import type { FilledGroup } from './fill.ts'
 import { drawing } from './random.ts'
 
-/** What is asked for. The same seed draws the same questions. */
 export const headersOf = ({ apiKey }: Pick<FilledGroup, 'apiKey'>): Record<string, string> => ({
   authorization: apiKey,
 })
 
-/** A list is the same parameter several times. */
+/** A list repeats the parameter. */
 type Parameters = Record<string, string | number | readonly string[]>
 
 export function listPath({ collectionId }: Pick<FilledGroup, 'collectionId'>, parameters: Parameters = {}): string {
@@ -22,10 +21,10 @@ export const sitePath = ({ siteId }: Pick<FilledGroup, 'siteId'>): string => `/t
 const sortFields = ['price', 'date', 'title', 'rating']
 const directions = ['asc', 'desc']
 const pageSize = 20
-/** Pages that people leaf through. */
+/** How many pages visitors go through. */
 const pagesDeep = 20
 
-/** So many different pages of 20, each filtered by one field and sorted by another. */
+/** This number of pages of 20, each filtered by one field and sorted by another. */
 export function filteredAndSorted(group: FilledGroup, count: number): Requests {
   const { below, from } = drawing('filtered and sorted')
   const mostPages = Math.max(1, Math.min(pagesDeep, Math.floor(group.items / categories.length / pageSize)))
@@ -40,7 +39,7 @@ export function filteredAndSorted(group: FilledGroup, count: number): Requests {
   return { paths, headers: headersOf(group) }
 }
 
-/** First pages of listings of which no two are filtered and sorted alike: of several categories at once. */
+/** First pages of listings, no two filtered and sorted alike: each has several categories. */
 export function neverAlike(group: FilledGroup, count: number): Requests {
   const { below, from } = drawing('never alike')
   const paths = new Set<string>()
@@ -53,7 +52,7 @@ export function neverAlike(group: FilledGroup, count: number): Requests {
   return { paths: [...paths], headers: headersOf(group) }
 }
 
-/** Pages of all sizes, filtered or not, sorted or not, searched now and then. */
+/** Random pages of several sizes; some filtered, some sorted, a few with a search. */
 export function anything(group: FilledGroup, count: number): Requests {
   const { below, from } = drawing('anything')
   const paths = Array.from({ length: count }, () =>

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
-/** Draws that look random and are the same in every run. */
+/** Pseudo-random values, the same in every run. */
 export interface Drawing {
-  /** A whole number from 0 to one less than this. */
+  /** An integer from 0 up to, but not including, the limit. */
   below(limit: number): number
   from<Value>(values: readonly Value[]): Value
 }

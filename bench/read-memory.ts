@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 
 export interface Memory {
-  /** Resident. */
+  /** Resident set size. */
   nowBytes: number
-  /** The most that it ever was. */
+  /** Peak resident set size. */
   mostBytes: number
 }
 
-/** What another process has in memory, as Linux tells it. */
+/** Memory of another process, from Linux's /proc. */
 export function readMemory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const bytesOf = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024

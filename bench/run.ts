@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import type { Engine } from '../src/store/engine/database.ts'
 import { benchCold } from './cold.ts'
 import { benchHot } from './hot.ts'
-import { bringWrk } from './load.ts'
+import { ensureWrk } from './load.ts'
 import { benchMemory } from './memory.ts'
 import type { Part } from './part.ts'
 import { benchScale } from './scale.ts'
@@ -13,7 +13,7 @@ import { openStock } from './stock.ts'
 import { writeFinding } from './write-finding.ts'
 import { benchWrites } from './writes.ts'
 
-/** Measures, and writes what came out to bench/results/ and docs/. */
+/** Writes the results to bench/results/ and docs/. */
 const parts: Record<string, Part> = {
   hot: benchHot,
   cold: benchCold,
@@ -82,31 +82,31 @@ function readArguments() {
   }
 }
 
-const tellEveryMs = 5000
-let toldMs = Number.NEGATIVE_INFINITY
+const progressEveryMs = 5000
+let lastProgressMs = Number.NEGATIVE_INFINITY
 
-/** On a terminal one line that changes; in a file a line now and then. */
-function tell(text: string): void {
+/** Overwrites one line on a terminal; elsewhere prints a line every few seconds. */
+function progress(text: string): void {
   if (process.stderr.isTTY) return void process.stderr.write(`\r\x1b[K${text}`)
-  if (performance.now() - toldMs < tellEveryMs) return
-  toldMs = performance.now()
+  if (performance.now() - lastProgressMs < progressEveryMs) return
+  lastProgressMs = performance.now()
   process.stderr.write(`${text}\n`)
 }
 
 async function main(): Promise<void> {
   const { help, wanted, data, ...sizes } = readArguments()
   if (help) return console.log(usage)
-  await using stock = openStock({ folder: data, tell })
+  await using stock = openStock({ folder: data, progress })
   const root = join(import.meta.dirname, '..')
-  const places = {
+  const paths = {
     results: join(root, 'bench/results'),
     charts: join(root, 'docs'),
     page: join(root, 'docs/performance.md'),
   }
-  const load = bringWrk()
+  const load = ensureWrk()
   for (const [name, measure] of Object.entries(parts)) {
     if (!wanted.includes(name)) continue
-    const text = writeFinding(name, await measure({ ...sizes, load, stock, tell }), places)
+    const text = writeFinding(name, await measure({ ...sizes, load, stock, progress }), paths)
     process.stderr.write('\n')
     console.log(text)
   }

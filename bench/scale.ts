@@ -5,7 +5,7 @@ import { write } from '../test/helpers/authoring.ts'
 import { type Client, createClient } from './ask.ts'
 import { drawChart, type Line } from './chart.ts'
 import { categories } from './content.ts'
-import type { Place } from './fill.ts'
+import type { Dataset } from './fill.ts'
 import { inCount, inMs, inRatio, table } from './markdown.ts'
 import { engineNames, type Finding, type Setup } from './part.ts'
 import { headersOf, listPath } from './questions.ts'
@@ -15,7 +15,7 @@ import { median, shuffled } from './statistics.ts'
 
 interface Kind {
   name: string
-  path(place: Place, draw: Drawing): string
+  path(dataset: Dataset, draw: Drawing): string
 }
 
 const page = { limit: 20 }
@@ -23,27 +23,27 @@ const oneFilter = ({ from }: Drawing) => ({ 'filters[category]': from(categories
 const oneSort = ({ from }: Drawing) => ({ sort: from(['price:asc', 'price:desc', 'date:desc', 'title:asc']) })
 
 const pageKinds: Kind[] = [
-  { name: 'plain', path: (place) => listPath(place, page) },
-  { name: 'filtered', path: (place, draw) => listPath(place, { ...page, ...oneFilter(draw) }) },
-  { name: 'sorted', path: (place, draw) => listPath(place, { ...page, ...oneSort(draw) }) },
+  { name: 'plain', path: (dataset) => listPath(dataset, page) },
+  { name: 'filtered', path: (dataset, draw) => listPath(dataset, { ...page, ...oneFilter(draw) }) },
+  { name: 'sorted', path: (dataset, draw) => listPath(dataset, { ...page, ...oneSort(draw) }) },
   {
     name: 'filtered and sorted',
-    path: (place, draw) => listPath(place, { ...page, ...oneFilter(draw), ...oneSort(draw) }),
+    path: (dataset, draw) => listPath(dataset, { ...page, ...oneFilter(draw), ...oneSort(draw) }),
   },
   {
     name: 'sorted, skip 1,000',
-    path: (place, draw) => listPath(place, { ...page, skip: Math.min(1000, place.items / 2), ...oneSort(draw) }),
+    path: (dataset, draw) => listPath(dataset, { ...page, skip: Math.min(1000, dataset.items / 2), ...oneSort(draw) }),
   },
 ]
 
-/** Asked for with one item. */
+/** Requested with `limit=1`. */
 const totalKinds: Kind[] = [
-  { name: 'of all', path: (place) => listPath(place, { limit: 1 }) },
-  { name: 'of one filter', path: (place, draw) => listPath(place, { limit: 1, ...oneFilter(draw) }) },
+  { name: 'of all', path: (dataset) => listPath(dataset, { limit: 1 }) },
+  { name: 'of one filter', path: (dataset, draw) => listPath(dataset, { limit: 1, ...oneFilter(draw) }) },
   {
     name: 'of three filters',
-    path: (place, draw) =>
-      listPath(place, {
+    path: (dataset, draw) =>
+      listPath(dataset, {
         limit: 1,
         ...oneFilter(draw),
         'filters[rating]': 1 + draw.below(5),
@@ -52,17 +52,17 @@ const totalKinds: Kind[] = [
   },
   {
     name: 'of a search',
-    path: (place, draw) => listPath(place, { limit: 1, search: `loaf ${draw.below(place.items)}` }),
+    path: (dataset, draw) => listPath(dataset, { limit: 1, search: `loaf ${draw.below(dataset.items)}` }),
   },
 ]
 
-const hotKind: Kind = { name: 'plain, at hand', path: (place) => listPath(place, page) }
-/** A question that takes long is asked less often. */
+const hotKind: Kind = { name: 'plain, cached', path: (dataset) => listPath(dataset, page) }
+/** Slow questions are asked less often. */
 const mostMsPerKind = 20_000
 const fewestSamples = 3
 const mostWarmUps = 50
 
-/** Milliseconds by the name of what was asked; infinite where it was given up. */
+/** Milliseconds by kind; infinite where the server gave up (503). */
 type Latencies = Map<string, number>
 
 async function measure(
@@ -70,15 +70,15 @@ async function measure(
   {
     client,
     origin,
-    place,
+    dataset,
     samples,
     before,
   }: {
     client: Client
     origin: string
-    place: Place
+    dataset: Dataset
     samples: number
-    /** Done before each question, and not measured. */
+    /** Runs before each question, outside the measurement. */
     before(): Promise<void>
   },
 ): Promise<Latencies> {
@@ -90,7 +90,7 @@ async function measure(
       const spentMs = known.reduce((sum, ms) => sum + ms, 0)
       if (known.length >= fewestSamples && spentMs > mostMsPerKind) continue
       await before()
-      const { status, ms, body } = await client.ask(origin, { path: path(place, draw), headers: headersOf(place) })
+      const { status, ms, body } = await client.ask(origin, { path: path(dataset, draw), headers: headersOf(dataset) })
       if (status !== 200 && status !== 503) throw new Error(`"${name}" was answered with ${status}: ${body}`)
       known.push(status === 200 ? ms : Number.POSITIVE_INFINITY)
     }
@@ -98,8 +98,8 @@ async function measure(
   return new Map([...measured].map(([name, ms]) => [name, median(ms)]))
 }
 
-/** Counts up the revision as any write does, without changing anything. */
-async function openToucher({ env, groupId, database }: Place) {
+/** Increments the revision like any write, without changing content. */
+async function openToucher({ env, groupId, database }: Dataset) {
   const onConnectionError = (error: Error): void => console.error(error)
   const databaseUrl = env.DATABASE_URL || undefined
   const store = await openStore({ dataDir: env.DATA_DIR, databaseUrl, clock: Date.now, onConnectionError })
@@ -112,27 +112,27 @@ async function openToucher({ env, groupId, database }: Place) {
 
 interface Growth {
   items: number
-  /** After a write each: nothing is remembered. */
+  /** Each after a write: nothing is cached. */
   pages: Latencies
   totals: Latencies
   /** While nobody writes. */
   pagesAgain: Latencies
 }
 
-async function measureSize(place: Place, samples: number): Promise<Growth> {
+async function measureSize(dataset: Dataset, samples: number): Promise<Growth> {
   using client = createClient()
-  await using cold = await startSluice({ ...place.env, ...cacheOff })
-  await using hot = await startSluice({ ...place.env })
-  await using toucher = await openToucher(place)
-  const quiet = { client, origin: cold.origin, place, samples, before: async () => {} }
-  const atHand = { ...quiet, origin: hot.origin }
+  await using cold = await startSluice({ ...dataset.env, ...cacheOff })
+  await using hot = await startSluice({ ...dataset.env })
+  await using toucher = await openToucher(dataset)
+  const quiet = { client, origin: cold.origin, dataset, samples, before: async () => {} }
+  const cached = { ...quiet, origin: hot.origin }
   await measure(pageKinds, { ...quiet, samples: Math.min(samples, mostWarmUps) })
-  await measure([hotKind], { ...atHand, samples: Math.min(samples, mostWarmUps) })
+  await measure([hotKind], { ...cached, samples: Math.min(samples, mostWarmUps) })
   const again = await measure(pageKinds, quiet)
-  const hotAgain = await measure([hotKind], atHand)
+  const hotAgain = await measure([hotKind], cached)
   const written = { ...quiet, before: toucher.touch }
   return {
-    items: place.items,
+    items: dataset.items,
     pages: await measure(pageKinds, written),
     totals: await measure(totalKinds, written),
     pagesAgain: new Map([...again, ...hotAgain]),
@@ -143,7 +143,7 @@ const writeMs = (ms: number): string => (Number.isFinite(ms) ? inMs(ms) : 'given
 const writeSize = (items: number): string =>
   items >= 1_000_000 ? `${items / 1_000_000} M` : items >= 1000 ? `${items / 1000} k` : String(items)
 
-/** Growth is from ten thousand on, where everything fits into every cache, or from the least that was measured. */
+/** Growth is relative to ten thousand items, which fit into every cache, or to the smallest size measured. */
 const baseItems = 10_000
 
 function tableOf(title: string, growths: readonly Growth[], pick: (growth: Growth) => Latencies): string {
@@ -189,15 +189,15 @@ const drawGrowth = (engine: Engine, growths: readonly Growth[]): string =>
   })
 
 /** How latency changes while one collection grows. */
-export async function benchScale({ engines, sizes, samples, stock, tell }: Setup): Promise<Finding> {
+export async function benchScale({ engines, sizes, samples, stock, progress }: Setup): Promise<Finding> {
   const tables: string[] = []
   const charts: Record<string, string> = {}
   for (const engine of engines) {
     const growths: Growth[] = []
     for (const items of sizes) {
-      const place = await stock.have(engine, { items })
-      tell(`measuring ${engine} with ${inCount(items)} items`)
-      growths.push(await measureSize(place, samples))
+      const dataset = await stock.get(engine, { items })
+      progress(`measuring ${engine} with ${inCount(items)} items`)
+      growths.push(await measureSize(dataset, samples))
     }
     const pages = tableOf('a page of 20, after a write', growths, (growth) => growth.pages)
     const again = tableOf('a page of 20, while nobody writes', growths, (growth) => growth.pagesAgain)

@@ -16,20 +16,19 @@ const leastProgram = join(import.meta.dirname, 'least-server.ts')
 const startTimeoutMs = 120_000
 const askEveryMs = 2
 
-/** A process that answers. */
 export interface Server extends AsyncDisposable {
   origin: string
   pid: number
 }
 
-/** As in production, but that nobody is refused for asking too often. */
+/** As in production, but with rate limits that no client reaches. */
 const limits = 9_999_999
 const openLimits = {
   RATE_LIMITS: ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=${limits}/${limits}`).join(','),
   SUBMISSION_HOURLY_LIMITS: ['free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=${limits}`).join(','),
 }
 
-/** Nothing is kept: every answer is made from the database. */
+/** Every answer is built from the database. */
 export const cacheOff = { ANSWER_CACHE_MB: '0' }
 
 async function freePort(): Promise<number> {
@@ -49,7 +48,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
 
 const tailOf = (logFile: string): string => readFileSync(logFile, 'utf8').slice(-5000)
 
-/** Says whether an answer of a server is the one that is waited for. */
+/** The request, and the check of its answer, that tell when a server has started. */
 export interface FirstAnswer {
   path: string
   headers?: Record<string, string>
@@ -59,8 +58,8 @@ export interface FirstAnswer {
 const ready: FirstAnswer = { path: '/readyz' }
 
 /**
- * The real program with its production settings: it logs every request, at the default level and into a file. It has
- * started when it has given the answer that is waited for.
+ * The real program with its production settings: it logs every request, at the default level, to a file. Resolves
+ * once the first expected answer has arrived.
  */
 export async function startSluice(
   env: Record<string, string>,
@@ -103,7 +102,7 @@ export async function startSluice(
   }
 }
 
-/** One process that serves each answer on a port of its own, whatever is asked there. */
+/** One process that serves each answer on a port of its own, for any URL. */
 export interface PlainServers extends AsyncDisposable {
   /** In the order of the answers. */
   origins: string[]
@@ -119,5 +118,5 @@ async function startPart(program: string, args: string[], message: Serializable)
 export const startPlain = (kind: PlainKind, answers: readonly PlainAnswer[]): Promise<PlainServers> =>
   startPart(plainProgram, [kind], [...answers])
 
-/** It has one port. */
+/** Has one origin. */
 export const startLeast = (options: LeastOptions): Promise<PlainServers> => startPart(leastProgram, [], { ...options })

@@ -13,7 +13,7 @@ import { median, shuffled, spread } from './statistics.ts'
 
 const rounds = 7
 const pagesInRound = 100
-/** Half of the default lifetime of an address. */
+/** Half of the default lifetime of a signed URL. */
 const windowMs = 12 * 3_600_000
 
 const pem = { type: 'pkcs8', format: 'pem' } as const
@@ -29,7 +29,7 @@ const methods: Record<string, () => Record<string, string>> = {
   'CloudFront, P-256': () => ({ ...cdn, MEDIA_CDN_PRIVATE_KEY: p256().toString() }),
 }
 
-/** How long the page took in one window of signatures: signed for the first time, signed from memory, and not signed. */
+/** Times of the page in one signing window: signed for the first time, signed from the cache, and not signed. */
 interface Round {
   coldMs: number
   warmMs: number[]
@@ -45,8 +45,8 @@ interface Contender {
 }
 
 /**
- * While it is off, what the last page was signed with is handed over for nothing. The page is then the same to the letter,
- * and the difference is what it costs to look files up and to sign them.
+ * Off, it returns the signatures of the last page. The page is then identical, and the difference in time is the cost of
+ * looking files up and signing them.
  */
 function addSwitch({ media: { currentFiles } }: Service): { isOn: boolean } {
   const { prepare } = currentFiles
@@ -83,7 +83,7 @@ export async function benchSigning(): Promise<Finding> {
       const request = { url: page.path + more, headers: page.headers }
       const before = process.cpuUsage()
       let answer = await service.app.inject(request)
-      while (answer.statusCode === 503) answer = await service.app.inject(request) // it took too long, and goes on
+      while (answer.statusCode === 503) answer = await service.app.inject(request) // it exceeded the time limit, and continues in the background
       const { user, system } = process.cpuUsage(before)
       if (answer.statusCode !== 200) throw new Error(answer.body)
       return { ms: (user + system) / 1000, bytes: answer.rawPayload.length }
@@ -92,7 +92,7 @@ export async function benchSigning(): Promise<Finding> {
     for (let round = 0; round < rounds; round += 1) {
       clock.now += windowMs
       for (const contender of contenders) {
-        await ask(contender, true, '&skip=1000') // the API key is known again
+        await ask(contender, true, '&skip=1000') // caches the API key again
         const { ms, bytes } = await ask(contender)
         contender.pageBytes = bytes
         contender.rounds.push({ coldMs: ms, warmMs: [], unsignedMs: [] })
@@ -104,7 +104,7 @@ export async function benchSigning(): Promise<Finding> {
           async () => unsignedMs.push((await ask(contender, false)).ms),
         ]
       })
-      // In a fixed order the same one would always pay for the garbage of all.
+      // In a fixed order the same one would always pay for the garbage collection of all.
       for (let count = 0; count < pagesInRound; count += 1) for (const task of shuffled(tasks)) await task()
     }
     return report(contenders, page.addressCount)

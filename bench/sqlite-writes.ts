@@ -9,8 +9,8 @@ import { createContainer, createGroup, createObjects } from '../test/helpers/aut
 import { quantile } from './statistics.ts'
 
 /**
- * What writing does to reading, inside one process with SQLite: `node bench/sqlite-writes.ts [seconds]`.
- * A read is due every few milliseconds; its latency counts from when it was due, so a stopped event loop shows.
+ * How writes delay reads within one process with SQLite: `node bench/sqlite-writes.ts [seconds]`.
+ * A read is due every few milliseconds. Latency counts from when it was due, so a blocked event loop shows.
  */
 const seconds = Number(process.argv[2] ?? 10)
 const readEveryMs = 5
@@ -50,7 +50,7 @@ const readPage = () =>
     .limit(20)
     .execute()
 
-/** Does something at a steady pace, however long each takes; all of it has ended when this does. */
+/** Starts `work` at a steady pace, however long each takes, and resolves when all of it has ended. */
 async function atPace(everyMs: number, work: (dueMs: number) => Promise<void>): Promise<void> {
   const startMs = performance.now()
   const running = new Set<Promise<void>>()
@@ -112,7 +112,7 @@ async function writeBy(writers: number): Promise<number[]> {
 
 try {
   await measureReads('warming up', async () => [])
-  await measureReads('nobody writes', async () => [])
+  await measureReads('no writes', async () => [])
   await measureReads(`${writesPerSecond} insertions/s`, writeAtPace)
   for (const writers of [1, 8, 32]) await measureReads(`${writers} writers as fast as they can`, () => writeBy(writers))
 } finally {

@@ -11,22 +11,22 @@ interface ListAnswer {
   data: { items: unknown[]; totalCount: number }
 }
 
-/** From the start of the process to its first right answer. */
-export async function benchStart({ engines, startItems, rounds, stock, tell }: Setup): Promise<Finding> {
+/** From the start of the process to its first correct answer. */
+export async function benchStart({ engines, startItems, rounds, stock, progress }: Setup): Promise<Finding> {
   const rows: string[][] = []
   for (const engine of engines) {
-    const place = await stock.have(engine, { items: startItems })
+    const dataset = await stock.get(engine, { items: startItems })
     const isRight = (body: string): boolean => {
       const { success, data } = JSON.parse(body) as ListAnswer
       return success && data.items.length === limit && data.totalCount === startItems
     }
-    const first = { path: listPath(place, { limit }), headers: headersOf(place), isRight }
+    const first = { path: listPath(dataset, { limit }), headers: headersOf(dataset), isRight }
     const times: number[] = []
     for (let round = 1; round <= rounds; round += 1) {
-      await using sluice = await startSluice({ ...place.env }, { first })
+      await using sluice = await startSluice({ ...dataset.env }, { first })
       const { startedInMs } = sluice
       times.push(startedInMs)
-      tell(`start ${round} of ${rounds} on ${engine}: ${inMs(startedInMs)}`)
+      progress(`start ${round} of ${rounds} on ${engine}: ${inMs(startedInMs)}`)
     }
     rows.push([engineNames[engine], range(times, inMs)])
   }

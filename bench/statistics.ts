@@ -8,17 +8,17 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-/** The median, and between which values half of all lie. */
+/** The median and the interquartile range. */
 export function spread(values: readonly number[], write: (value: number) => string): string {
   return `${write(median(values))} (${write(quantile(values, 0.25))} to ${write(quantile(values, 0.75))})`
 }
 
-/** The median, and the least and the greatest of all. */
+/** The median, the minimum and the maximum. */
 export function range(values: readonly number[], write: (value: number) => string): string {
   return `${write(median(values))} (${write(Math.min(...values))} to ${write(Math.max(...values))})`
 }
 
-/** By how much y grows where x grows by 1: the line that lies nearest to all points. */
+/** The slope of the least-squares line. */
 export function slope(points: readonly { x: number; y: number }[]): number {
   const mean = (pick: (point: { x: number; y: number }) => number): number =>
     points.reduce((sum, point) => sum + pick(point), 0) / points.length
@@ -26,7 +26,7 @@ export function slope(points: readonly { x: number; y: number }[]): number {
   return mean(({ x, y }) => (x - meanX) * (y - meanY)) / mean(({ x }) => (x - meanX) ** 2)
 }
 
-/** The same in a random order. */
+/** A copy in random order. */
 export function shuffled<Value>(values: readonly Value[]): Value[] {
   const drawn = values.map((value) => ({ value, at: Math.random() }))
   return drawn.sort((a, b) => a.at - b.at).map(({ value }) => value)

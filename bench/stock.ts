@@ -4,34 +4,33 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Engine } from '../src/store/engine/database.ts'
 import { type PostgresServer, startPostgres } from '../test/helpers/postgres-server.ts'
-import { fillPlace, type Place, type PlaceEnv } from './fill.ts'
+import { type Dataset, type DatasetEnv, fillDataset } from './fill.ts'
 
-/** How much content a place has. */
-export interface Holding {
+export interface DatasetOptions {
   items: number
-  /** Whether each item shows a picture. */
+  /** Whether each item has a picture. */
   hasPictures?: boolean
 }
 
-/** Places with content in them: making a large one takes long, so they are kept for the next run. */
+/** Filled databases, kept for the next run because filling a large one takes long. */
 export interface Stock extends AsyncDisposable {
-  /** To be read only. */
-  have(engine: Engine, holding: Holding): Promise<Place>
-  /** A new one that may be written to, and that is gone afterwards. */
-  makeAnew(engine: Engine, holding: Holding): Promise<Place & AsyncDisposable>
+  /** Read-only; filled when it is missing. */
+  get(engine: Engine, options: DatasetOptions): Promise<Dataset>
+  /** A new one that may be written to and is removed when it is disposed of. */
+  createTemporary(engine: Engine, options: DatasetOptions): Promise<Dataset & AsyncDisposable>
 }
 
 export interface StockOptions {
   folder: string
-  /** Of a PostgreSQL that runs already; without it one is started when it is needed, with its data in the folder. */
+  /** Of a running PostgreSQL; without it one is started on demand, with its data in the folder. */
   postgresUrl?: string | undefined
-  tell(text: string): void
+  progress(text: string): void
 }
 
 const root = join(import.meta.dirname, '..')
-/** What a filled database depends on. Where one of them has changed, it is made anew. */
+/** What a filled database depends on: when one of them changes, it is filled again. */
 const sources = ['src/store/schema/**/*.ts', 'src/content/index-keys.ts', 'bench/content.ts']
-/** With its index, its searchable text and its record of changes. */
+/** Including its index, searchable text and change records. */
 const diskBytesPerItem = 12_000
 const gigabyte = 1024 ** 3
 
@@ -59,7 +58,7 @@ async function runStatements(url: string, ...statements: string[]): Promise<void
   }
 }
 
-export function openStock({ folder, postgresUrl, tell }: StockOptions): Stock {
+export function openStock({ folder, postgresUrl, progress }: StockOptions): Stock {
   const current = join(folder, `stock-${fingerprint()}`)
   mkdirSync(current, { recursive: true })
   for (const old of globSync('stock-*', { cwd: folder }).map((name) => join(folder, name))) {
@@ -74,49 +73,49 @@ export function openStock({ folder, postgresUrl, tell }: StockOptions): Stock {
     return url.href
   }
 
-  /** Databases of a server that others use, too, must not meet. */
+  /** On a shared server the name must be unique to the folder. */
   const databaseOf = (dataDir: string): string => `bench_${hash('sha256', dataDir).slice(0, 12)}`
 
-  async function envOf(engine: Engine, dataDir: string): Promise<PlaceEnv> {
+  async function envOf(engine: Engine, dataDir: string): Promise<DatasetEnv> {
     return { DATA_DIR: dataDir, DATABASE_URL: engine === 'postgres' ? await urlOf(databaseOf(dataDir)) : '' }
   }
 
-  async function removePlace(engine: Engine, dataDir: string): Promise<void> {
+  async function removeDataset(engine: Engine, dataDir: string): Promise<void> {
     rmSync(dataDir, { recursive: true, force: true })
     if (engine === 'postgres')
       await runStatements(await urlOf('postgres'), `drop database if exists ${databaseOf(dataDir)} with (force)`)
   }
 
-  async function makePlace(engine: Engine, dataDir: string, holding: Holding): Promise<Place> {
-    checkDiskSpace(folder, holding.items)
-    await removePlace(engine, dataDir) // what an interrupted run has left
+  async function createDataset(engine: Engine, dataDir: string, options: DatasetOptions): Promise<Dataset> {
+    checkDiskSpace(folder, options.items)
+    await removeDataset(engine, dataDir) // left by an interrupted run
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     if (engine === 'postgres') await runStatements(await urlOf('postgres'), `create database ${databaseOf(dataDir)}`)
     const env = await envOf(engine, dataDir)
-    const place = await fillPlace(env, holding, (done) =>
-      tell(`filling ${engine}: ${done.toLocaleString('en')} of ${holding.items.toLocaleString('en')} items`),
+    const dataset = await fillDataset(env, options, (done) =>
+      progress(`filling ${engine}: ${done.toLocaleString('en')} of ${options.items.toLocaleString('en')} items`),
     )
-    // What its housekeeping would have done by the next day.
+    // What PostgreSQL's housekeeping would have done by the next day.
     if (engine === 'postgres') await runStatements(env.DATABASE_URL, 'vacuum (analyze)', 'checkpoint')
-    return place
+    return dataset
   }
 
   return {
-    async have(engine, { items, hasPictures = false }) {
+    async get(engine, { items, hasPictures = false }) {
       const dataDir = join(current, `${engine}-${items}${hasPictures ? '-pictures' : ''}`)
       const marker = join(dataDir, 'bench.json')
       if (existsSync(marker)) {
-        const { env: _, ...place } = JSON.parse(readFileSync(marker, 'utf8')) as Place
-        return { ...place, env: await envOf(engine, dataDir) }
+        const { env: _, ...dataset } = JSON.parse(readFileSync(marker, 'utf8')) as Dataset
+        return { ...dataset, env: await envOf(engine, dataDir) }
       }
-      const place = await makePlace(engine, dataDir, { items, hasPictures })
-      writeFileSync(marker, JSON.stringify(place), { mode: 0o600 })
-      return place
+      const dataset = await createDataset(engine, dataDir, { items, hasPictures })
+      writeFileSync(marker, JSON.stringify(dataset), { mode: 0o600 })
+      return dataset
     },
-    async makeAnew(engine, holding) {
-      const dataDir = join(current, `${engine}-anew`)
-      const place = await makePlace(engine, dataDir, holding)
-      return { ...place, [Symbol.asyncDispose]: () => removePlace(engine, dataDir) }
+    async createTemporary(engine, options) {
+      const dataDir = join(current, `${engine}-temporary`)
+      const dataset = await createDataset(engine, dataDir, options)
+      return { ...dataset, [Symbol.asyncDispose]: () => removeDataset(engine, dataDir) }
     },
     async [Symbol.asyncDispose]() {
       await (await server)?.stop()

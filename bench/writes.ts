@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, type Client, createClient, type Question } from './ask.ts'
 import { makeReview } from './content.ts'
-import type { FilledGroup, Place } from './fill.ts'
+import type { Dataset, FilledGroup } from './fill.ts'
 import { connections } from './load.ts'
 import { inCount, inMs, table } from './markdown.ts'
 import { engineNames, type Finding, type Setup } from './part.ts'
@@ -13,16 +13,16 @@ const submissionsPerSecond = 200
 const readsPerSecond = 100
 const maxConnections = 256
 const differentPages = 2000
-/** A process that has just been started is slow until what is asked for often is compiled. */
+/** A new process is slow until the JIT compiler has optimised the hot code. */
 const warmUpSeconds = 10
 
-/** How long answers took, and how many were not given: 503, as a server says that has more to do than it can. */
+/** Latencies of the answers, and how many requests an overloaded server refused with 503. */
 interface Latencies {
   ms: number[]
   refused: number
 }
 
-/** Sends at a steady pace, whether answers come or not. Undefined stands for one that was refused. */
+/** Sends at a steady pace without waiting for answers. Undefined stands for a refused request. */
 async function sendSteadily(
   perSecond: number,
   seconds: number,
@@ -34,7 +34,7 @@ async function sendSteadily(
     const due = Math.min(perSecond * seconds, ((performance.now() - startMs) / 1000) * perSecond)
     while (sent.length < due) {
       const answered = send(sent.length)
-      answered.catch(() => {}) // who waits for all of them hears of it
+      answered.catch(() => {}) // Promise.all reports it below
       sent.push(answered)
     }
     await wait(1)
@@ -54,8 +54,8 @@ function pageReader(name: string, group: FilledGroup): Reader {
   return { name, path: () => path, headers: headersOf(group) }
 }
 
-function coldReader(place: Place): Reader {
-  const { paths, headers } = filteredAndSorted(place, differentPages)
+function coldReader(dataset: Dataset): Reader {
+  const { paths, headers } = filteredAndSorted(dataset, differentPages)
   return {
     name: 'made from the database, filtered and sorted',
     path: (number) => paths[number % paths.length] ?? '/',
@@ -63,8 +63,8 @@ function coldReader(place: Place): Reader {
   }
 }
 
-/** Who reads from a place and writes to it. */
-function createVisitors({ readers, writers }: Record<'readers' | 'writers', Client>, place: Place) {
+/** Reads and submissions of visitors, counted. */
+function createVisitors({ readers, writers }: Record<'readers' | 'writers', Client>, dataset: Dataset) {
   let stored = 0
   let asked = 0
   async function ask(
@@ -80,8 +80,8 @@ function createVisitors({ readers, writers }: Record<'readers' | 'writers', Clie
   }
   async function submit(origin: string): Promise<number | undefined> {
     asked += 1
-    const content = { collectionId: place.reviewsId, type: 'createReview', objectValue: makeReview(asked) }
-    const question = { path: '/tenant/definedCollectionObject', headers: headersOf(place), content }
+    const content = { collectionId: dataset.reviewsId, type: 'createReview', objectValue: makeReview(asked) }
+    const question = { path: '/tenant/definedCollectionObject', headers: headersOf(dataset), content }
     const answer = await ask(writers, origin, question, 201)
     if (answer) stored += 1
     return answer?.ms
@@ -94,19 +94,19 @@ function createVisitors({ readers, writers }: Record<'readers' | 'writers', Clie
       }),
     submitSteadily: (origin: string, seconds: number) =>
       sendSteadily(submissionsPerSecond, seconds, () => submit(origin)),
-    /** As many as are acknowledged, for each second. */
+    /** Acknowledged submissions per second. */
     async submitAtMost(origin: string, seconds: number): Promise<number> {
       const [startMs, before] = [performance.now(), stored]
-      const goOn = async (): Promise<void> => {
+      const submitAll = async (): Promise<void> => {
         while (performance.now() - startMs < seconds * 1000) await submit(origin)
       }
-      await Promise.all(Array.from({ length: connections }, goOn))
+      await Promise.all(Array.from({ length: connections }, submitAll))
       return (stored - before) / ((performance.now() - startMs) / 1000)
     },
-    /** Nothing that was acknowledged may be missing. What was refused may be there all the same. */
+    /** Every acknowledged submission must be stored; a refused one may be. */
     async checkStored(origin: string): Promise<void> {
-      const path = listPath({ collectionId: place.reviewsId }, { limit: 1 })
-      const answer = await ask(readers, origin, { path, headers: headersOf(place) }, 200)
+      const path = listPath({ collectionId: dataset.reviewsId }, { limit: 1 })
+      const answer = await ask(readers, origin, { path, headers: headersOf(dataset) }, 200)
       const { totalCount } = JSON.parse(String(answer?.body)).data as { totalCount: number }
       if (totalCount < stored || totalCount > asked)
         throw new Error(`Of ${asked} submissions ${stored} were acknowledged, and ${totalCount} are there.`)
@@ -120,28 +120,28 @@ function figures({ ms, refused }: Latencies): string[] {
 }
 
 interface Measured {
-  /** What is read, alone and among submissions. */
+  /** One for each kind of read: alone and among submissions. */
   rows: string[][]
   submissions: string[]
   mostPerSecond: number
 }
 
-async function measurePlace(place: Place, seconds: number, tell: (text: string) => void): Promise<Measured> {
-  // Of their own: who reads shall not wait, here at the client, for a connection on which a submission waits.
+async function measureDataset(dataset: Dataset, seconds: number, progress: (text: string) => void): Promise<Measured> {
+  // Separate connections, so that a read never waits in the client for a submission.
   using readers = createClient(maxConnections)
   using writers = createClient(maxConnections)
-  const visitors = createVisitors({ readers, writers }, place)
-  await using caching = await startSluice({ ...place.env })
-  await using forgetful = await startSluice({ ...place.env, ...cacheOff })
+  const visitors = createVisitors({ readers, writers }, dataset)
+  await using caching = await startSluice({ ...dataset.env })
+  await using forgetful = await startSluice({ ...dataset.env, ...cacheOff })
   const cases: { origin: string; reader: Reader }[] = [
-    { origin: caching.origin, reader: pageReader('at hand, of another group', place.neighbour) },
-    { origin: caching.origin, reader: pageReader('at hand, of the group that is written to', place) },
-    { origin: forgetful.origin, reader: coldReader(place) },
+    { origin: caching.origin, reader: pageReader('cached, of another group', dataset.neighbour) },
+    { origin: caching.origin, reader: pageReader('cached, of the group that is written to', dataset) },
+    { origin: forgetful.origin, reader: coldReader(dataset) },
   ]
   const rows: string[][] = []
   const submissions: Latencies = { ms: [], refused: 0 }
   for (const { origin, reader } of cases) {
-    tell(`reading ${reader.name}`)
+    progress(`reading ${reader.name}`)
     const readAmongSubmissions = (forSeconds: number) =>
       Promise.all([visitors.read(origin, reader, forSeconds), visitors.submitSteadily(origin, forSeconds)])
     await readAmongSubmissions(Math.min(warmUpSeconds, seconds))
@@ -151,19 +151,19 @@ async function measurePlace(place: Place, seconds: number, tell: (text: string) 
     submissions.refused += submitted.refused
     rows.push([reader.name, ...figures(alone), ...figures(among)])
   }
-  tell('submitting as often as possible')
+  progress('submitting as often as possible')
   const mostPerSecond = await visitors.submitAtMost(caching.origin, seconds)
   await visitors.checkStored(caching.origin)
   return { rows, submissions: figures(submissions), mostPerSecond }
 }
 
-/** What submissions do to who reads. */
-export async function benchWrites({ engines, items, rounds, seconds, stock, tell }: Setup): Promise<Finding> {
+/** How submissions delay reads. */
+export async function benchWrites({ engines, items, rounds, seconds, stock, progress }: Setup): Promise<Finding> {
   const tables: string[] = []
   const duration = rounds * seconds
   for (const engine of engines) {
-    await using place = await stock.makeAnew(engine, { items })
-    const { rows, submissions, mostPerSecond } = await measurePlace(place, duration, tell)
+    await using dataset = await stock.createTemporary(engine, { items })
+    const { rows, submissions, mostPerSecond } = await measureDataset(dataset, duration, progress)
     const head = ['a page of 20', ...['alone', 'among submissions'].flatMap((when) => [`${when}: p50`, 'p99', 'most'])]
     const own = table(['submissions', 'p50', 'p99', 'most'], [[`${submissionsPerSecond} a second`, ...submissions]])
     tables.push(`### ${engineNames[engine]}
@@ -176,7 +176,7 @@ Over ${connections} connections, as many as possible: ${inCount(mostPerSecond)} 
   }
   return {
     about: `Latency of ${readsPerSecond} reads a second from ${inCount(items)} items of 2 KB, for ${duration} s alone and as long while ${submissionsPerSecond} submissions a second
-(\`POST /tenant/definedCollectionObject\`) are posted to the same process. A submission gives its group a new revision, so an answer of that group is at hand only until the next one;
+(\`POST /tenant/definedCollectionObject\`) are posted to the same process. A submission gives its group a new revision, so an answer of that group is cached only until the next one;
 those of other groups stay. Before, there are ${warmUpSeconds} s of both to warm up. Requests are sent at their time, whether earlier ones were answered or not. Client, server and database share the
 machine, and its disk does the syncing: the greatest figures are as much its own as ours.`,
     tables: tables.join('\n\n'),

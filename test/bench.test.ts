@@ -21,7 +21,7 @@ import { openStock } from '../bench/stock.ts'
 import { writeFinding } from '../bench/write-finding.ts'
 import { benchWrites } from '../bench/writes.ts'
 
-/** Each part of the bench, as small as it can be: what it measures is worth nothing here, but that it works is. */
+/** Runs each part of the bench at its smallest size. The figures mean nothing; the tests hold that it works. */
 const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const items = 40
@@ -30,11 +30,11 @@ const isFull = process.env.BENCH === 'full'
 
 function createSetup(): Setup {
   const postgresUrl = process.env.TEST_POSTGRES_URL
-  assert.ok(postgresUrl, 'TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
-  const tell = (): void => {}
+  assert.ok(postgresUrl, 'TEST_POSTGRES_URL is not set: run the tests with "npm test", which starts a PostgreSQL.')
+  const progress = (): void => {}
   return {
     load: ownLoad,
-    stock: openStock({ folder, postgresUrl, tell }),
+    stock: openStock({ folder, postgresUrl, progress }),
     engines: ['sqlite', 'postgres'],
     rounds: 1,
     seconds: 0.1,
@@ -44,11 +44,11 @@ function createSetup(): Setup {
     startItems: items,
     minutes: 0.02,
     settleSeconds: 0,
-    tell,
+    progress,
   }
 }
 
-/** The cells of each row that a part has measured. */
+/** The cells of each row of a part's tables. */
 function rowsOf({ tables }: Finding): string[][] {
   const lines = tables.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
   return lines.map((line) => line.slice(2, -2).split(' | '))
@@ -64,11 +64,11 @@ describe('npm run bench', () => {
   after(() => setup.stock[Symbol.asyncDispose]())
 
   it('makes the plain servers answer with the same bytes as Sluice', async () => {
-    const place = await setup.stock.have('sqlite', { items })
-    await using sluice = await startSluice({ ...place.env })
+    const dataset = await setup.stock.get('sqlite', { items })
+    await using sluice = await startSluice({ ...dataset.env })
     using client = createClient()
-    const path = listPath(place, { limit: 20 })
-    const taken = await takeAnswer(sluice, { paths: [path], headers: headersOf(place) })
+    const path = listPath(dataset, { limit: 20 })
+    const taken = await takeAnswer(sluice, { paths: [path], headers: headersOf(dataset) })
     assert.equal(JSON.parse(taken.body.toString()).data.totalCount, items)
     for (const kind of ['bare', 'fastify'] as const) {
       await using plain = await startPlain(kind, [taken, { status: 304, headers: {}, body: Buffer.alloc(0) }])
@@ -123,8 +123,8 @@ describe('npm run bench', () => {
   })
 
   it('fills a database once and reuses it', async () => {
-    const first = await setup.stock.have('sqlite', { items })
-    assert.deepEqual(await setup.stock.have('sqlite', { items }), first)
+    const first = await setup.stock.get('sqlite', { items })
+    assert.deepEqual(await setup.stock.get('sqlite', { items }), first)
   })
 
   it('lists the parts when an unknown one is requested', () => {
@@ -150,7 +150,7 @@ describe('npm run bench', () => {
 })
 
 describe('the content of the bench', () => {
-  it('is the same every time: posts of 2 KB, with hidden ones among the visible', () => {
+  it('is the same in every run: posts of 2 KB, some of them hidden', () => {
     const posts = makePosts(0, 200)
     assert.deepEqual(makePosts(0, 200), posts)
     for (const { value } of posts) assert.equal(Buffer.byteLength(JSON.stringify(value)), 2048)
@@ -162,18 +162,18 @@ describe('the content of the bench', () => {
 })
 
 describe('a bench result', () => {
-  it('is written with the machine, its charts, and into the marked part of a page', () => {
-    const places = { results: join(folder, 'results'), charts: join(folder, 'charts'), page: join(folder, 'page.md') }
-    writeFileSync(places.page, 'Before.\n<!-- bench hot -->\nold\n<!-- /bench hot -->\nAfter.\n')
+  it('is written with the machine and its charts, and inserted between the markers of a page', () => {
+    const paths = { results: join(folder, 'results'), charts: join(folder, 'charts'), page: join(folder, 'page.md') }
+    writeFileSync(paths.page, 'Before.\n<!-- bench hot -->\nold\n<!-- /bench hot -->\nAfter.\n')
     const text = writeFinding(
       'hot',
       { about: 'How.', tables: '| a |', charts: { 'a.svg': '<svg><title>A</title></svg>' } },
-      places,
+      paths,
     )
-    assert.equal(readFileSync(join(places.results, 'hot.md'), 'utf8'), text)
+    assert.equal(readFileSync(join(paths.results, 'hot.md'), 'utf8'), text)
     assert.match(text, /Node \d+.*SQLite \d.*PostgreSQL \d[\s\S]*How\.\n\n\| a \|/)
-    assert.deepEqual(readdirSync(places.charts), ['a.svg'])
-    const page = readFileSync(places.page, 'utf8')
+    assert.deepEqual(readdirSync(paths.charts), ['a.svg'])
+    const page = readFileSync(paths.page, 'utf8')
     assert.match(page, /^Before\.\n<!-- bench hot -->\n\| a \|\n\n!\[A\]\(charts\/a\.svg\)\n\n.*\(results\/hot\.md\)/)
     assert.match(page, /\n<!-- \/bench hot -->\nAfter\.\n$/)
   })

@@ -6,14 +6,14 @@ import { encode, type Method } from '../helpers/manage.ts'
 import { type Instance, startInstance } from './instances.ts'
 import { openReference, type Reference } from './reference.ts'
 
-/** Two processes with a cache and the reference without one, on the same database and under the same clock. */
+/** Two processes with a cache and a reference without one, on the same database and under the same clock. */
 export interface Cluster {
   env: Record<string, string>
   clock: TestClock
   instances: readonly [Instance, Instance]
   reference: Reference
   setClock(ms: number): Promise<void>
-  /** A call of the management API at an instance, or at the third process. */
+  /** Calls the management API of an instance, or of the third process. */
   manage(at: Instance | 'elsewhere', method: Method, path: string, body?: object): Promise<Managed>
   close(): Promise<void>
 }
@@ -23,10 +23,10 @@ export interface Managed {
   body: string
 }
 
-/** Room for little, so that answers have to make place for others, too. */
+/** Small, so that entries are evicted, too. */
 const cacheMegabytes = ['4', '1'] as const
 
-/** With SQLite the first process then makes no content in its main thread. */
+/** With SQLite, the first process then builds no content in its main thread. */
 const inThreads = { READ_THREADS: '2', LEAVES_READS_TO_THREADS: 'yes' }
 
 export async function startCluster(engine: TestEngine, { usesThreads = false } = {}): Promise<Cluster> {

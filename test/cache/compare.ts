@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { RawAnswer } from './instances.ts'
-import type { TrueAnswer } from './reference.ts'
+import type { CorrectAnswer } from './reference.ts'
 
 export interface Question {
   method: 'GET' | 'HEAD'
@@ -13,7 +13,7 @@ export function tagsOf(etag: string): string[] {
   return [etag, ...['gz', 'br'].map((encoding) => `${etag.slice(0, -1)}-${encoding}"`)]
 }
 
-function isAlreadyThere({ etag }: TrueAnswer, ifNoneMatch: string | undefined): boolean {
+function isNotModified({ etag }: CorrectAnswer, ifNoneMatch: string | undefined): boolean {
   if (etag === undefined || ifNoneMatch === undefined) return false
   return ifNoneMatch === '*' || tagsOf(etag).some((tag) => ifNoneMatch.includes(tag))
 }
@@ -26,7 +26,7 @@ function decode({ headers, body }: RawAnswer): string {
   throw new Error(`An answer came in the encoding ${encoding}.`)
 }
 
-function isTagRight({ headers }: RawAnswer, { etag }: TrueAnswer): boolean {
+function isTagRight({ headers }: RawAnswer, { etag }: CorrectAnswer): boolean {
   if (etag === undefined) return headers.etag === undefined
   const [plain, gzip, br] = tagsOf(etag)
   const encoding = headers['content-encoding']
@@ -35,18 +35,18 @@ function isTagRight({ headers }: RawAnswer, { etag }: TrueAnswer): boolean {
   return headers.etag === plain
 }
 
-function isBodyRight(answer: RawAnswer, expected: TrueAnswer, { method }: Question): boolean {
+function isBodyRight(answer: RawAnswer, expected: CorrectAnswer, { method }: Question): boolean {
   if (method === 'GET') return decode(answer) === expected.body
   const isPlain = answer.headers['content-encoding'] === undefined
   const isLengthRight = Number(answer.headers['content-length']) === Buffer.byteLength(expected.body)
   return answer.body.length === 0 && (isLengthRight || !isPlain)
 }
 
-/** Whether an answer says exactly what the reference says: status, tag and every byte, however it was asked for. */
-export function says(answer: RawAnswer, expected: TrueAnswer, question: Question): boolean {
+/** Whether an answer equals that of the reference: status, ETag and every byte of the content, in any encoding. */
+export function matches(answer: RawAnswer, expected: CorrectAnswer, question: Question): boolean {
   const { status, headers } = answer
   if (headers['cache-control'] !== expected.cacheControl) return false
-  if (isAlreadyThere(expected, question.ifNoneMatch)) {
+  if (isNotModified(expected, question.ifNoneMatch)) {
     const isKnownTag = expected.etag !== undefined && tagsOf(expected.etag).includes(headers.etag ?? '')
     return status === 304 && isKnownTag && answer.body.length === 0
   }

@@ -9,13 +9,13 @@ import { script, writeKinds } from './script.ts'
 
 /** `npm run prove -- cache` asks for 2,000. */
 const runs = Number(process.env.CACHE_SCRIPTS ?? 15)
-/** To play again what has failed. */
+/** Repeats a failed run. */
 const seed = process.env.CACHE_SEED
-/** A script that fails is made shorter, in so many attempts. */
+/** Attempts to shrink a failing script. */
 const mostAttempts = 60
-/** Of all answers: where few are kept, little is proved. */
+/** Of all answers; a test of mostly misses would prove little. */
 const leastHitShare = 0.3
-/** So many scripts have something of everything in them. */
+/** Enough scripts to contain every kind of write. */
 const manyRuns = 500
 
 interface Counted {
@@ -33,11 +33,11 @@ async function countHits({ instances }: Cluster): Promise<Counted> {
 function describeRun(figures: Figures, { hits, misses, madeInThreads }: Counted): string {
   const { scripts, writes, refusedWrites, clockSteps, compared, stale, oldestStaleMs } = figures
   const done = `${scripts} scripts, ${writes} writes (and ${refusedWrites} refused), ${clockSteps} clock steps`
-  return `${done}; ${compared} answers compared, ${hits} hits and ${misses} misses, ${madeInThreads} of them made in threads; ${stale} were right before, the oldest until ${oldestStaleMs} ms ago`
+  return `${done}; ${compared} answers compared, ${hits} hits and ${misses} misses, ${madeInThreads} of them made in threads; ${stale} were stale, the oldest by ${oldestStaleMs} ms`
 }
 
 onBothEngines('two processes with answer caches', (engine) => {
-  it('answer like one without a cache: their own writes at once, others’ within a second, dates to the millisecond', async (context) => {
+  it('answer like a process without a cache: own writes at once, others’ within a second, publish dates to the millisecond', async (context) => {
     const cluster = await startCluster(engine, { usesThreads: true })
     after(() => cluster.close())
     const figures = noFigures()
@@ -55,14 +55,14 @@ onBothEngines('two processes with answer caches', (engine) => {
     )
     const counted = await countHits(cluster)
     context.diagnostic(`${engine}: ${describeRun(figures, counted)}`)
-    assert.ok(counted.hits > leastHitShare * figures.compared, 'enough answers must have been kept ones')
+    assert.ok(counted.hits > leastHitShare * figures.compared, 'enough answers must have been cached')
     assert.equal(
       counted.madeInThreads > counted.misses / 4,
       engine === 'sqlite',
-      'with SQLite one process leaves it to threads',
+      'with SQLite one process reads in threads',
     )
-    assert.ok(figures.writes > figures.refusedWrites, 'most writes must have been done')
-    assert.ok(figures.stale > 0, 'somebody must have been behind now and then')
+    assert.ok(figures.writes > figures.refusedWrites, 'most writes must have succeeded')
+    assert.ok(figures.stale > 0, 'some answers must have been stale')
     if (runs >= manyRuns) {
       const never = writeKinds.filter((kind) => !figures.kinds.has(kind))
       assert.deepEqual(never, [], 'every kind of write must have been done')

@@ -3,14 +3,14 @@ import { readConfig } from '../../src/config/config.ts'
 import { createService } from '../../src/service.ts'
 import type { Order, Reply } from './instances.ts'
 
-/** One of the processes that serve a database together. Its clock stands where the parent puts it. */
+/** One of the processes that serve a database together. The parent sets its clock. */
 let nowMs = Number(process.env.CLOCK_MS)
 const service = await createService(readConfig(process.env), {
   clock: () => nowMs,
   readsInWorkersOnly: process.env.LEAVES_READS_TO_THREADS === 'yes',
 })
 
-/** Where one computation, which has read its content already, waits until the parent lets it go on. */
+/** Holds one computation that has already read its content until the parent releases it. */
 let gate: { arrive(): void; open: Promise<void> } | undefined
 let [arrived, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
 const { currentFiles } = service.media
@@ -18,7 +18,7 @@ const { prepare } = currentFiles
 currentFiles.prepare = async (...wanted) => {
   const prepared = await prepare(...wanted)
   const closed = gate
-  gate = undefined // others pass
+  gate = undefined // later computations are not held
   closed?.arrive()
   await closed?.open
   return prepared
@@ -44,7 +44,7 @@ process.on('message', async (order: Order) => {
 })
 process.on('disconnect', async () => {
   await service.close()
-  process.exit() // the parent is gone, and whatever it asked for last
+  process.exit() // the parent has exited
 })
 
 await service.listen()

@@ -19,7 +19,7 @@ export interface Reply {
 export interface RawAnswer {
   status: number
   headers: IncomingHttpHeaders
-  /** As it came over the wire, possibly compressed. */
+  /** As received, possibly compressed. */
   body: Buffer
 }
 
@@ -29,7 +29,7 @@ export interface Sent {
   body?: object
 }
 
-/** A real process that serves the database, and how the test talks to it. */
+/** A real process that serves the database, controlled by the test. */
 export interface Instance {
   name: string
   send(path: string, sent: Sent): Promise<RawAnswer>
@@ -37,12 +37,12 @@ export interface Instance {
   runJobs(): Promise<void>
   /** Of its answer cache. */
   counts(): Promise<Record<string, number>>
-  /** The next computation that has read its content, and has files to sign, waits. */
+  /** Holds the next computation that has read its content and has files to sign. */
   hold(): Promise<void>
-  /** It has come so far. */
+  /** Resolves when that computation has been reached. */
   held(): Promise<void>
   release(): Promise<void>
-  /** Stops it in the middle of whatever it does, as a machine that sleeps. */
+  /** Suspends the process at any point, like a machine that sleeps. */
   pause(): void
   resume(): void
   stop(): Promise<void>
@@ -51,7 +51,7 @@ export interface Instance {
 const unlimited = 1_000_000
 const tiers = ['anonymous', 'free', 'basic', 'pro', 'proplus']
 
-/** The settings that all processes share. Addresses in answers must not tell one from another. */
+/** Settings of all processes. `PUBLIC_URL` is the same, so that URLs in answers are equal. */
 export const sharedSettings = {
   HOST: '127.0.0.1',
   PORT: '0',

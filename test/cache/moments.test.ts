@@ -9,7 +9,7 @@ import { authoring, createApiKey, createGroup, createSite } from '../helpers/aut
 import { onBothEngines } from '../helpers/harness.ts'
 import { newPath } from '../transfer/exports.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { type Question, says } from './compare.ts'
+import { matches, type Question } from './compare.ts'
 import type { Instance } from './instances.ts'
 import { newSides } from './side.ts'
 import { spell } from './targets.ts'
@@ -18,7 +18,7 @@ const secondMs = 1000
 const hourMs = 3_600_000
 const plain: Question = { method: 'GET', acceptEncoding: undefined, ifNoneMatch: undefined }
 
-/** Something that a website asks for. */
+/** A page of a website. */
 interface Page {
   groupId: string
   key: string
@@ -35,12 +35,12 @@ onBothEngines('a cached answer', (engine) => {
   const load = (at: Instance, { path, key }: Page, headers: Record<string, string> = {}) =>
     at.send(path, { headers: { authorization: key, ...headers } })
 
-  /** Asks for it a few times: computed, kept, and found again. */
+  /** Requests it a few times: computed, stored, and served from the cache. */
   async function assertRight(at: Instance, page: Page, when: string, tier: Tier = 'pro'): Promise<void> {
     const truth = await cluster.reference.read(page.path, page.groupId, tier)
     for (let time = 0; time < 3; time += 1) {
       const answer = await load(at, page)
-      assert.ok(says(answer, truth, plain), `${at.name} ${when}: ${answer.status} ${answer.body}\nnot ${truth.body}`)
+      assert.ok(matches(answer, truth, plain), `${at.name} ${when}: ${answer.status} ${answer.body}\nnot ${truth.body}`)
     }
   }
 
@@ -50,7 +50,6 @@ onBothEngines('a cached answer', (engine) => {
 
   const wait = (ms: number) => cluster.setClock(cluster.clock.now + ms)
 
-  /** A site, and how it is changed. */
   async function newSite() {
     const [side, other] = await newSides(cluster)
     const { groupId, ids, targets, keys } = side
@@ -75,10 +74,10 @@ onBothEngines('a cached answer', (engine) => {
     const early = load(here, site)
     await here.held()
     await change(here, 'new')
-    await assertRight(here, site, 'while the former computation still runs')
+    await assertRight(here, site, 'while the earlier computation still runs')
     await here.release()
     assert.equal((await early).status, 200)
-    await assertRight(here, site, 'when the former computation has ended')
+    await assertRight(here, site, 'when the earlier computation has ended')
   })
 
   it('never predates a write of another process that is a second old', async () => {
@@ -89,10 +88,10 @@ onBothEngines('a cached answer', (engine) => {
     await there.held()
     await change(here, 'new')
     await wait(secondMs)
-    await assertRight(there, site, 'while the former computation still runs')
+    await assertRight(there, site, 'while the earlier computation still runs')
     await there.release()
     assert.equal((await early).status, 200)
-    await assertRight(there, site, 'when the former computation has ended')
+    await assertRight(there, site, 'when the earlier computation has ended')
   })
 
   it('never predates a publish date that has passed', async () => {
@@ -102,13 +101,13 @@ onBothEngines('a cached answer', (engine) => {
     const early = load(here, list)
     await here.held()
     await wait(700)
-    const joining = load(here, list) // comes in time to wait for the one that runs
-    await assertRight(here, { ...list, path: `${list.path}&limit=100` }, 'asked for in another way')
+    const joining = load(here, list) // joins the computation that is running
+    await assertRight(here, { ...list, path: `${list.path}&limit=100` }, 'with another URL')
     await here.release()
     assert.equal((await early).status, 200)
     const truth = await cluster.reference.read(list.path, list.groupId, 'pro')
-    assert.ok(says(await joining, truth, plain), 'who came after the date sees what appeared with it')
-    await assertRight(here, list, 'when the former computation has ended')
+    assert.ok(matches(await joining, truth, plain), 'a request after the date must see the published object')
+    await assertRight(here, list, 'when the earlier computation has ended')
   })
 
   it('is never sent to another group, even for the same URL', async () => {
@@ -173,10 +172,10 @@ onBothEngines('a cached answer', (engine) => {
     await change(here, 'new')
     there.resume()
     await wait(secondMs)
-    for (const page of [site, list]) await assertRight(there, page, 'when it goes on')
+    for (const page of [site, list]) await assertRight(there, page, 'when it continues')
     await there.release()
     assert.equal((await early).status, 200)
-    for (const page of [site, list]) await assertRight(there, page, 'when its former work has ended')
+    for (const page of [site, list]) await assertRight(there, page, 'when its earlier computation has ended')
   })
 
   it('is not trusted after the clock was set back', async () => {
@@ -194,7 +193,7 @@ onBothEngines('a cached answer', (engine) => {
     for (const page of [list, site]) await assertRightEverywhere(page, 'at the end')
   })
 
-  /** A group of one site, whose id an import keeps. */
+  /** A group with one site; an import preserves the ids of both. */
   async function newSmallGroup() {
     const { service } = cluster.reference
     const group = await createGroup(service.store, { name: 'Small', tier: 'pro' }, cluster.clock.now)
@@ -250,7 +249,7 @@ onBothEngines('a cached answer', (engine) => {
     }
   })
 
-  /** All that says which site it is, and at which revision. */
+  /** The rows of the sites and the revision. */
   async function takeBackup({ groupId, database }: GroupStore): Promise<() => Promise<void>> {
     const sites = await database.read.selectFrom('sites').selectAll().where('group_id', '=', groupId).execute()
     const { revision } = await database.read
@@ -278,6 +277,6 @@ onBothEngines('a cached answer', (engine) => {
     await assertRightEverywhere(site, 'after the backup was restored')
     await change('elsewhere', 'other')
     await wait(secondMs)
-    await assertRightEverywhere(site, 'at the revision that was there before')
+    await assertRightEverywhere(site, 'at the revision it had before')
   })
 })

@@ -2,7 +2,7 @@ import { draftPublishMs } from '../../src/content/model.ts'
 import { signingWindow } from '../../src/media/signer.ts'
 import { testStartMs } from '../helpers/harness.ts'
 import type { Cluster } from './cluster.ts'
-import { ask, judge, lookAgain, noteTruths, playRead, possibleFor } from './reads.ts'
+import { ask, judge, playRead, possibleFor, recheck, recordTruths } from './reads.ts'
 import { type Figures, note, openScene, type Scene, slotOf } from './scene.ts'
 import { kindOf, type Move, type ScriptStep, type Write } from './script.ts'
 import { callVerb, doWrite } from './writes.ts'
@@ -16,11 +16,11 @@ async function moveClock(scene: Scene, ms: number): Promise<void> {
     content.arrive(ms)
     control.arrive(ms)
   }
-  note(scene, 'is the time')
+  note(scene, 'clock set')
   scene.figures.clockSteps += 1
 }
 
-/** The moments at which objects of either group appear, past and to come. */
+/** The publish dates of objects of both groups, past and future. */
 async function publishDates({ sides }: Scene): Promise<number[]> {
   const rows = await sides[0].store.database.read
     .selectFrom('objects')
@@ -49,11 +49,11 @@ async function destinationOf(scene: Scene, move: Move): Promise<number> {
   return (startSeconds + signedUrlTtlSeconds / 2) * 1000 + move.offsetMs
 }
 
-/** What was asked for before a write was acknowledged may be answered as before it, and nothing later. */
+/** A read sent before a write was acknowledged may be answered with the state before it; a later read may not. */
 async function playRace(scene: Scene, { write, reads }: Extract<ScriptStep, { kind: 'race' }>): Promise<void> {
   const seen = reads.map((read) => slotOf(scene, read.key).side.own[read.at])
-  await noteTruths(scene)
-  for (const read of reads) await possibleFor(scene, read) // also where it is asked for the first time
+  await recordTruths(scene)
+  for (const read of reads) await possibleFor(scene, read) // also for targets not requested before
   note(scene, 'at the same time:')
   const [side, answers] = await Promise.all([
     callVerb(scene, write),
@@ -61,16 +61,16 @@ async function playRace(scene: Scene, { write, reads }: Extract<ScriptStep, { ki
   ])
   for (const [number, { read, asked }] of answers.entries())
     judge(scene, read, await possibleFor(scene, read, seen[number]), asked)
-  await lookAgain(scene, side)
+  await recheck(scene, side)
 }
 
 async function playWrite(scene: Scene, write: Write): Promise<void> {
   const { figures } = scene
   const before = figures.writes
-  await noteTruths(scene)
+  await recordTruths(scene)
   const side = await doWrite(scene, write)
   if (figures.writes > before) figures.kinds.add(kindOf(write))
-  await lookAgain(scene, side)
+  await recheck(scene, side)
 }
 
 async function playStep(scene: Scene, step: ScriptStep): Promise<void> {
@@ -81,18 +81,18 @@ async function playStep(scene: Scene, step: ScriptStep): Promise<void> {
       return playWrite(scene, step.write)
     case 'clock':
       await moveClock(scene, await destinationOf(scene, step.move))
-      return lookAgain(scene, scene.sides[0], 1)
+      return recheck(scene, scene.sides[0], 1)
     case 'race':
       return playRace(scene, step)
   }
 }
 
-/** Plays one script from its beginning, on two new groups, and throws at the first answer that must not be given. */
+/** Runs one script on two new groups, and throws at the first wrong answer. */
 export async function playScript(cluster: Cluster, steps: readonly ScriptStep[], figures: Figures): Promise<void> {
   await cluster.setClock(testStartMs)
   const scene = await openScene(cluster, figures)
   for (const step of steps) await playStep(scene, step)
-  await moveClock(scene, cluster.clock.now + secondMs) // and now everybody has seen everything
-  for (const side of scene.sides) await lookAgain(scene, side, Number.POSITIVE_INFINITY)
+  await moveClock(scene, cluster.clock.now + secondMs) // both processes have now seen every write
+  for (const side of scene.sides) await recheck(scene, side, Number.POSITIVE_INFINITY)
   figures.scripts += 1
 }

@@ -14,18 +14,18 @@ import { contentReads } from '../../src/tenant/content-reads.ts'
 import type { TestClock } from '../helpers/harness.ts'
 import { sharedSettings } from './instances.ts'
 
-/** The answer to a plain GET by somebody who is let in. */
-export interface TrueAnswer {
+/** The answer to a plain GET with a valid key. */
+export interface CorrectAnswer {
   status: number
   body: string
   etag: string | undefined
   cacheControl: string
 }
 
-/** What is right at this moment: a service in the test's own process that remembers nothing and believes nobody's key. */
+/** Returns the correct answers: a service without any cache in the test's own process. */
 export interface Reference {
   service: Service
-  read(path: string, groupId: string, tier: Tier): Promise<TrueAnswer>
+  read(path: string, groupId: string, tier: Tier): Promise<CorrectAnswer>
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
   const now = () => clock.now
   const service = await createService(config, { clock: now, logger })
   const { store, media, payments, mail, answers } = service
-  /** In the place of a key stand the group and its tier, whether anybody would let them in now or not. */
+  /** The Authorization header is the group and its tier instead of a key; access is not checked. */
   async function authorize(text: string): Promise<ServedTenant> {
     const [groupID = '', tier] = text.split(' ') as [string, Tier]
     return { database: 'main', bucketName: 'media', groupID, tier, frozen: false, keyId: '', scope: tier }

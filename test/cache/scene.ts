@@ -3,16 +3,16 @@ import { toIso } from '../../src/content/moments.ts'
 import type { Cluster } from './cluster.ts'
 import { newSides, type Side, type TestKey } from './side.ts'
 
-/** What was done and seen in all scripts together. */
+/** Totals over all scripts. */
 export interface Figures {
   scripts: number
   writes: number
   refusedWrites: number
-  /** What kinds of write were done. */
+  /** The kinds of write that succeeded. */
   kinds: Set<string>
   clockSteps: number
   compared: number
-  /** Answers that were right a moment ago; of this age at most. */
+  /** Permitted answers that were outdated. */
   stale: number
   oldestStaleMs: number
 }
@@ -28,12 +28,12 @@ export const noFigures = (): Figures => ({
   oldestStaleMs: 0,
 })
 
-/** One script as it is being played. */
+/** The state of a running script. */
 export interface Scene {
   cluster: Cluster
   sides: readonly [Side, Side]
   figures: Figures
-  /** What has happened so far, for who has to find out why it went wrong. */
+  /** What has happened so far, for the failure message. */
   trace: string[]
 }
 
@@ -45,14 +45,14 @@ export function note({ cluster, trace }: Scene, line: string): void {
   trace.push(`${toIso(cluster.clock.now).slice(5)} ${line}`)
 }
 
-/** Where something happens: in one of the two processes, or in a third one. */
-export type AnyPlace = 0 | 1 | 2
+/** One of the two processes with a cache, or the third process. */
+export type ProcessIndex = 0 | 1 | 2
 
-export const nameOf = ({ cluster }: Scene, at: AnyPlace): string => (at === 2 ? 'R' : cluster.instances[at].name)
+export const nameOf = ({ cluster }: Scene, at: ProcessIndex): string => (at === 2 ? 'R' : cluster.instances[at].name)
 
 export const sideOf = ({ sides }: Scene, who: number): Side => sides[who === 0 ? 0 : 1]
 
-/** What each of the three keys opens: the side, and which of its keys it is. */
+/** Of each of the three keys: the side, and the index among its keys. */
 const slots = [[0, 0], [0, 1], [1, 0]] as const // biome-ignore format: short
 
 export function slotOf(scene: Scene, key: number): { who: number; side: Side; slot: TestKey } {
@@ -61,5 +61,5 @@ export function slotOf(scene: Scene, key: number): { who: number; side: Side; sl
   return { who, side, slot: side.keys[number] ?? assert.fail() }
 }
 
-/** The key with which a side is asked when it does not matter which. */
+/** Some key of the side. */
 export const anyKeyOf = ({ sides }: Scene, side: Side): number => (side === sides[0] ? 0 : 2)

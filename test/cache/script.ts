@@ -3,35 +3,35 @@ import { type Step, step, verbNames } from '../helpers/verb-steps.ts'
 import { targetCount } from './targets.ts'
 
 /** One of the two processes with a cache. */
-type Place = 0 | 1
+type InstanceIndex = 0 | 1
 
 export interface Read {
   kind: 'read'
-  at: Place
+  at: InstanceIndex
   /** Which of the three keys: two of the first group, one of the second. */
   key: number
-  /** With the key that the present one has replaced, if there was one. */
+  /** Whether to send the revoked key that the present one replaced, if any. */
   isFormerKey: boolean
   target: number
   spelling: number
   method: 'GET' | 'HEAD'
   acceptEncoding: string | undefined
-  /** Which ETags it knows of those that came for this target. */
-  knows: 'none' | 'last' | 'former' | 'several' | 'any'
+  /** Which of the ETags received for this target it sends. */
+  cachedTags: 'none' | 'last' | 'former' | 'several' | 'any'
   times: number
   atOnce: number
 }
 
-/** Where a write goes: to one of the two, or to a third process that has no cache. */
-type WritePlace = Place | 2
+/** One of the two processes, or a third one that has no cache. */
+type ProcessIndex = InstanceIndex | 2
 
 type Write =
-  | { kind: 'verb'; at: WritePlace; step: Step }
-  | { kind: 'schedule'; at: WritePlace; who: number; object: number; afterMs: number }
-  | { kind: 'submit'; at: Place; who: number; isModerated: boolean; rating: number }
-  | { kind: 'replace'; at: Place; who: number; file: number; size: number }
-  | { kind: 'jobs'; at: Place; who: number }
-  | { kind: 'renew key'; at: WritePlace; key: number }
+  | { kind: 'verb'; at: ProcessIndex; step: Step }
+  | { kind: 'schedule'; at: ProcessIndex; who: number; object: number; afterMs: number }
+  | { kind: 'submit'; at: InstanceIndex; who: number; isModerated: boolean; rating: number }
+  | { kind: 'replace'; at: InstanceIndex; who: number; file: number; size: number }
+  | { kind: 'jobs'; at: InstanceIndex; who: number }
+  | { kind: 'renew key'; at: ProcessIndex; key: number }
 
 export type Move =
   | { kind: 'by'; ms: number }
@@ -42,20 +42,19 @@ export type ScriptStep =
   | Read
   | { kind: 'write'; write: Write }
   | { kind: 'clock'; move: Move }
-  /** Reads while somebody writes. */
+  /** Reads concurrent with a write. */
   | { kind: 'race'; write: Extract<Write, { kind: 'verb' }>; reads: Read[] }
 
 export type { Write }
 
 export const kindOf = (write: Write): string => (write.kind === 'verb' ? write.step.verb : write.kind)
 
-/** Those that can be done; one of the verbs only reads. */
 export const writeKinds = [...verbNames, 'schedule', 'submit', 'replace', 'jobs', 'renew key']
 
 const secondMs = 1000
 const hourMs = 3_600_000
-const place = fc.constantFrom<Place>(0, 1)
-const writePlace = fc.constantFrom<WritePlace>(0, 0, 1, 1, 2)
+const instance = fc.constantFrom<InstanceIndex>(0, 1)
+const anyProcess = fc.constantFrom<ProcessIndex>(0, 0, 1, 1, 2)
 const who = fc.constantFrom(0, 0, 0, 1)
 const key = fc.constantFrom(0, 0, 0, 1, 2)
 const around = fc.constantFrom(-1, 0, 0, 1)
@@ -63,10 +62,10 @@ const seldom = fc.nat(11).map((n) => n === 0)
 
 const read: fc.Arbitrary<Read> = fc.record({
   kind: fc.constant('read'),
-  at: place,
+  at: instance,
   key,
   isFormerKey: seldom,
-  // A few are asked for again and again.
+  // A few are requested far more often.
   target: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(0, 0, 1) },
     { weight: 2, arbitrary: fc.nat(targetCount - 1) },
@@ -74,12 +73,12 @@ const read: fc.Arbitrary<Read> = fc.record({
   spelling: fc.constantFrom(0, 0, 0, 1, 2, 3),
   method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
   acceptEncoding: fc.constantFrom(undefined, undefined, 'gzip', 'br', 'gzip, br;q=0.5'),
-  knows: fc.constantFrom('none', 'none', 'none', 'last', 'former', 'several', 'any'),
+  cachedTags: fc.constantFrom('none', 'none', 'none', 'last', 'former', 'several', 'any'),
   times: fc.constantFrom(1, 2, 3),
   atOnce: fc.constantFrom(1, 1, 1, 4),
 })
 
-const verbWrite = fc.record({ kind: fc.constant('verb' as const), at: writePlace, step })
+const verbWrite = fc.record({ kind: fc.constant('verb' as const), at: anyProcess, step })
 const oneOfVerbs = (...verbs: string[]) =>
   fc.tuple(verbWrite, fc.constantFrom(...verbs)).map(([write, verb]) => ({ ...write, step: { ...write.step, verb } }))
 const write: fc.Arbitrary<Write> = fc.oneof(
@@ -89,7 +88,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       kind: fc.constant('schedule' as const),
-      at: writePlace,
+      at: anyProcess,
       who,
       object: fc.nat(9),
       afterMs: fc.constantFrom(1, 10, 400, 999, secondMs, 1500, hourMs),
@@ -99,7 +98,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('submit' as const),
-      at: place,
+      at: instance,
       who,
       isModerated: fc.boolean(),
       rating: fc.integer({ min: 1, max: 5 }),
@@ -109,14 +108,14 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('replace' as const),
-      at: place,
+      at: instance,
       who,
       file: fc.nat(1),
       size: fc.integer({ min: 1, max: 40 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('jobs' as const), at: place, who }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('renew key' as const), at: writePlace, key }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('jobs' as const), at: instance, who }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('renew key' as const), at: anyProcess, key }) },
 )
 
 const move: fc.Arbitrary<Move> = fc.oneof(
@@ -151,7 +150,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   },
 )
 
-/** Verbs of one transaction: nobody can come between its parts. */
+/** Verbs with a single transaction, so that no read falls between two. */
 const atomicVerbs = [
   'object create',
   'object patch',

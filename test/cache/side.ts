@@ -8,8 +8,8 @@ import { createApiKey, createContainer, createGroup, createItem, createObjects, 
 import { schemas } from '../helpers/verb-steps.ts'
 import { reviewSchema } from '../helpers/visitors.ts'
 import type { Cluster } from './cluster.ts'
-import type { TrueAnswer } from './reference.ts'
-import { type Places, type Target, targetsOf } from './targets.ts'
+import type { CorrectAnswer } from './reference.ts'
+import { type Target, type TargetIds, targetsOf } from './targets.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
 const hourMs = 3_600_000
@@ -17,36 +17,36 @@ const hourMs = 3_600_000
 export interface TestKey {
   id: string
   key: string
-  /** The one that this has replaced. */
+  /** The key that this one replaced. */
   former: string | undefined
 }
 
-/** Who is let in, and as what. It is known to each process for a second, also to the one that changes it. */
+/** Access to the group. Each process may cache it for a second, including the one that changed it. */
 export interface Control {
   tier: Tier
   frozen: boolean
   revoked: ReadonlySet<string>
 }
 
-/** A group, what is asked of it, and what may be answered. */
+/** A group, its requests, and the permitted answers. */
 export interface Side {
   groupId: string
   store: GroupStore
-  ids: Omit<Places, 'foreignId'>
+  ids: Omit<TargetIds, 'foreignId'>
   keys: TestKey[]
   targets: Target[]
-  /** Of the content only the number of its writes is kept. */
+  /** Of content, only the number of writes is recorded. */
   content: Timeline<undefined>
   control: Timeline<Control>
-  /** As it was after the last write. */
+  /** After the last write. */
   revision: number
-  /** The last write that each of the two processes acknowledged itself: from then on it must be seen there. */
+  /** The last write acknowledged by each of the two processes: its later answers must show it. */
   own: [number, number]
-  /** The answers that were right for a target, a tier and a state of the content. */
-  truths: Map<string, Map<number, TrueAnswer>>
-  /** The ETags that came for a target. */
+  /** The correct answers by target, tier and state of the content. */
+  truths: Map<string, Map<number, CorrectAnswer>>
+  /** The ETags received, by target. */
   etags: Map<number, string[]>
-  /** The targets that were asked for, the last one last. */
+  /** The requested targets, the latest last. */
   asked: Set<number>
 }
 
@@ -64,7 +64,7 @@ async function openReviews(store: GroupStore, name: string, settings: ContainerS
   return write(store, nowMs, (writer) => insertContainer(writer, container))
 }
 
-/** A group with something of each kind, visible and not. */
+/** A group with objects of every kind, visible and hidden. */
 async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: number) {
   const { store } = reference.service
   const { now } = clock
@@ -102,7 +102,7 @@ async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: 
   return { groupId, store: group, ids, keys, revision: await readRevision(group) }
 }
 
-/** Two groups that differ in all that they say and look alike from outside. The first one has two keys. */
+/** Two groups with the same structure and different content. The first one has two keys. */
 export async function newSides(cluster: Cluster): Promise<[Side, Side]> {
   const [first, second] = [await fillGroup(cluster, 'Harbour', 2), await fillGroup(cluster, 'Mill', 1)]
   const { now } = cluster.clock

@@ -1,11 +1,11 @@
-/** Something to ask for. It can be written in several ways. */
+/** A request that can be spelled in several ways. */
 export interface Target {
   path: string
   parameters: readonly (readonly [name: string, value: string])[]
 }
 
-/** What targets are made of. */
-export interface Places {
+/** The ids in the URLs of targets. */
+export interface TargetIds {
   collectionId: string
   reviewsId: string
   heldId: string
@@ -21,8 +21,8 @@ const byType = ['groupBy[key]', 'productType'] as const
 
 export const targetCount = 17
 
-/** The first few are those that are asked for most. Those of products are the same in both groups, letter by letter. */
-export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }: Places): Target[] {
+/** The first few are requested most. The URLs for products are identical in both groups. */
+export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }: TargetIds): Target[] {
   const collection = ['collectionId', collectionId] as const
   const list = (...parameters: Target['parameters']): Target => ({
     path: objects,
@@ -55,7 +55,7 @@ export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }
 
 const plain = (text: string): string => encodeURIComponent(text).replaceAll('%5B', '[').replaceAll('%5D', ']')
 
-/** One meaning, many ways to write it: another order, a parameter that nobody knows, brackets and colons encoded. */
+/** Equivalent URLs: another order, an unknown parameter, brackets and colons encoded. */
 export function spell({ path, parameters }: Target, spelling: number): string {
   const encode = spelling === 3 ? encodeURIComponent : plain
   const written = parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`)

@@ -1,21 +1,21 @@
-/** spec §5.5: what was found out about a key, and the revision with it, is believed for so long. */
-const believedMs = 1000
+/** spec §5.5: for how long a key's access and the revision may be cached. */
+const cachedMs = 1000
 
 /**
- * What something has been, one state after another, and at which moments of the clock each of them was the present one.
- * Who looked at one moment may believe what he saw for a second of the clock, also of a clock that has been set back.
+ * A sequence of states, and the moments of the clock at which each of them was current. A process may cache the state it
+ * read for a second of the clock, also after the clock has been set back.
  */
 export interface Timeline<State> {
   /** The number of the present state. */
   present(): number
   /** A write was acknowledged at this moment. */
   write(state: State, nowMs: number): void
-  /** The clock stands at another moment. */
+  /** The clock was set to another moment. */
   arrive(nowMs: number): void
-  /** The number of the oldest state that anybody may believe to be the present one. */
-  oldestBelieved(nowMs: number): number
+  /** The number of the oldest state that a process may still have cached. */
+  oldestCached(nowMs: number): number
   at(number: number): State
-  /** For how long a state has been over. */
+  /** For how long a state has been outdated. */
   ageOf(number: number, nowMs: number): number
 }
 
@@ -31,8 +31,8 @@ export function createTimeline<State>(first: State, startMs: number): Timeline<S
     present: () => states.length - 1,
     write: (state, nowMs) => void states.push({ state, sinceMs: nowMs }),
     arrive: (nowMs) => void arrivals.push({ atMs: nowMs, number: states.length - 1 }),
-    oldestBelieved(nowMs) {
-      const believed = arrivals.filter(({ atMs }) => atMs > nowMs - believedMs && atMs <= nowMs)
+    oldestCached(nowMs) {
+      const believed = arrivals.filter(({ atMs }) => atMs > nowMs - cachedMs && atMs <= nowMs)
       return Math.min(states.length - 1, ...believed.map(({ number }) => number))
     },
     at: (number) => take(number).state,

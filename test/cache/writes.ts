@@ -7,15 +7,15 @@ import { plainPng } from '../helpers/pictures.ts'
 import { callOf, readWorld } from '../helpers/verb-steps.ts'
 import { goodReview, submissionPath } from '../helpers/visitors.ts'
 import type { Managed } from './cluster.ts'
-import { type AnyPlace, anyKeyOf, nameOf, note, type Scene, sideOf, slotOf } from './scene.ts'
+import { anyKeyOf, nameOf, note, type ProcessIndex, type Scene, sideOf, slotOf } from './scene.ts'
 import type { Write } from './script.ts'
 import type { Side } from './side.ts'
 
 /**
- * From its acknowledgement on a write must be seen where it was acknowledged, and soon everywhere. One that has changed
- * nothing tells nobody anything: who did it may still not have heard of what others wrote before.
+ * From its acknowledgement on, a write must be visible in the process that acknowledged it. A write without a change does
+ * not update that process, so it may still be unaware of earlier writes of others.
  */
-async function noteChange(scene: Scene, at: AnyPlace, side: Side, what: string, answer: Managed): Promise<void> {
+async function noteChange(scene: Scene, at: ProcessIndex, side: Side, what: string, answer: Managed): Promise<void> {
   const { figures, cluster, trace } = scene
   const { status, body } = answer
   note(scene, `${nameOf(scene, at)}, group of key ${anyKeyOf(scene, side)}: ${what} → ${status} ${body.slice(0, 120)}`)
@@ -32,15 +32,15 @@ async function noteChange(scene: Scene, at: AnyPlace, side: Side, what: string, 
 }
 
 /** A call below the path of a group. */
-async function change(scene: Scene, at: AnyPlace, side: Side, method: Method, path: string, body?: object) {
+async function change(scene: Scene, at: ProcessIndex, side: Side, method: Method, path: string, body?: object) {
   const { manage, instances } = scene.cluster
-  const place = at === 2 ? 'elsewhere' : instances[at]
-  const answer = await manage(place, method, `/manage/groups/${side.groupId}${path}`, body)
+  const target = at === 2 ? 'elsewhere' : instances[at]
+  const answer = await manage(target, method, `/manage/groups/${side.groupId}${path}`, body)
   await noteChange(scene, at, side, `${method} ${path} ${JSON.stringify(body) ?? ''}`, answer)
   return answer
 }
 
-/** Who is let in may have changed. */
+/** Records a change of access to the group. */
 async function noteControl({ cluster }: Scene, side: Side, revoked?: string): Promise<void> {
   const { tier, frozen } = await findGroupById(cluster.reference.service.store, side.groupId)
   const before = side.control.at(side.control.present())
@@ -90,7 +90,7 @@ async function replaceFile(scene: Scene, { at, who, file, size }: WriteOf<'repla
   return side
 }
 
-/** What is left to be done, such as to look at a picture that has come, changes answers too. */
+/** Jobs, such as deriving the sizes of a new picture, change answers too. */
 async function runJobs(scene: Scene, { at, who }: WriteOf<'jobs'>): Promise<Side> {
   await scene.cluster.instances[at].runJobs()
   for (const side of scene.sides) await noteChange(scene, at, side, 'jobs', { status: 200, body: '' })
@@ -106,7 +106,7 @@ async function renewKey(scene: Scene, { at, key }: WriteOf<'renew key'>): Promis
   return side
 }
 
-/** Does it, notes what must be seen from now on, and answers whose content it was about. */
+/** Executes the write, records what must be visible from now on, and returns the side it concerned. */
 export function doWrite(scene: Scene, write: Write): Promise<Side> {
   switch (write.kind) {
     case 'verb':

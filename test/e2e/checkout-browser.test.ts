@@ -149,7 +149,7 @@ onBothEngines('a customer with a browser', (engine) => {
   it('chooses a variant, pays, and returns to the shop; the order has everything entered and paid', async () => {
     const bakery = await openBakery(engine)
     const { origin } = bakery
-    const { page, complaints } = await goToCheckout(origin)
+    const { page, problems } = await goToCheckout(origin)
     const summary = page.getByRole('table')
     for (const said of ['Sourdough large', 'Quantity 2', 'CA$14.50']) await summary.getByText(said).first().waitFor()
     await page.getByText('Sandbox: no money moves').waitFor()
@@ -181,29 +181,29 @@ onBothEngines('a customer with a browser', (engine) => {
     await page.getByText('This has already been paid.').waitFor()
     await photograph(page, `${engine}-paid-already`)
     assert.equal((await ordersOf(bakery)).length, 1)
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
     await page.close()
   })
 
   it('does the same on a phone, in dark mode', async () => {
     const bakery = await openBakery(engine)
-    const { page, complaints } = await goToCheckout(bakery.origin, { ...phone, colorScheme: 'dark' })
+    const { page, problems } = await goToCheckout(bakery.origin, { ...phone, colorScheme: 'dark' })
     await assertFits(page)
     await fillIn(page)
     await photograph(page, `${engine}-phone`)
     await press(page, bakery.origin, 'Pay CA$14.50')
     assert.equal((await ordersOf(bakery))[0].status, 'paid')
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
     await page.close()
   })
 
   it('returns to the shop without paying, and nothing was bought', async () => {
     const bakery = await openBakery(engine)
-    const { page, complaints } = await goToCheckout(bakery.origin)
+    const { page, problems } = await goToCheckout(bakery.origin)
     await page.getByRole('link', { name: 'Cancel' }).click()
     await page.waitForURL(`${bakery.origin}/checkoutcancel`)
     assert.deepEqual(await ordersOf(bakery), [])
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
     await page.close()
   })
 
@@ -213,7 +213,7 @@ onBothEngines('a customer with a browser', (engine) => {
   ] as const)
     it(`pays by bank debit: the order is pending, and ${outcome} when the bank has decided`, async () => {
       const bakery = await openBakery(engine)
-      const { page, complaints } = await goToCheckout(bakery.origin)
+      const { page, problems } = await goToCheckout(bakery.origin)
       await fillIn(page)
       const sessionId = await press(page, bakery.origin, button)
       const [pending] = await ordersOf(bakery)
@@ -222,7 +222,7 @@ onBothEngines('a customer with a browser', (engine) => {
       const [settled, ...others] = await ordersOf(bakery)
       assert.deepEqual(others, [])
       assert.deepEqual([settled._id, settled.status, settled.total], [pending._id, outcome, '14.50'])
-      assert.deepEqual(complaints, [])
+      assert.deepEqual(problems, [])
       await page.close()
     })
 })

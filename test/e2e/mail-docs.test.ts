@@ -158,10 +158,10 @@ onBothEngines('the guide to submissions and e-mail', (engine) => {
     await writeFile(join(demo.folder, 'tsconfig.json'), JSON.stringify(config))
     await writeFile(join(demo.folder, 'package.json'), '{"type": "module"}')
     const types = spawn(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', demo.folder])
-    let complaints = ''
-    types.stdout.setEncoding('utf8').on('data', (text) => (complaints += text))
+    let errors = ''
+    types.stdout.setEncoding('utf8').on('data', (text) => (errors += text))
     await once(types, 'close')
-    assert.equal(complaints, '')
+    assert.equal(errors, '')
 
     const { facts, server } = demo
     const environment = {

@@ -144,28 +144,28 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
         ['/picture', avifSrcset],
         ['/image', srcset],
       ] as const) {
-        const { page, complaints } = await openPage(browser, { viewport: { width, height: 800 }, deviceScaleFactor })
+        const { page, problems } = await openPage(browser, { viewport: { width, height: 800 }, deviceScaleFactor })
         await page.goto(websiteUrl + path)
         const image = await shownImage(page)
         assert.equal(image.currentSrc, candidates(files).get(takes))
         assert.ok(image.complete && image.naturalHeight > image.naturalWidth, 'it stands upright')
-        assert.deepEqual(complaints, [])
+        assert.deepEqual(problems, [])
         await page.context().close()
       }
     })
   }
 
   it('is loaded as WebP when AVIF is not supported', async () => {
-    const { page, complaints } = await openPage(browser, { viewport: { width: 320, height: 800 } })
+    const { page, problems } = await openPage(browser, { viewport: { width: 320, height: 800 } })
     const session = await page.context().newCDPSession(page)
     await session.send('Emulation.setDisabledImageTypes', { imageTypes: ['avif'] })
     await page.goto(`${websiteUrl}/picture`)
     assert.equal((await shownImage(page)).currentSrc, candidates(photo.currentFile.srcset).get(320))
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
   })
 
   it('opens in every size that the API lists, each as wide as stated', async () => {
-    const { page, complaints } = await openPage(browser)
+    const { page, problems } = await openPage(browser)
     const { source, srcset, avifSrcset } = photo.currentFile
     const files = [[3000, source] as const, ...candidates(srcset), ...candidates(avifSrcset)]
     assert.deepEqual(
@@ -177,11 +177,11 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
       const image = await shownImage(page)
       assert.deepEqual([image.naturalWidth, image.naturalHeight], [width, Math.round((width * 4) / 3)], url)
     }
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
   })
 
   it('has its space and a blurred placeholder before it loads, and causes no layout shift', async () => {
-    const { page, complaints } = await openPage(browser, { viewport: { width: 640, height: 900 } })
+    const { page, problems } = await openPage(browser, { viewport: { width: 640, height: 900 } })
     const release = Promise.withResolvers<void>()
     await page.route('**/media/**', (route) => release.promise.then(() => route.continue()))
     await page.goto(`${websiteUrl}/picture`, { waitUntil: 'commit' })
@@ -193,21 +193,21 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
     assert.ok(isNear(middleBefore, middleAfter), `${middleBefore} is not near ${middleAfter}`)
     assert.deepEqual(placeBefore, [0, 0, 640, 853])
     assert.deepEqual(await placeOf(page), placeBefore)
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
   })
 })
 
 describe('an SVG with a script, in a browser', () => {
   it('is shown by <img>, and its script does not run', async () => {
-    const { page, complaints } = await openPage(browser)
+    const { page, problems } = await openPage(browser)
     await page.goto(`${websiteUrl}/logo`)
     assert.equal((await shownImage(page)).currentSrc, logo.currentFile.source)
     assert.deepEqual(await middleOf(page), green)
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
   })
 
   it('is a download when its URL is opened, and its script does not run', async () => {
-    const { page, complaints } = await openPage(browser)
+    const { page, problems } = await openPage(browser)
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.goto(logo.currentFile.source).catch((error: Error) => assert.match(error.message, /Download is starting/)),
@@ -215,7 +215,7 @@ describe('an SVG with a script, in a browser', () => {
     assert.equal(await readFile(await download.path(), 'utf8'), drawing)
     assert.equal(page.url(), 'about:blank')
     assert.deepEqual(
-      complaints.filter((complaint) => !complaint.endsWith('net::ERR_ABORTED')),
+      problems.filter((problem) => !problem.endsWith('net::ERR_ABORTED')),
       [],
     )
   })

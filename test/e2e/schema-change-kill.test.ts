@@ -7,11 +7,11 @@ import { openGroup } from '../../src/store/store.ts'
 import { assertIndexIsRight, assertNoGaps } from '../helpers/editing.ts'
 import { harness, onBothEnginesInProve, testStartMs } from '../helpers/harness.ts'
 import {
+  type CollectionLocation,
+  locationOf,
   newValue,
   oldSchema,
   oldValue,
-  type Place,
-  placeOf,
   sideOf,
   startChanger,
   toNew,
@@ -26,12 +26,12 @@ type Side = 'old' | 'new'
 const makeValue: Record<Side, (n: number) => object> = { old: oldValue, new: newValue }
 
 /** What a fresh process finds: everything under the old schema, or everything under the new one. */
-async function findSide({ dataDir, databaseUrl, ...place }: Place): Promise<Side> {
+async function findSide({ dataDir, databaseUrl, ...location }: CollectionLocation): Promise<Side> {
   const clock = () => testStartMs
   const store = await openStore({ dataDir, databaseUrl, clock, onConnectionError: () => {} })
   try {
-    const group = await openGroup(store, { database: place.database, groupID: place.groupId })
-    const collection = await findCollection(group, place.collectionId)
+    const group = await openGroup(store, { database: location.database, groupID: location.groupId })
+    const collection = await findCollection(group, location.collectionId)
     assert.ok(collection)
     const side = collection.schema.has('headline') ? 'new' : 'old'
     const values = await Array.fromAsync(iterateObjects(group, collection.id), ({ value }) => value)
@@ -54,19 +54,19 @@ onBothEnginesInProve('kill -9 during a schema change', (engine) => {
     const group = await newGroup()
     const collection = await group.collection('Posts', oldSchema)
     await group.add(collection, ...numbers.map((n) => ({ value: oldValue(n) })))
-    const place = placeOf(config, group, collection.id)
+    const location = locationOf(config, group, collection.id)
 
     async function changeWholly(target: Side): Promise<number> {
       clock.now += 1000
-      const changer = startChanger(place, target === 'new' ? toNew : toOld, clock.now)
+      const changer = startChanger(location, target === 'new' ? toNew : toOld, clock.now)
       assert.equal(await changer.ended, 0)
-      assert.equal(await findSide(place), target)
+      assert.equal(await findSide(location), target)
       return changer.statements()
     }
 
     async function killAfter(target: Side, statements: number): Promise<void> {
       clock.now += 1000
-      const changer = startChanger(place, target === 'new' ? toNew : toOld, clock.now)
+      const changer = startChanger(location, target === 'new' ? toNew : toOld, clock.now)
       while (changer.statements() < statements && changer.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 1))
       changer.child.kill('SIGKILL')
@@ -81,7 +81,7 @@ onBothEnginesInProve('kill -9 during a schema change', (engine) => {
       // At a different point of the work each time, and every other time close to its end.
       const isLate = round % 2 === 1
       await killAfter(target, isLate ? statements - (round % 5) : Math.ceil((statements * (round + 1)) / (kills + 1)))
-      const reached = (await findSide(place)) === target
+      const reached = (await findSide(location)) === target
       found[reached ? 'after' : 'before'] += 1
       if (!reached) await changeWholly(target)
       side = target

@@ -13,7 +13,7 @@ import { insertFile } from '../../src/store/media/files.ts'
 import { insertMedia } from '../../src/store/media/items.ts'
 import type { GroupStore, Store } from '../../src/store/store.ts'
 
-/** Short ways to write straight into the store, as a test and not as a person. */
+/** Shortcuts for tests that write to the store directly. */
 export const authoring = (nowMs: number): Authoring => ({
   author: { id: null, name: 'test', address: '' },
   verb: 'test',
@@ -61,7 +61,7 @@ export const revokeApiKey = async (store: Store, groupId: string, which: string,
 export const setFrozen = async (store: Store, groupId: string, frozen: boolean) =>
   groups.updateGroup(store, await groups.findGroupById(store, groupId), { frozen }, authoring(0))
 
-/** An item of the library under a key of one's choice, as if a picture had been uploaded. */
+/** A library item with a chosen key, as if a picture had been uploaded. */
 export const createItem = (group: GroupStore, key: string, nowMs: number) =>
   write(group, nowMs, async (writer) => {
     const id = makeId()

@@ -20,7 +20,7 @@ function findInPath(): string | undefined {
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(canRun)
 }
 
-/** A machine without a browser gets one: a test that asks for it is never skipped. */
+/** Installs the browser if it is missing, so that tests are never skipped. */
 function findOrInstall(): string {
   const found = findInPath()
   if (found) return found
@@ -30,26 +30,26 @@ function findOrInstall(): string {
   return installed
 }
 
-/** Chromium without a window. */
+/** Headless Chromium. */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: findOrInstall() })
 }
 
-/** A page, and all that the browser complains about on it: errors, warnings, dialogs, requests that failed. */
+/** A page and its problems: errors, warnings, dialogs, failed requests. */
 export async function openPage(
   browser: Browser,
   options: BrowserContextOptions = {},
-): Promise<{ page: Page; complaints: string[] }> {
+): Promise<{ page: Page; problems: string[] }> {
   const page = await browser.newPage(options)
-  const complaints: string[] = []
+  const problems: string[] = []
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
+    if (['error', 'warning'].includes(message.type())) problems.push(`${message.type()}: ${message.text()}`)
   })
-  page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`))
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`))
+  page.on('pageerror', (error) => problems.push(`exception: ${error.message}`))
+  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()} ${request.failure()?.errorText}`))
   page.on('dialog', (dialog) => {
-    complaints.push(`dialog: ${dialog.message()}`)
+    problems.push(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  return { page, complaints }
+  return { page, problems }
 }

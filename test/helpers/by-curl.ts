@@ -6,21 +6,21 @@ import { runCli, type ServerProcess, startServer } from './process.ts'
 
 const run = promisify(execFile)
 
-/** A real server with one group, which is managed with curl and nothing else. */
+/** A real server with one group, managed with curl only. */
 export interface ManagedByCurl {
   server: ServerProcess
-  /** What curl prints. */
+  /** Returns curl's output. */
   curl(...args: string[]): Promise<string>
-  /** A call of the management API below the group, and the `data` of its answer. */
+  /** Calls the management API below the group and returns the `data` of the answer. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
   manage(method: string, path: string, body?: object): Promise<any>
-  /** `curl -F file=@…`, and the item that came of it. */
+  /** Uploads with `curl -F file=@…` and returns the item. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
   upload(path: string): Promise<any>
-  /** What a website gets. */
+  /** Calls the delivery API. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
   deliver(path: string): Promise<any>
-  /** Stops the server and removes all that it kept. */
+  /** Stops the server and removes its data. */
   close(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A key and a certificate for it that only itself vouches for, for one name such as `mail.example`. */
+/** A key and a self-signed certificate for one name such as `mail.example`. */
 export function makeCertificate(name: string): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
   try {

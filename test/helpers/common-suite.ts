@@ -6,16 +6,16 @@ import { listApiKeys } from '../../src/store/control/api-keys.ts'
 import { createApiKey, revokeApiKey, setFrozen } from './authoring.ts'
 import { createHarness, type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 
-/** One endpoint as the shared suite sees it. */
+/** An endpoint under the shared suite. */
 export interface EndpointCase {
   path: string
-  /** Fills a group and answers a query that succeeds there, with every id in it that another group could try. */
+  /** Fills a group and returns a query that succeeds there, with every id that another group could try. */
   prepare(group: TestGroup, harness: Harness): Promise<{ query: string; foreignIds: string[] }>
-  /** A query with an id that does not exist in the place of a real one. */
+  /** The same query with ids that do not exist. */
   withId(id: string): string
-  /** Parameters that must be there. */
+  /** Required parameters. */
   required: string[]
-  /** The methods it takes. */
+  /** Allowed methods. */
   allow: string
 }
 

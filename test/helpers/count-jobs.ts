@@ -2,7 +2,7 @@ import type { Database } from '../../src/store/engine/database.ts'
 import { type JobState, jobStates } from '../../src/store/jobs/jobs.ts'
 import type { ContentTables } from '../../src/store/schema/tables.ts'
 
-/** How many jobs of a database are in each state. */
+/** The number of jobs of a database by state. */
 export async function countJobs({ read }: Database<ContentTables>): Promise<Record<JobState, number>> {
   const rows = await read
     .selectFrom('jobs')

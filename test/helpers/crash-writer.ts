@@ -3,7 +3,7 @@ import { openStore } from '../../src/store/open.ts'
 import { openGroup } from '../../src/store/store.ts'
 import { createObjects } from './authoring.ts'
 
-/** Writes batches of ten objects until it is killed, and prints the numbers of each batch once it is acknowledged. */
+/** Writes batches of ten objects until it is killed, and prints the numbers of each acknowledged batch. */
 const { dataDir, databaseUrl, database, groupId, collectionId, round } = JSON.parse(process.argv[2] ?? '')
 const store = await openStore({ dataDir, databaseUrl, clock: Date.now, onConnectionError: () => {} })
 const group = await openGroup(store, { database, groupID: groupId })

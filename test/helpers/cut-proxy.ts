@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after } from 'node:test'
 
-/** Stands before a server, and can be cut off from it; until the test or suite ends. */
+/** A proxy that can be cut off from its server, closed when the test or suite ends. */
 export interface CutProxy {
   port: number
-  /** Breaks all connections, and from then on each new one. */
+  /** Breaks all connections, and every later one. */
   cut(): void
   mend(): void
 }

@@ -26,7 +26,7 @@ async function createDemo(engine: TestEngine, dataDir: string, databaseUrl: stri
   await service.close()
 }
 
-/** Fills in the demo on each engine, once for the whole run: its jobs are done, on SQLite its pictures are derived. */
+/** Creates the demo on each engine, once for the whole run: its jobs are done, on SQLite its pictures are derived. */
 export async function createDemoTemplates(folder: string, serverUrl: string): Promise<void> {
   const urls = { sqlite: '', postgres: await createTemplateDatabase(serverUrl, postgresTemplate) }
   for (const engine of engines) await createDemo(engine, dataDirOf(folder, engine), urls[engine])

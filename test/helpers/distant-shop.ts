@@ -10,28 +10,28 @@ import { type ManagedGroup, type Managing, managing } from './manage.ts'
 import { startStripeServer } from './stripe-server.ts'
 
 /**
- * A service that sells through Stripe by HTTP: it is connected with a secret key and calls STRIPE_URL, where a proxy that
- * can spoil calls stands before our Stripe in memory.
+ * A service connected with a secret key to Stripe by HTTP: STRIPE_URL is a proxy, which can make calls fail, in front of
+ * the in-memory Stripe server.
  */
 export interface DistantShop {
   shop: Managing
   group: ManagedGroup
   proxy: FlakyProxy
-  /** Of the account at Stripe. */
+  /** The id of the account at Stripe. */
   secretKey: string
-  /** The settings with which another process is the same service. */
+  /** The settings for another process of the same service. */
   env: Record<string, string>
-  /** Connects the account and returns its id here. The catalogue comes in when jobs run. */
+  /** Connects the account and returns its id in Sluice. Jobs then fetch the catalogue. */
   connect(): Promise<string>
-  /** Puts products into the catalogue at Stripe, without events. */
+  /** Adds products to the catalogue at Stripe, without events. */
   seed(products: readonly SeedProduct[]): void
-  /** Works on the same account, past the proxy. */
+  /** A client of the same account that bypasses the proxy. */
   stripe: Stripe
-  /** The same account as our code sees it, past the proxy. */
+  /** Our client of the same account, bypassing the proxy. */
   provider: Provider
 }
 
-/** The secret of a webhook that somebody has set up at Stripe by hand. */
+/** The secret of a webhook registered at Stripe by hand. */
 export const webhookSecret = 'whsec_distant'
 
 const account = 'distant'
@@ -64,7 +64,7 @@ export async function distantShop(engine: TestEngine, env: Record<string, string
   }
 }
 
-/** Products that differ, some of them with variants of either kind. */
+/** Different products, some with variants of either kind. */
 export function manyProducts(count: number): SeedProduct[] {
   return Array.from({ length: count }, (_, number) => {
     const id = `prod_${String(number).padStart(5, '0')}`

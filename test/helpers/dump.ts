@@ -47,7 +47,7 @@ const contentTables: Record<keyof ContentTables, true> = {
   awaited_notices: true,
 }
 
-/** Every row of every table, as lines of text. When a key was last used is left out: it is written at leisure. */
+/** Every row of every table, as lines of text, except when a key was last used, which is written with a delay. */
 export async function dumpTables(store: Store, databaseName = 'main'): Promise<string[]> {
   const content = await store.content(databaseName)
   const lines = (where: string, rows: readonly object[]) =>
@@ -60,7 +60,7 @@ export async function dumpTables(store: Store, databaseName = 'main'): Promise<s
   return dumped
 }
 
-/** Holds that nothing at all was written while something was tried. */
+/** Fails if anything was written during an attempt. */
 export async function assertUnchanged(store: Store, work: () => Promise<void>): Promise<void> {
   const before = new Set(await dumpTables(store))
   await work()

@@ -12,12 +12,12 @@ import { assertUsageIsRight } from './usage.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
 export type Data = any
 
-/** A group that somebody works in: calls below its own path, and what the delivery API makes of them. */
+/** A group under edit: calls below its path of the management API, and the items that the delivery API lists. */
 export interface Editing extends Managing {
   group: ManagedGroup
-  /** A call as the group's owner, unless told otherwise. */
+  /** A call with the given token, by default the group owner's. */
   send(method: Method, path: string, body?: object, token?: string): Promise<LightMyRequestResponse>
-  /** One that must succeed, and the `data` of its answer. */
+  /** A call that must succeed; returns the `data` of the answer. */
   does(method: Method, path: string, body?: object, token?: string): Promise<Data>
   /** The items that the delivery API lists. */
   delivered(collectionId: string, query?: string): Promise<Data[]>
@@ -40,7 +40,7 @@ export async function editing(engine: TestEngine, options?: Parameters<typeof ma
   }
 }
 
-/** The same with a collection to write into. */
+/** The same with a collection. */
 export async function editingPosts(engine: TestEngine, schema: object) {
   const created = await editing(engine)
   const posts = await created.does('POST', '/collections', { name: 'Posts', schema })
@@ -49,7 +49,7 @@ export async function editingPosts(engine: TestEngine, schema: object) {
     posts,
     post: (objectValue: object, state: object = {}): Promise<Data> =>
       created.does('POST', `/collections/${posts._id}/objects`, { objectValue, ...state }),
-    /** One field of all that is delivered, in the order of creation. */
+    /** One field of all delivered items, in the order of creation. */
     async deliveredValues(field: string, query = ''): Promise<unknown[]> {
       const items = await created.delivered(posts._id, query)
       return items.map(({ objectValue }) => objectValue[field])
@@ -68,7 +68,7 @@ const tables = [
   'changes',
 ] as const // biome-ignore format: one line reads better
 
-/** Every row of a content database, so that a test can say: nothing at all was changed. */
+/** Every row of a content database, to assert that nothing was changed. */
 export async function everythingIn({ database }: GroupStore): Promise<Record<string, string[]>> {
   const dump: Record<string, string[]> = {}
   for (const table of tables) {
@@ -81,7 +81,7 @@ export async function everythingIn({ database }: GroupStore): Promise<Record<str
 const inOrder = (rows: readonly object[]): string[] =>
   rows.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted()
 
-/** The index and the search texts are exactly what the stored values and schemas give. */
+/** Asserts that index and search texts follow exactly from the stored values and schemas. */
 export async function assertIndexIsRight(group: GroupStore): Promise<void> {
   const containers = new Map((await listContainers(group)).map((container) => [container.id, container]))
   const { read } = group.database
@@ -102,7 +102,7 @@ export async function assertIndexIsRight(group: GroupStore): Promise<void> {
   await assertUsageIsRight(group)
 }
 
-/** The group's changes are numbered 1, 2, 3 … up to the last one. */
+/** Asserts that the group's changes are numbered consecutively from 1. */
 export async function assertNoGaps({ groupId, database }: GroupStore): Promise<void> {
   const rows = await database.read
     .selectFrom('changes')

@@ -3,14 +3,14 @@ import { type Provider, ProviderFailure } from '../../src/payments/provider.ts'
 
 const itemsPerPage = 100
 
-/** A moment of a call: before the provider looks into its catalogue, and before we get to know what it found. */
+/** A moment of a call: before the provider reads its catalogue, and before the caller receives the result. */
 export interface FakeCall {
   name: 'listProducts' | 'listPrices' | 'fetchProduct' | 'listCompletedSessions'
   argument: string | undefined
   moment: 'asked' | 'answered'
 }
 
-/** A payment provider in memory, whose catalogue a test changes as it likes. */
+/** An in-memory payment provider whose catalogue the test changes. */
 export interface FakeProvider extends Provider {
   products: Map<string, CatalogueProduct>
   prices: Map<string, CataloguePrice>
@@ -18,15 +18,15 @@ export interface FakeProvider extends Provider {
   sessions: { id: string; metadata: Record<string, string> }[]
   /** Every call that was answered, such as `fetchProduct prod_1`. */
   calls: string[]
-  /** Called at both moments of every call: to change something between them, to wait, or to throw. */
+  /** A hook at both moments of every call: may change the catalogue, wait, or throw. */
   onCall(call: FakeCall): void | Promise<void>
-  /** Puts a product there, with its prices; the first of them is its default price. */
+  /** Adds a product with its prices, the default price first. */
   put(product: Partial<CatalogueProduct> & { id: string }, ...prices: Partial<CataloguePrice>[]): void
   /** Removes a product and all its prices. */
   remove(productId: string): void
 }
 
-/** The prices of a product get ids that follow from its own. */
+/** Ids of prices are derived from that of the product. */
 export function fakePrice(productId: string, position: number, price: Partial<CataloguePrice>): CataloguePrice {
   return {
     id: `price_${productId}_${position}`,

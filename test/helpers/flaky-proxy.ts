@@ -3,35 +3,35 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** What can go wrong between us and a payment provider. */
+/** Failures of calls to a payment provider. */
 const faults = [
-  /** It answers 429, and has done nothing. */
+  /** Answers 429 without effect. */
   'limited',
-  /** It answers 500, and has done nothing. */
+  /** Answers 500 without effect. */
   'failed',
-  /** It has done what was asked for, and its answer never comes. */
+  /** Takes effect but never answers. */
   'silentAfter',
-  /** The connection breaks before it heard of the request. */
+  /** The connection breaks before the request arrives. */
   'resetBefore',
-  /** The connection breaks after it has done what was asked for. */
+  /** The connection breaks after the request took effect. */
   'resetAfter',
 ] as const
-/** Only where it is asked for by name: it answers 401, and repeats the key that it was given. */
+/** Only on explicit request: answers 401 and repeats the key. */
 export type Fault = (typeof faults)[number] | 'refused'
 
-/** What goes wrong with a call such as `GET /v1/products?limit=100`; undefined where it is passed on. */
+/** The fault of a call such as `GET /v1/products?limit=100`; undefined if it is passed on. */
 export type Spoil = (call: string) => Fault | undefined
 
 export interface FlakyProxy {
   url: string
-  /** How often what was done. */
+  /** The number of calls by fault. */
   counts: Record<Fault | 'passed', number>
-  /** Can be replaced at any moment. */
+  /** May be replaced at any time. */
   spoil: Spoil
   close(): Promise<void>
 }
 
-/** The same seed gives the same numbers from 0 to 1 (mulberry32). */
+/** A pseudo-random generator from 0 to 1, determined by its seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -42,7 +42,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** Spoils as many of the calls as the rate says, always the same ones for a seed. */
+/** Makes a share of the calls fail, determined by the seed. */
 export function spoilSome({ faultRate, seed, only = faults }: FaultOptions): Spoil {
   const random = seededRandom(seed)
   return () => (random() < faultRate ? only[Math.floor(random() * only.length)] : undefined)
@@ -71,7 +71,7 @@ function sendError(reply: ServerResponse, status: number, type: string, message:
   reply.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error: { type, message } }))
 }
 
-/** Stands before a payment provider and spoils some of the calls, the others it passes on. */
+/** A proxy in front of a payment provider that makes some calls fail. */
 export async function startFlakyProxy(targetUrl: string, options: FaultOptions): Promise<FlakyProxy> {
   const target = new URL(targetUrl)
   const counts = { refused: 0, limited: 0, failed: 0, silentAfter: 0, resetBefore: 0, resetAfter: 0, passed: 0 }

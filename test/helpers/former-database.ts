@@ -10,7 +10,7 @@ import { contentMigrations } from '../../src/store/schema/migrations/content.ts'
 import type { ContentTables } from '../../src/store/schema/tables.ts'
 import { createEmptyDatabase, type TestEngine } from './harness.ts'
 
-/** An empty content database as it was before this step of its history. */
+/** An empty content database before a given migration. */
 export async function openFormer(engine: TestEngine, step: string): Promise<Database<ContentTables>> {
   const stepsBefore = contentMigrations.findIndex(({ name }) => name === step)
   assert.ok(stepsBefore > 0, `there is no step "${step}"`)

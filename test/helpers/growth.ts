@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 
 const times = 4
-/** Sixteen where the work grows with the square. */
+/** Quadratic work grows sixteenfold. */
 const maxGrowth = 10
-/** Below this, what is measured is the machine. */
+/** Shorter times are dominated by noise. */
 const noiseMs = 100
 const attempts = 3
 
-/** Computing time of this thread: what other threads and programs do does not count. */
+/** CPU time of this thread, independent of other threads and programs. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
@@ -20,8 +20,8 @@ async function cpuMsOf(run: () => unknown): Promise<number> {
 }
 
 /**
- * Four times the size must not cost ten times the computing time. Nothing is compared when the large size is cheap, and
- * a bad result is measured again: a busy machine makes single attempts dearer.
+ * Four times the size must not cost ten times the CPU time. A fast large run always passes, and a bad result is measured
+ * again, because a busy machine slows down single attempts.
  */
 export async function assertLinear<Input>(
   make: (size: number) => Input | Promise<Input>,

@@ -13,7 +13,7 @@ export const root = join(import.meta.dirname, '../..')
 
 export const readDocument = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-/** A block of code as it is printed, and under which heading. */
+/** A code block of a page, and its heading. */
 export interface Block {
   heading: string
   language: string
@@ -30,14 +30,14 @@ export function blocksIn(page: string): Block[] {
   return blocks
 }
 
-/** What stands between a heading and the next one. */
+/** The text between a heading and the next one. */
 export function sectionOf(page: string, heading: string): string {
   const [, section = ''] = new RegExp(`^##+ ${heading}\\n([\\s\\S]*?)(?=^##+ |$(?![\\s\\S]))`, 'm').exec(page) ?? []
   assert.ok(section, heading)
   return section
 }
 
-/** The blocks of code below a heading, exactly as they are printed. */
+/** The code blocks below a heading, verbatim. */
 export function blocksOf(page: string, heading: string, language = 'sh'): string[] {
   assert.ok(page.includes(`# ${heading}\n`), heading)
   return blocksIn(page)
@@ -45,7 +45,7 @@ export function blocksOf(page: string, heading: string, language = 'sh'): string
     .map(({ code }) => code)
 }
 
-/** The demo, and a folder to work in from which `npx sluice` leads to it. */
+/** The demo, and a working folder in which `npx sluice` uses it. */
 export interface Guide {
   server: ServerProcess
   facts: {
@@ -58,7 +58,7 @@ export interface Guide {
   }
   folder: string
   env: Record<string, string>
-  /** Runs commands as somebody does who reads along, and gives what they print. */
+  /** Runs commands like a reader of the guide, and returns their output. */
   run(commands: string): Promise<string>
   post(endpoint: string, body: object): Promise<Response>
   close(): Promise<void>
@@ -71,7 +71,7 @@ export async function startGuide(engine: TestEngine): Promise<Guide> {
   await symlink(testDatabase.env.DATA_DIR, join(folder, 'data'))
   const npx = join(folder, 'bin/npx')
   await mkdir(join(folder, 'bin'))
-  // npx would look for the program in the folder that it is called from.
+  // npx would search the working folder for the program.
   await writeFile(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}/src/main.ts" "$@"\n`, { mode: 0o755 })
   const facts = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
   const env = {
@@ -89,11 +89,11 @@ export async function startGuide(engine: TestEngine): Promise<Guide> {
     async run(commands) {
       const child = spawn('sh', ['-eu', '-c', commands], { cwd: folder, env })
       let printed = ''
-      let complaints = ''
+      let errors = ''
       child.stdout.setEncoding('utf8').on('data', (text) => (printed += text))
-      child.stderr.setEncoding('utf8').on('data', (text) => (complaints += text))
+      child.stderr.setEncoding('utf8').on('data', (text) => (errors += text))
       const [code] = await once(child, 'close')
-      assert.equal(code, 0, `${commands}\n${printed}${complaints}`)
+      assert.equal(code, 0, `${commands}\n${printed}${errors}`)
       return printed
     },
     post: (endpoint, body) =>

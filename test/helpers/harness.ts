@@ -17,14 +17,14 @@ import { copySqliteTemplate, createPostgresDatabase } from './templates.ts'
 export const engines = ['sqlite', 'postgres'] as const
 export type TestEngine = (typeof engines)[number]
 
-/** A clock that stands where the test puts it. */
+/** A clock set by the test. */
 export interface TestClock {
   now: number
 }
 
 export const testStartMs = Date.UTC(2026, 2, 1, 12)
 
-/** Runs a suite once for each engine. A missing PostgreSQL fails it. */
+/** Runs a suite on each engine; fails without a PostgreSQL. */
 export function onBothEngines(name: string, suite: (engine: TestEngine) => void): void {
   for (const engine of engines) describe(`${name} (${engine})`, () => suite(engine))
 }
@@ -35,7 +35,7 @@ export function onBothEnginesInProve(name: string, suite: (engine: TestEngine) =
   for (const engine of chosen) describe(`${name} (${engine})`, () => suite(engine))
 }
 
-/** Where the files of a bucket lie. */
+/** The folder of the files of a bucket. */
 export function localFolder({ media: { local } }: Service, bucketName: string): string {
   assert.ok(local, 'files are kept elsewhere')
   return local.storage.folderOf(bucketName)
@@ -43,7 +43,7 @@ export function localFolder({ media: { local } }: Service, bucketName: string): 
 
 /** A data directory and, on PostgreSQL, a database. */
 export interface TestDatabase {
-  /** The settings of a service that uses it. */
+  /** The settings for a service that uses it. */
   env: { DATA_DIR: string; DATABASE_URL: string }
   remove(): Promise<void>
 }
@@ -64,13 +64,13 @@ async function createTestDatabase(engine: TestEngine, isMigrated: boolean): Prom
   }
 }
 
-/** Without a schema: for tests of migrations and of the first start. */
+/** Empty, for tests of migrations and of the first start. */
 export const createEmptyDatabase = (engine: TestEngine): Promise<TestDatabase> => createTestDatabase(engine, false)
 
-/** At the current schema: a copy of the databases that the run migrated once. */
+/** With the current schema: a copy of the databases migrated once per run. */
 export const createMigratedDatabase = (engine: TestEngine): Promise<TestDatabase> => createTestDatabase(engine, true)
 
-/** A group with a key, and short ways to fill it. */
+/** A group with a key, and shortcuts to fill it. */
 export interface TestGroup {
   group: Group
   key: string
@@ -89,13 +89,13 @@ export interface Harness {
   service: Service
   app: FastifyInstance
   clock: TestClock
-  /** Everything that was logged, as text. */
+  /** The whole log as text. */
   log(): string
   newGroup(input?: Partial<NewGroup>): Promise<TestGroup>
   close(): Promise<void>
 }
 
-/** A service on an empty database of its own; nothing is shared between two of them. */
+/** A service on a separate empty database. */
 export interface HarnessOptions extends Pick<ServiceOptions, 'readsInWorkersOnly'> {
   env?: Record<string, string>
   prepare?: (app: FastifyInstance) => void
@@ -111,7 +111,7 @@ export async function createHarness(
     LOG_LEVEL: 'trace',
     RATE_LIMITS: 'anonymous=100000/100000,free=100000/100000,basic=100/200,pro=500/1000,proplus=2000/4000',
     PORT: '0',
-    JOB_WORKERS: '0', // a test runs jobs when it wants them done
+    JOB_WORKERS: '0', // tests run jobs explicitly
     ...env,
   })
   const lines: string[] = []
@@ -165,8 +165,8 @@ export async function createHarness(
 }
 
 /**
- * Closes it when the current test or suite ends. The runner keeps every hook until the process ends, and would keep every
- * service with it.
+ * Closes it when the current test or suite ends. The runner retains every hook, and through it the service, until the
+ * process ends.
  */
 export function closeAfter(created: { close(): Promise<void> }): void {
   let open: { close(): Promise<void> } | undefined = created
@@ -177,7 +177,7 @@ export function closeAfter(created: { close(): Promise<void> }): void {
   })
 }
 
-/** A harness for one test, closed when the test or suite that asked for it ends. */
+/** A harness, closed when the current test or suite ends. */
 export async function harness(engine: TestEngine, options?: Parameters<typeof createHarness>[1]): Promise<Harness> {
   const created = await createHarness(engine, options)
   closeAfter(created)

@@ -1,4 +1,4 @@
-/** Each of these runs a script, loads a file or breaks out of where it stands, if nobody minds. */
+/** Each of these, unsanitised, runs a script, loads a file or breaks out of its element. */
 export const hostileMarkup = [
   '<script>hit()</script>',
   '<ScRiPt src="https://evil.example/x.js"></ScRiPt>',

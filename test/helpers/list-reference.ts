@@ -1,6 +1,6 @@
 import type { NewObject } from '../../src/store/content/objects.ts'
 
-/** What the contract says of listings, over a plain array and without a look at the service's own code. */
+/** The specified behaviour of listings over a plain array, independent of the service's code. */
 export type Item = NewObject & { id: string }
 export type FieldKind = 'text' | 'number' | 'boolean' | 'moment'
 

@@ -4,53 +4,53 @@ import { buffer } from 'node:stream/consumers'
 import { after } from 'node:test'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 
-/** Where something can go wrong: at the greeting, at MAIL FROM, at RCPT TO, and when the message comes. */
+/** The stages at which a fault can occur: greeting, MAIL FROM, RCPT TO, and the message. */
 export type MailStage = 'greeting' | 'sender' | 'recipient' | 'message'
 
 /**
- * What goes wrong: it answers so, such as `451 4.3.2 Later`; it never answers; it breaks the connection; or when the
- * message comes, it breaks the connection after some of it (`dropInside`), or has taken it by then (`dropAfter`).
+ * A fault: a reply such as `451 4.3.2 Later`; no answer; a broken connection; or, for the message, a connection broken
+ * within it (`dropInside`) or after accepting it (`dropAfter`).
  */
 export type MailFault = `${4 | 5}${number} ${string}` | 'hang' | 'drop' | 'dropInside' | 'dropAfter'
 
-/** A message that the server has taken. */
+/** An accepted message. */
 export interface TakenMessage {
   sender: string
-  /** All that it is to go to. */
+  /** All recipients. */
   recipients: string[]
-  /** Of its header, without the angle brackets. */
+  /** From its header, without the angle brackets. */
   messageId: string
   raw: Buffer
-  /** Who was logged in. */
+  /** The user who was logged in. */
   user: string | undefined
   isEncrypted: boolean
-  /** How the client called itself. */
+  /** The client's name in EHLO. */
   clientName: string
-  /** Which connection it came by. */
+  /** The number of its connection. */
   connection: string
 }
 
 export interface MailServer {
   port: number
-  /** Its address, as `SMTP_URL` has it. */
+  /** Its URL, as for `SMTP_URL`. */
   url: string
-  /** In the order of coming. */
+  /** In order of arrival. */
   taken: TakenMessage[]
-  /** What goes wrong, where and for which recipient, as soon as that is known: can be replaced at any moment. */
+  /** Chooses the fault by stage and, once known, recipient. May be replaced at any time. */
   spoil: (stage: MailStage, recipient: string | undefined) => MailFault | undefined
-  /** How often it was spoilt, and how. */
+  /** The number of faults by kind. */
   faults: Map<MailFault, number>
-  /** How many connections there were in all. */
+  /** Connections in total. */
   connections(): number
-  /** How many there are. */
+  /** Open connections. */
   openConnections(): number
-  /** As if the server had died: breaks all connections, and takes no new ones. */
+  /** Like a crash: breaks all connections, and accepts no new ones. */
   stop(): Promise<void>
-  /** After `stop`: there it is again, at the same port. */
+  /** Starts it again on the same port after `stop`. */
   start(): Promise<void>
 }
 
-/** What the server answers in place of what it would have answered. */
+/** The reply of a fault instead of the regular one. */
 class Refusal extends Error {
   readonly responseCode: number
 
@@ -62,15 +62,15 @@ class Refusal extends Error {
 
 const messageIdOf = (raw: Buffer): string => /^message-id:\s*<([^>]+)>/im.exec(raw.toString('latin1'))?.[1] ?? ''
 
-/** Without an encryption and a login, unless it is told otherwise. */
+/** By default without encryption and login. */
 const plain: SMTPServerOptions = {
   authOptional: true,
   disabledCommands: ['STARTTLS'],
   disableReverseLookup: true,
-  hideENHANCEDSTATUSCODES: true, // those that are answered are the test's own
+  hideENHANCEDSTATUSCODES: true, // the tests choose the codes
 }
 
-/** A mail server on this machine, until it is stopped. */
+/** A local mail server, to be stopped by the caller. */
 export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
   const taken: TakenMessage[] = []
   const faults: MailServer['faults'] = new Map()
@@ -101,7 +101,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     done: (error?: Error) => void,
   ): Promise<void> {
     const { mailFrom, rcptTo } = session.envelope
-    const recipients = rcptTo.map(({ address }) => address) // the session may go on to its next message
+    const recipients = rcptTo.map(({ address }) => address) // the session may continue with its next message
     const fault = faultAt('message', recipients[0])
     if (fault === 'dropInside') {
       await once(stream, 'readable')
@@ -132,7 +132,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
       onData: (stream, session, done) => void takeMessage(stream, session, done).catch(done),
       ...options,
     })
-    created.on('error', () => {}) // broken connections, which are what this is for
+    created.on('error', () => {}) // broken connections are expected
     created.server.on('connection', () => {
       connectionCount += 1
     })
@@ -169,7 +169,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
   return server
 }
 
-/** The same for as long as the test or suite runs that asks for it. */
+/** The same, stopped when the test or suite ends. */
 export async function mailServer(options?: SMTPServerOptions): Promise<MailServer> {
   const server = await startMailServer(options)
   after(server.stop)

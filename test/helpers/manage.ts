@@ -11,7 +11,7 @@ import { type StripeServer, startStripeServer } from './stripe-server.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
-/** Somebody with a token; `token` makes further ones, narrowed as wanted. */
+/** A user with a token; `token` creates further ones, narrowed as requested. */
 export interface TestUser {
   user: User
   token: string
@@ -21,20 +21,20 @@ export interface TestUser {
 export interface ManagedGroup extends TestGroup {
   groupId: string
   members: Record<GroupRole, TestUser>
-  /** A token of a user of each role, who has no other group. */
+  /** Tokens by role, each of a user without other groups. */
   tokens: Record<GroupRole, string>
 }
 
 export interface Managing extends Harness {
-  /** What accounts are connected to. */
+  /** The payment provider of connected accounts. */
   stripe: StripeServer
-  /** What groups can have as a mail server of their own. */
+  /** The mail servers available to groups. */
   mailServer: MailServer
-  /** An administrator's token, which `call` and `ask` use unless told otherwise. */
+  /** An administrator's token, the default of `call` and `ask`. */
   admin: string
-  /** Any request, and its answer. A token of null sends none. */
+  /** Sends any request. A token of null sends none. */
   call(method: Method, path: string, body?: object, token?: string | null): Promise<LightMyRequestResponse>
-  /** A request that must succeed, and the `data` of its answer. */
+  /** Sends a request that must succeed, and returns the `data` of the answer. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
   ask(method: Method, path: string, body?: object, token?: string | null): Promise<any>
   newUser(input?: Partial<NewUser>, roles?: Record<string, GroupRole>): Promise<TestUser>
@@ -45,7 +45,7 @@ const unlimited = { MANAGE_RATE_LIMIT: '1000000/1000000' }
 
 type Options = Parameters<typeof createHarness>[1]
 
-/** A form with files as it goes over the wire; anything else is sent as JSON. */
+/** Encodes a form with files as multipart, anything else as JSON. */
 export async function encode(body: object | undefined) {
   if (!(body instanceof FormData)) return { payload: body, headers: {} }
   const form = new Response(body)
@@ -60,7 +60,7 @@ export function fileForm(name: string, content: string | Buffer): FormData {
   return form
 }
 
-/** A harness with an administrator, who calls the management API. */
+/** A harness with an administrator to call the management API. */
 export async function createManaging(engine: TestEngine, options: Options = {}): Promise<Managing> {
   const stripe = await startStripeServer()
   const server = await startMailServer()
@@ -71,7 +71,7 @@ export async function createManaging(engine: TestEngine, options: Options = {}):
   const app = service.manageApp ?? service.app
 
   async function newUser(input: Partial<NewUser> = {}, roles: Record<string, GroupRole> = {}): Promise<TestUser> {
-    const user = await createUser(store, { name: 'Somebody', ...input }, authoring(clock.now))
+    const user = await createUser(store, { name: 'A user', ...input }, authoring(clock.now))
     for (const [groupId, role] of Object.entries(roles))
       await addMember(store, groupId, user, role, authoring(clock.now))
     const newToken = async (narrowed: NewAdminToken = {}) =>
@@ -115,7 +115,7 @@ export async function createManaging(engine: TestEngine, options: Options = {}):
   return { ...created, admin, stripe, mailServer: server, call, ask, newUser, newManagedGroup, close }
 }
 
-/** For one test, closed when the test or suite that asked for it ends. */
+/** The same, closed when the test or suite ends. */
 export async function managing(engine: TestEngine, options?: Options): Promise<Managing> {
   const created = await createManaging(engine, options)
   closeAfter(created)

@@ -13,7 +13,7 @@ const segment = fc
   )
   .map((parts) => parts.join(''))
 
-/** Any key that a file can have, with many of the signs that are hard to encode. */
+/** Any key of a file, with many characters that are hard to encode. */
 export const anyMediaKey = fc
   .array(segment.filter(isMediaKey), { minLength: 1, maxLength: 4 })
   .map((parts) => parts.join('/'))

@@ -4,13 +4,13 @@ import { type Data, type Editing, editing } from './editing.ts'
 import type { TestEngine } from './harness.ts'
 import { fileForm } from './manage.ts'
 
-/** Somebody who works with the files of a group. */
+/** A user who works with the files of a group. */
 export interface Librarian extends Editing {
-  /** Uploads a file that must be taken. */
+  /** Uploads a file that must be accepted. */
   add(name: string, content: string | Buffer): Promise<Data>
-  /** The keys of all files that lie in the bucket, in their order. */
+  /** The sorted keys of all files in the bucket. */
   stored(): Promise<string[]>
-  /** Everything that an upload may leave behind: what lies in the inbox and in the bucket, and the rows about it. */
+  /** Everything that an upload may leave behind: files in the inbox and in the bucket, and their rows. */
   traces(): Promise<{ inbox: string[]; stored: string[]; media: number; files: number; jobs: number }>
 }
 
@@ -44,7 +44,7 @@ export async function librarian(engine: TestEngine, env: Record<string, string> 
 
 export const noTraces = { inbox: [], stored: [], media: 0, files: 0, jobs: 0 }
 
-/** Loads all that lies behind an address: a server waits for who asks and does not read. */
+/** Reads the whole body: a server waits for a client that does not read. */
 export async function load(address: string): Promise<{ status: number; headers: Headers; bytes: Buffer }> {
   const answer = await fetch(address)
   const bytes = Buffer.from(await answer.arrayBuffer())

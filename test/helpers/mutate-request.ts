@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { headOf, type RawRequest } from './raw-request.ts'
 
-/** A mutated request: its bytes, and whether the server can tell where it ends. */
+/** A mutated request: its bytes, and whether its end is detectable. */
 export interface Mutated {
   bytes: Buffer
   isHead: boolean
-  /** Then the connection is closed behind it, or both sides would wait. */
+  /** Then the client must close the connection, or both sides would wait. */
   isOpenEnded: boolean
 }
 
@@ -16,7 +16,7 @@ interface Draft extends RawRequest {
 
 type Random = (below: number) => number
 
-/** Numbers that are the same for the same seed (mulberry32). */
+/** A pseudo-random generator, determined by its seed (mulberry32). */
 function createRandom(seed: number): Random {
   let state = seed >>> 0
   return (below) => {
@@ -52,7 +52,7 @@ function pick<Value>(random: Random, from: readonly Value[]): Value {
   return from[random(from.length)] as Value
 }
 
-/** Puts another value somewhere into JSON, or another name. */
+/** Replaces a value or a name somewhere in JSON. */
 function mutateJson(random: Random, value: unknown): unknown {
   if (Array.isArray(value) && value.length > 0 && random(4) > 0) {
     const copy = [...value]
@@ -78,7 +78,7 @@ function setBody(draft: Draft, body: Buffer): void {
   if (body.length > 0) draft.headers.push(['Content-Length', String(body.length)])
 }
 
-/** A number, an id or a word of the target becomes something else. */
+/** Replaces a number, an id or a word of the target. */
 function mutateTarget(random: Random, target: string): string {
   const parts = target.split(/([/?&=:])/)
   const at = random(parts.length)
@@ -149,7 +149,7 @@ const mutations: ((draft: Draft, random: Random) => void)[] = [
     draft.headers.push(['Content-Encoding', 'gzip'])
   },
   (draft, random) => {
-    draft.body = Buffer.concat([draft.body, Buffer.from(pick(random, bodies), 'latin1')]) // longer than it says
+    draft.body = Buffer.concat([draft.body, Buffer.from(pick(random, bodies), 'latin1')]) // longer than declared
     draft.isOpenEnded = true
   },
   (draft, random) => {
@@ -169,7 +169,7 @@ const mutations: ((draft: Draft, random: Random) => void)[] = [
   },
 ]
 
-/** Makes requests out of valid ones, always the same for a seed. */
+/** Mutates valid requests, determined by the seed. */
 export function createMutator(seed: number): (requests: readonly RawRequest[]) => Mutated {
   const random = createRandom(seed)
   return (requests) => {

@@ -31,7 +31,7 @@ export const orderBody = {
   },
 }
 
-/** An e-mail as any other. */
+/** An ordinary e-mail. */
 export const letter = (more: Partial<NewMessage> = {}): NewMessage => ({
   kind: 'contact',
   recipient: 'owner@shop.example',
@@ -42,7 +42,7 @@ export const letter = (more: Partial<NewMessage> = {}): NewMessage => ({
   ...more,
 })
 
-/** Puts an e-mail into the outbox of a group, and gives its id. */
+/** Adds an e-mail to the outbox of a group, and returns its id. */
 export const putMessage = (group: GroupStore, nowMs: number, more: Partial<NewMessage> = {}): Promise<string> =>
   write(group, nowMs, (writer) => insertMessage(writer, letter(more)))
 
@@ -53,7 +53,7 @@ export async function messagesOf({ store }: TestGroup): Promise<Message[]> {
   return whole.filter((message) => message !== undefined)
 }
 
-/** What a request has left behind, counted. After one that was refused, all of it is as before. */
+/** Counts what requests leave behind; a refused one must not change it. */
 export async function countTraces({ store: { database } }: TestGroup) {
   const count = async (table: 'messages' | 'jobs' | 'idempotency_keys' | 'changes'): Promise<number> => {
     const counted = database.read.selectFrom(table).select(({ fn }) => fn.countAll<number>().as('total'))
@@ -73,7 +73,7 @@ export interface Outbox extends Harness {
   group: TestGroup
   post: TestGroup['post']
   addSite(site: Partial<NewSite>): ReturnType<typeof createSite>
-  /** The e-mail that was accepted last. */
+  /** The last accepted e-mail. */
   latest(): Promise<Message>
 }
 

@@ -15,7 +15,7 @@ const timeoutMs = 30_000
 
 export const whyNoPgBouncer = (): string | undefined => whyNotInstalled(program)
 
-/** From 1.21 on, prepared statements can be kept; before, the setting is unknown. */
+/** PgBouncer supports prepared statements from 1.21 on; before, the setting is unknown. */
 function supportsPreparedStatements(): boolean {
   const [, minor = '0'] =
     /PgBouncer 1\.(\d+)/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout) ?? []
@@ -25,13 +25,13 @@ function supportsPreparedStatements(): boolean {
 type PoolMode = 'session' | 'transaction'
 
 export interface PgBouncer {
-  /** Leads through it. */
+  /** A database URL through it. */
   url: string
-  /** For transactions from now on. */
+  /** Applies to later transactions. */
   setMode(mode: PoolMode): Promise<void>
 }
 
-/** A pooler before the database of a URL, that keeps no prepared statements; until the test or suite ends. */
+/** A pooler without prepared statements in front of a database, stopped when the test or suite ends. */
 export async function startPgBouncer(databaseUrl: string, startMode: PoolMode): Promise<PgBouncer> {
   ensureInstalled(program, 'pgbouncer')
   const { hostname, port: serverPort, username, pathname } = new URL(databaseUrl)

@@ -5,21 +5,21 @@ import type { TestContext } from 'node:test'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp, { type Sharp } from 'sharp'
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export async function temporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pictures-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A file with these bytes, under a name that says nothing about them. */
+/** A file with these bytes, and a name without an extension. */
 export async function temporaryFile(t: TestContext, bytes: Buffer | string, name = 'upload'): Promise<string> {
   const path = join(await temporaryFolder(t), name)
   await writeFile(path, bytes)
   return path
 }
 
-/** Counts the bytes that are read from and written to files from now on. */
+/** Counts the bytes read from and written to files from now on. */
 export async function countBytes(t: TestContext, path: string): Promise<{ read(): number; written(): number }> {
   await using file = await open(path)
   const prototype = Object.getPrototypeOf(file) as typeof file
@@ -29,7 +29,7 @@ export async function countBytes(t: TestContext, path: string): Promise<{ read()
   return { read: () => sum(read), written: () => sum(write) }
 }
 
-/** Something like a photograph: slow gradients, and grain that does not compress. The same every time. */
+/** Resembles a photograph: smooth gradients, and grain that does not compress. Deterministic. */
 export function photoPixels(width: number, height: number): Buffer {
   const rgb = Buffer.allocUnsafe(width * height * 3)
   let grain = 1
@@ -55,14 +55,14 @@ export const gpsExif = {
   IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 3230/100', GPSLongitudeRef: 'E', GPSLongitude: '7/1 27/1 1/1' },
 }
 
-/** As a telephone held upright writes it: lying on its side, with a note how to turn it and where it was taken. */
+/** Like the photograph of a phone held upright: rotated, with Exif orientation and location. */
 export function phonePhoto(width = 4000, height = 3000): Promise<Buffer> {
   return photo(width, height).jpeg({ quality: 88 }).withExif(gpsExif).withMetadata({ orientation: 6 }).toBuffer()
 }
 
 export const smallFormats = ['jpeg', 'png', 'webp', 'gif', 'avif'] as const
 
-/** 40 × 30 pixels in each of the formats that smaller pictures are made of. */
+/** 40 × 30 pixels in each of the source formats. */
 export function smallPicture(format: (typeof smallFormats)[number]): Promise<Buffer> {
   return photo(40, 30).toFormat(format).toBuffer()
 }
@@ -84,7 +84,7 @@ export function pngChunk(name: string, data: Buffer): Buffer {
   return framed
 }
 
-/** Puts chunks behind the header of a PNG. */
+/** Inserts chunks after the header of a PNG. */
 export function withPngChunks(png: Buffer, ...chunks: Buffer[]): Buffer {
   const afterHeader = 8 + 25
   return Buffer.concat([png.subarray(0, afterHeader), ...chunks, png.subarray(afterHeader)])
@@ -96,12 +96,12 @@ export function jpegSegment(marker: number, name: string, content: Buffer): Buff
   return bytes
 }
 
-/** Puts segments in front of all others of a JPEG. */
+/** Inserts segments before all others of a JPEG. */
 export function withJpegSegments(jpeg: Buffer, ...segments: Buffer[]): Buffer {
   return Buffer.concat([jpeg.subarray(0, 2), ...segments, jpeg.subarray(2)])
 }
 
-/** One colour, a few kilobytes in the file and gigabytes in memory: a bit for each pixel, a palette of one. */
+/** A decompression bomb: a few kilobytes in the file and gigabytes in memory; one bit per pixel, a palette of one colour. */
 export function plainPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -116,15 +116,15 @@ export function plainPng(width: number, height: number): Buffer {
   ])
 }
 
-/** A PNG that moves: libvips shows its first frame only. */
+/** An animated PNG, of which libvips reads the first frame only. */
 export async function animatedPng(): Promise<Buffer> {
   return withPngChunks(await smallPicture('png'), pngChunk('acTL', Buffer.from('0000000200000000', 'hex')))
 }
 
-/** A picture to some, a program to others. All of it can be typed on a keyboard. */
+/** A polyglot: both a picture and a script, in ASCII. */
 export const textPolyglot = 'GIF89a=1/*                                */;alert(document.domain)//'
 
-/** The same trick with a picture in it that can be seen: 10799 pixels wide, as "/*" reads as a number. */
+/** The same with a visible picture: 10799 pixels wide, which is "/*" as a number. */
 export function binaryPolyglot(gif: Buffer): Buffer {
   const bytes = Buffer.concat([gif, Buffer.from('*/=1;alert(document.domain)//')])
   bytes.write('/*', 6, 'latin1')

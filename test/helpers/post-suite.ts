@@ -5,17 +5,17 @@ import { setFrozen } from './authoring.ts'
 import { assertFailure } from './common-suite.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'
 
-/** One endpoint that takes a body, as the shared suite sees it. */
+/** An endpoint with a body under the shared suite. */
 export interface PostCase {
   path: string
-  /** Fills a group and answers a body that succeeds there. */
+  /** Fills a group and returns a body that succeeds there. */
   prepare(group: TestGroup, harness: Harness): Promise<Record<string, unknown>>
-  /** Keys that must be there. */
+  /** Required keys. */
   required: string[]
   status: 200 | 201
 }
 
-/** What every endpoint under /tenant guarantees that takes a body. */
+/** What every endpoint under /tenant with a body guarantees. */
 export function postSuite(engine: TestEngine, { path, prepare, required, status }: PostCase): void {
   async function ready() {
     const created = await harness(engine)

@@ -11,21 +11,21 @@ import { ensureInstalled, whyNotInstalled } from './debian-package.ts'
 import { freePort } from './free-port.ts'
 
 const program = '/usr/sbin/postfix'
-/** Who owns the mailboxes: nobody. */
+/** The owner of the mailboxes: the user `nobody`. */
 const mailUser = 65534
 
 /** A Postfix of its own, with one mailbox. */
 export interface Postfix {
   port: number
-  /** The one address that it takes e-mails for. */
+  /** The only address it accepts e-mails for. */
   address: string
-  /** What lies in the mailbox. */
+  /** The messages in the mailbox. */
   arrived(): Promise<string[]>
-  /** All that it has logged. */
+  /** Its log. */
   log(): Promise<string>
 }
 
-/** Why Postfix cannot be had here; undefined where it can. Only root can start it, and only Debian's is known to us. */
+/** Why Postfix cannot run on this machine; undefined if it can. It requires root and Debian's package. */
 export function whyNoPostfix(): string | undefined {
   return process.getuid?.() === 0 ? whyNotInstalled(program) : 'Postfix can only be started by root'
 }
@@ -83,11 +83,11 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-/** For as long as the test or suite runs that asks for it. */
+/** Stopped when the test or suite ends. */
 export async function startPostfix(): Promise<Postfix> {
   ensureInstalled(program, 'postfix')
   const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
-  await chmod(folder, 0o755) // each part of Postfix runs as another user
+  await chmod(folder, 0o755) // the processes of Postfix run as different users
   const address = 'ann@people.example'
   const port = await freePort()
   const { key, cert } = makeCertificate('mail.people.example')

@@ -6,27 +6,27 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { freePort } from './free-port.ts'
 
-/** A real PostgreSQL for tests and benches, from the npm package. */
+/** A real PostgreSQL from an npm package, for tests and the bench. */
 export interface PostgresServer {
   url: string
   stop(): Promise<void>
 }
 
 export interface PostgresOptions {
-  /** Where its data lie and stay; without it, in a temporary folder that is removed afterwards. */
+  /** The folder of its data, which is kept; by default a temporary one, removed afterwards. */
   keptIn?: string | undefined
-  /** Whether a commit is on the disk when it is acknowledged. Tests need not wait for that. */
+  /** Whether commits are synced to disk before they are acknowledged. */
   isDurable?: boolean
-  /** Clients may encrypt, and are shown this certificate. */
+  /** Enables TLS with this certificate. */
   tls?: { key: string; cert: string }
 }
 
-/** Long, for a machine that is busy with other things. */
+/** Generous, for a busy machine. */
 const startTimeoutMs = 120_000
 /** PostgreSQL refuses to run as root; 65534 is "nobody" on Linux and macOS alike. */
 const unprivileged = { uid: 65534, gid: 65534 }
 
-/** For data that need not survive: a test waits for no disk. */
+/** For data that need not survive a crash. */
 const inHaste = [
   'fsync=off',
   'synchronous_commit=off',
@@ -52,7 +52,7 @@ export async function startPostgres({ keptIn, isDurable = false, tls }: Postgres
   await mkdir(folder, { recursive: true })
   let native = dirname(dirname(binaries.initdb))
   if (asRoot) {
-    // The checkout may lie where only root can read.
+    // The checkout may be readable by root only.
     const copy = join(folder, 'native')
     if (!existsSync(copy)) await cp(native, copy, { recursive: true, verbatimSymlinks: true })
     native = copy
@@ -92,7 +92,7 @@ export async function startPostgres({ keptIn, isDurable = false, tls }: Postgres
     },
   )
   const killServer = (): boolean => server.kill('SIGKILL')
-  process.once('exit', killServer) // whatever happens to the test, its server does not outlive it
+  process.once('exit', killServer) // the server never outlives the test process
   let log = ''
   server.stderr.setEncoding('utf8').on('data', (chunk) => (log = (log + chunk).slice(-20_000)))
   const deadline = Date.now() + startTimeoutMs
@@ -103,7 +103,7 @@ export async function startPostgres({ keptIn, isDurable = false, tls }: Postgres
   return {
     url: `postgres://sluice@127.0.0.1:${port}/postgres`,
     async stop() {
-      server.kill('SIGINT') // "fast": ends the sessions that are left
+      server.kill('SIGINT') // "fast": ends open sessions
       if (server.exitCode === null) await once(server, 'close')
       process.off('exit', killServer)
       if (keptIn === undefined) await rm(folder, { recursive: true, force: true })

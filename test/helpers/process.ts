@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
-/** Long, for a machine that is busy with other things. */
+/** Generous, for a busy machine. */
 const startTimeoutMs = 120_000
 
-/** What the program needs of our environment. */
+/** The variables of our environment that the program needs. */
 const { PATH = '', NODE_COMPILE_CACHE } = process.env
 export const programEnv = { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) }
 
 const children = new Set<ChildProcess>()
-/** Whatever happens to the test: nothing that it started outlives it. */
+/** Child processes never outlive the test process. */
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
@@ -25,7 +25,7 @@ function startMain(args: string[], env: Record<string, string>): ChildProcess {
   return child.once('exit', () => children.delete(child))
 }
 
-/** Runs one command of the real program to its end. */
+/** Runs a command of the real program to completion. */
 export async function runCli(args: string[], env: Record<string, string>): Promise<{ code: number; output: string }> {
   const child = startMain(args, { LOG_LEVEL: 'silent', ...env })
   let output = ''
@@ -38,9 +38,9 @@ export async function runCli(args: string[], env: Record<string, string>): Promi
 export interface ServerProcess {
   baseUrl: string
   child: ChildProcess
-  /** Everything it wrote. */
+  /** Its whole output. */
   output(): string
-  /** Asks it to stop and gives its exit code. */
+  /** Stops it gracefully and returns its exit code. */
   stop(): Promise<number | null>
 }
 
@@ -53,7 +53,7 @@ export async function startServer(env: Record<string, string>, args: string[] = 
   const listening = args.includes('--demo') ? /Base URL +(http\S+)/ : /Server listening at (http[^"]+)/
   while (!listening.test(output)) {
     if (child.exitCode !== null || Date.now() > deadline) {
-      child.kill('SIGKILL') // nobody gets hold of it any more, and the test file would wait for it for ever
+      child.kill('SIGKILL') // otherwise the test file would wait for it forever
       throw new Error(`The server did not start:\n${output}`)
     }
     await new Promise((resolve) => setTimeout(resolve, 10))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** One value, as the text has it. */
+/** One line of the text. */
 export interface ParsedSample {
   name: string
   labels: Record<string, string>
@@ -53,7 +53,7 @@ const partsOf: Record<string, string[]> = {
   summary: ['', '_sum', '_count'],
 }
 
-/** Every bucket has at least what the one before it has, and the last, `+Inf`, has all. */
+/** Buckets are cumulative, and the last one, `+Inf`, counts everything. */
 function checkHistogram(name: string, { samples }: ParsedFamily): void {
   const seriesOf = ({ labels: { le: _, ...labels } }: ParsedSample): string => JSON.stringify(labels)
   for (const series of new Set(samples.map(seriesOf))) {
@@ -79,7 +79,7 @@ function checkHistogram(name: string, { samples }: ParsedFamily): void {
   }
 }
 
-/** Reads Prometheus' text format 0.0.4, and fails on whatever is not quite that. */
+/** Parses Prometheus' text format 0.0.4 strictly. */
 export function parseMetrics(text: string): Map<string, ParsedFamily> {
   assert.ok(text.endsWith('\n'), 'the last line has no end')
   const found = new Map<string, ParsedFamily>()
@@ -117,7 +117,7 @@ export function parseMetrics(text: string): Map<string, ParsedFamily> {
   return found
 }
 
-/** The one value with exactly these labels, or undefined. */
+/** The value with exactly these labels, or undefined. */
 export function readValue(
   metrics: Map<string, ParsedFamily>,
   name: string,

@@ -1,4 +1,4 @@
-/** A request as it goes over the wire, in parts that can be put together wrongly. */
+/** The parts of a raw HTTP request, which tests can combine incorrectly. */
 export interface RawRequest {
   method: string
   target: string
@@ -7,7 +7,7 @@ export interface RawRequest {
   body: Buffer
 }
 
-/** A request that is right; its length is said where there is a body. */
+/** A correct request; with a body it has a Content-Length. */
 export function rawRequest(
   method: string,
   target: string,

@@ -1,7 +1,7 @@
 // @ts-expect-error: it comes without types
 import S3rver from '@20minutes/s3rver'
 
-// A server that speaks S3, as a process of its own: its tokens of listings need a cipher that Node has only with a flag.
+// An S3 server in a separate process: its continuation tokens need a cipher that Node only has with a flag.
 const [directory, ...buckets] = process.argv.slice(2)
 const server = new S3rver({
   address: '127.0.0.1',

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { S3Location } from '../../src/media/s3/url.ts'
 
-/** The only keys that the server knows. */
+/** The only keys that the server accepts. */
 export const s3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
 
-/** A real server on the loopback that speaks S3 and keeps its buckets in a folder. */
+/** A real S3 server on the loopback address with its buckets in a folder. */
 export interface S3Server {
   location: S3Location
-  /** As `MEDIA_URL` would have it. */
+  /** As for `MEDIA_URL`. */
   mediaUrl: string
-  /** The settings that lead there. */
+  /** The settings for this server. */
   env: Record<string, string>
   stop(): Promise<void>
 }

@@ -13,7 +13,7 @@ export interface SandboxAccount {
   provider: Provider
 }
 
-/** Connects a group with the sandbox by hand: nothing is mirrored until jobs run. */
+/** Connects a group with the sandbox; nothing is mirrored until jobs run. */
 export async function connectSandbox(
   { service, clock }: Harness,
   { group, store }: Pick<TestGroup, 'group' | 'store'>,
@@ -28,7 +28,7 @@ export async function connectSandbox(
   return { integration, provider: service.payments.sandbox.open(store, id) }
 }
 
-/** Adds products under ids of the test's choice, of which the mirror is told as of any other change. */
+/** Adds products with chosen ids; the mirror is notified as of any other change. */
 export async function addToSandbox(
   group: GroupStore,
   integrationId: string,

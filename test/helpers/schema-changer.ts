@@ -5,10 +5,10 @@ import { openStore } from '../../src/store/open.ts'
 import { openGroup } from '../../src/store/store.ts'
 import { write } from './authoring.ts'
 
-/** Changes the schema of a collection in a process of its own. Prints how many statements have run, after each. */
-const { place, change, nowMs } = JSON.parse(process.argv[2] ?? '')
+/** Changes the schema of a collection in a separate process, and prints the number of statements after each. */
+const { location, change, nowMs } = JSON.parse(process.argv[2] ?? '')
 let statements = 0
-const { dataDir, databaseUrl, database, groupId, collectionId } = place
+const { dataDir, databaseUrl, database, groupId, collectionId } = location
 const store = await openStore({
   dataDir,
   databaseUrl,

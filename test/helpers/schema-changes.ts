@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../../src/config/config.ts'
 import type { TestGroup } from './harness.ts'
 
-/** Two schemas of one collection, and the way from each to the other: fields added, renamed, retyped and removed. */
+/** Two schemas of one collection, and the changes between them: fields added, renamed, retyped and removed. */
 export const oldSchema = {
   n: { type: 'integer' },
   title: { type: 'text', required: true },
@@ -28,7 +28,7 @@ const common = (n: number) => ({ n, price: `${n % 90}.50`, kind: n % 2 === 0 ? '
 export const oldValue = (n: number) => ({ ...common(n), title: `Title ${n}`, rank: n % 7, old: 'stale' })
 export const newValue = (n: number) => ({ ...common(n), headline: `Title ${n}`, rank: `${n % 7}`, tags: ['fresh'] })
 
-/** Under which of the two schemas a value is complete; anything else is a mixture. */
+/** The schema that a value fits completely; anything else is a mixture. */
 export function sideOf({ n, rank, ...value }: Record<string, unknown>): 'old' | 'new' | 'mixture' {
   const names = Object.keys(value)
     .filter((name) => name !== '_id' && name !== 'mediaFields')
@@ -38,7 +38,7 @@ export function sideOf({ n, rank, ...value }: Record<string, unknown>): 'old' | 
   return names === 'headline,kind,price,tags' && typeof rank === 'string' ? 'new' : 'mixture'
 }
 
-export interface Place {
+export interface CollectionLocation {
   dataDir: string
   databaseUrl: string | undefined
   database: string
@@ -46,24 +46,24 @@ export interface Place {
   collectionId: string
 }
 
-export const placeOf = (
+export const locationOf = (
   { dataDir, databaseUrl }: Config,
   { group }: Pick<TestGroup, 'group'>,
   collectionId: string,
-): Place => ({ dataDir, databaseUrl, database: group.database, groupId: group.id, collectionId })
+): CollectionLocation => ({ dataDir, databaseUrl, database: group.database, groupId: group.id, collectionId })
 
 export interface Changer {
   child: ChildProcess
-  /** How many statements it has run. */
+  /** The number of statements so far. */
   statements(): number
-  /** Resolves when it has ended, whether by itself or not. */
+  /** Resolves when the process has ended, for any reason. */
   ended: Promise<number | null>
 }
 
 const script = join(import.meta.dirname, 'schema-changer.ts')
 
-export function startChanger(place: Place, change: object, nowMs: number): Changer {
-  const child = spawn(process.execPath, [script, JSON.stringify({ place, change, nowMs })], {
+export function startChanger(location: CollectionLocation, change: object, nowMs: number): Changer {
+  const child = spawn(process.execPath, [script, JSON.stringify({ location, change, nowMs })], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let statements = 0

@@ -1,4 +1,4 @@
-/** A source of numbers from 0 to 1 that is the same for the same seed. */
+/** A pseudo-random generator from 0 to 1, determined by its seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -13,20 +13,20 @@ export interface EventStorm<Event> {
   /** How many changes are made at the provider. */
   events: number
   seed: number
-  /** Which part of the events nobody is told of, and which part is told twice. */
+  /** The share of events that are lost, and the share that are delivered twice. */
   dropped?: number
   repeated?: number
-  /** Makes one change at the provider, and gives what the provider would tell of it. */
+  /** Makes one change at the provider, and returns its event. */
   change(random: () => number): Event | Promise<Event>
-  /** Tells of it. Several may be told at once. */
+  /** Delivers an event; called concurrently. */
   deliver(event: Event): Promise<unknown>
-  /** How many are told at once at most. */
+  /** Maximum concurrent deliveries. */
   atOnce?: number
 }
 
 /**
- * Changes a provider's catalogue again and again, and tells of it meanwhile as the worst network would: in any order, some
- * twice, some never. Answers how many events were told and how many were not.
+ * Changes a provider's catalogue repeatedly while events are delivered as by the worst network: in any order, some
+ * twice, some never. Returns how many were delivered and how many were lost.
  */
 export async function shuffledEvents<Event>({
   events,
@@ -36,36 +36,36 @@ export async function shuffledEvents<Event>({
   change,
   deliver,
   atOnce = 4,
-}: EventStorm<Event>): Promise<{ told: number; lost: number }> {
+}: EventStorm<Event>): Promise<{ delivered: number; lost: number }> {
   const random = randomFrom(seed)
   const waiting: Event[] = []
   const underWay = new Set<Promise<void>>()
   const failures: unknown[] = []
-  const counted = { told: 0, lost: 0 }
+  const counted = { delivered: 0, lost: 0 }
 
-  /** One of those that wait. The next change does not wait for it. */
-  async function tellOne(): Promise<void> {
+  /** Starts to deliver one waiting event, without delaying the next change. */
+  async function deliverOne(): Promise<void> {
     while (underWay.size >= atOnce) await Promise.race(underWay)
     for (const event of waiting.splice(Math.floor(random() * waiting.length), 1)) {
-      counted.told += 1
-      const telling: Promise<void> = deliver(event)
+      counted.delivered += 1
+      const delivery: Promise<void> = deliver(event)
         .then(
           () => {},
           (error) => void failures.push(error),
         )
-        .finally(() => underWay.delete(telling))
-      underWay.add(telling)
+        .finally(() => underWay.delete(delivery))
+      underWay.add(delivery)
     }
   }
 
-  for (let made = 0; made < events; made += 1) {
+  for (let changes = 0; changes < events; changes += 1) {
     const event = await change(random)
     if (random() < dropped) counted.lost += 1
     else waiting.push(event, ...(random() < repeated ? [event] : []))
-    if (random() < 0.8) await tellOne()
+    if (random() < 0.8) await deliverOne()
   }
-  while (waiting.length > 0) await tellOne()
+  while (waiting.length > 0) await deliverOne()
   await Promise.all(underWay)
-  if (failures.length > 0) throw new AggregateError(failures, 'Events could not be told.')
+  if (failures.length > 0) throw new AggregateError(failures, 'Events could not be delivered.')
   return counted
 }

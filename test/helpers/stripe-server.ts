@@ -6,14 +6,14 @@ import { text } from 'node:stream/consumers'
 import type { SeedProduct } from '../../src/payments/sandbox/catalogue.ts'
 
 /**
- * Stripe's HTTP API in memory, as far as we use it, so that the real SDK speaks real HTTP in tests. Keys are
+ * The part of Stripe's HTTP API that we use, in memory, so that tests run the real SDK over HTTP. Keys are
  * `sk_test_<account>_<anything>`; each account has a catalogue of its own, which is empty at first.
  */
 export interface StripeServer {
   url: string
-  /** What was asked, such as `GET /v1/account`. */
+  /** The requests, such as `GET /v1/account`. */
   asked: string[]
-  /** With which it refuses to register a webhook; undefined where it accepts it. */
+  /** The error on registering a webhook; undefined to accept it. */
   webhookRefusal: string | undefined
   /** Fills the catalogue of an account, without events. The last product is the newest. */
   seed(account: string, products: readonly SeedProduct[]): void
@@ -36,7 +36,7 @@ class Refusal extends Error {
   }
 }
 
-/** `a[b][0]=x` is x at the name 0 of b of a. */
+/** Parses `a[b][0]=x` as nested objects. */
 function parseForm(encoded: string): Form {
   const form: Form = {}
   for (const [name, value] of new URLSearchParams(encoded)) {
@@ -55,7 +55,7 @@ function parseForm(encoded: string): Form {
 const mergeMetadata = (before: object, given: unknown): object =>
   Object.fromEntries(Object.entries({ ...before, ...(given as Form) }).filter(([, value]) => value !== ''))
 
-/** One account: its objects by kind, and what it answered under each idempotency key. */
+/** One account: its objects by kind, and its answers by idempotency key. */
 function createAccount(name: string, server: Pick<StripeServer, 'webhookRefusal'>) {
   const objects: Record<string, Map<string, StripeObject>> = {
     products: new Map(),
@@ -181,7 +181,7 @@ function createAccount(name: string, server: Pick<StripeServer, 'webhookRefusal'
   }
 
   return {
-    /** The same key gives the same answer. */
+    /** Repeats the answer for a repeated key. */
     answer(method: string, path: string, given: Form, baseUrl: string, idempotencyKey: string | undefined): object {
       const known = idempotencyKey === undefined ? undefined : answers.get(idempotencyKey)
       const found = known ?? structuredClone(answer(method, path, given, baseUrl))

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { defaultDatabase } from '../../src/store/control/groups.ts'
 import { openStore } from '../../src/store/open.ts'
 
-/** The settings through which test processes find what was migrated once for the whole run. */
+/** The variables through which test processes find the databases migrated once per run. */
 interface TemplateEnv {
   TEST_POSTGRES_URL: string
   TEST_POSTGRES_TEMPLATE: string
@@ -23,7 +23,7 @@ function databaseUrlOf(serverUrl: string, name: string): string {
   return url.href
 }
 
-/** An empty database to be filled once, and its URL. */
+/** Creates an empty database to be filled once. */
 export async function createTemplateDatabase(serverUrl: string, name: string): Promise<string> {
   await runStatement(serverUrl, `create database ${name}`)
   return databaseUrlOf(serverUrl, name)
@@ -38,7 +38,7 @@ async function migrateAll(dataDir: string, databaseUrl: string | undefined): Pro
   await store.close()
 }
 
-/** Migrates a database on each engine: the databases of tests are copies of it. */
+/** Migrates a database on each engine, to be copied by the tests. */
 export async function createTemplates(folder: string, serverUrl: string): Promise<TemplateEnv> {
   const template = 'migrated'
   await migrateAll(folder, await createTemplateDatabase(serverUrl, template))

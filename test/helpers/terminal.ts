@@ -5,13 +5,13 @@ import { type Harness, harness, type TestEngine } from './harness.ts'
 export type Run = (...argv: string[]) => Promise<string>
 
 export interface Terminal extends Harness {
-  /** What a command prints. */
+  /** The output of a command. */
   run: Run
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
   json(...argv: string[]): Promise<any>
 }
 
-/** Commands against the harness's own store, with what they print. */
+/** Runs commands on the harness's store and captures their output. */
 export function commandsOn({ service, config, clock }: Harness): Run {
   return async (...argv) => {
     const printed: string[] = []
@@ -27,7 +27,7 @@ export function commandsOn({ service, config, clock }: Harness): Run {
   }
 }
 
-/** A harness of its own with them. */
+/** The same with a separate harness. */
 export async function terminal(engine: TestEngine, env: Record<string, string> = {}): Promise<Terminal> {
   const created = await harness(engine, { env })
   const run = commandsOn(created)

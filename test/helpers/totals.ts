@@ -9,7 +9,7 @@ import type { GroupStore } from '../../src/store/store.ts'
 /** No client filters by these. */
 const uncountedFields = ['@media', '@email']
 
-/** The totals that the objects and their index give, counted one by one. */
+/** The totals recounted from the objects and their index. */
 async function countOneByOne({ database }: GroupStore, containerIds: ReadonlySet<string>): Promise<string[]> {
   const totals = new Map<string, number>()
   const count = (...key: string[]) => {
@@ -26,7 +26,7 @@ async function countOneByOne({ database }: GroupStore, containerIds: ReadonlySet
   return [...totals].map(([key, total]) => `${key} ${total}`).toSorted()
 }
 
-/** The totals that the database keeps of a group's containers are exactly those of what they hold. */
+/** Asserts that the stored totals of a group's containers equal recounted ones. */
 export async function assertTotalsAreRight(group: GroupStore): Promise<void> {
   const containerIds = new Set((await listContainers(group)).map(({ id }) => id))
   const rows = await group.database.read.selectFrom('totals').selectAll().execute()

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestEngine } from './harness.ts'
 import { type Librarian, librarian, noTraces } from './media.ts'
 
-/** The beginning of a form with a file in it, and the end of it. */
+/** The beginning and the end of a multipart form with a file. */
 export const formHead = '--edge\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
 export const formEnd = '\r\n--edge--\r\n'
 
-/** A librarian whose service really listens. */
+/** A librarian of a service that listens on a port. */
 export interface Listening extends Librarian {
   baseUrl: string
-  /** Where files of the group are sent to. */
+  /** The URL of the group's uploads. */
   path: string
 }
 
@@ -25,12 +25,12 @@ interface Beginning {
   method?: string
   path?: string
   token?: string
-  /** How long the body is said to be; without a word more than will ever be sent. */
+  /** The declared length of the body; by default more than is ever sent. */
   bytes?: number
   connection?: 'close' | 'keep-alive'
 }
 
-/** A connection on which an upload has begun; the rest is up to the test. */
+/** A connection with an upload in progress, which the test continues. */
 export function beginUpload({ baseUrl, path, admin }: Listening, sent: string, beginning: Beginning = {}): Socket {
   const { method = 'POST', token = admin, bytes = 500_000_000, connection = 'close' } = beginning
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1').setEncoding('utf8')
@@ -43,11 +43,11 @@ export function beginUpload({ baseUrl, path, admin }: Listening, sent: string, b
   return socket
 }
 
-/** All that comes on a connection until it is closed, be it by a reset. */
+/** Everything received on a connection until it is closed, also by a reset. */
 export async function readUntilClosed(socket: Socket): Promise<string> {
   let received = ''
   socket.setEncoding('utf8').on('data', (text) => (received += text))
-  // Not `once` of node:events, which fails at an error: who cuts a connection off resets it.
+  // Not `once` of node:events, which rejects on an error: a cut connection is reset.
   await new Promise((resolve) =>
     socket
       .on('error', () => {})
@@ -57,7 +57,7 @@ export async function readUntilClosed(socket: Socket): Promise<string> {
   return received
 }
 
-/** Asks again and again, as what happens on a connection is noticed a moment later. */
+/** Polls, because events on a connection are noticed with a delay. */
 export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 10_000
   while (!(await isSo())) {
@@ -69,7 +69,7 @@ export async function until(isSo: () => Promise<boolean>, what: string): Promise
 export const untilInInbox = ({ traces }: Librarian, files: number): Promise<void> =>
   until(async () => (await traces()).inbox.length === files, `${files} files in the inbox`)
 
-/** What a broken connection leaves is cleared up a moment later. */
+/** Cleaning up after a broken connection takes a moment. */
 export async function assertNothingLeft({ traces }: Librarian): Promise<void> {
   const deadline = Date.now() + 10_000
   while (Date.now() < deadline && JSON.stringify(await traces()) !== JSON.stringify(noTraces)) await sleep(10)

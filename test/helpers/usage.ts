@@ -3,7 +3,7 @@ import { isUsageMiscounted, recountUsage } from '../../src/store/checks/counters
 import { readDatabaseBytes, readMediaBytes } from '../../src/store/content/usage.ts'
 import type { GroupStore } from '../../src/store/store.ts'
 
-/** The bytes that are kept of a group are those that a count finds. */
+/** Asserts that the stored usage of a group equals a recount. */
 export async function assertUsageIsRight(group: GroupStore): Promise<void> {
   if (!(await isUsageMiscounted(group))) return
   const kept = { database: await readDatabaseBytes(group), media: await readMediaBytes(group) }

@@ -22,7 +22,7 @@ export interface Scene {
   group: ManagedGroup
   posts: Container
   stripe: Container
-  /** A text that was not there before; all of a scene's begin with its mark. */
+  /** A unique text; all texts of a scene begin with its mark. */
   fresh(): string
 }
 
@@ -37,7 +37,7 @@ export async function setScene(created: Managing, mark = 'plain'): Promise<Scene
   })
   const stripe = await group.integration('stripe', { name: { type: 'text' }, productType: { type: 'text' } })
   const scene = { created, group, posts, stripe, fresh }
-  // Something of each kind that lists show.
+  // An object of each kind that can be listed.
   for (const make of [
     newObject,
     newSubmission,
@@ -71,7 +71,7 @@ async function newProduct({ group, stripe, fresh }: Scene): Promise<string> {
   return product?.id ?? ''
 }
 
-/** Of two versions. */
+/** An object with two versions. */
 async function newChangedObject(scene: Scene): Promise<string> {
   const { group, created, fresh } = scene
   const objectId = await newObject(scene)
@@ -125,12 +125,12 @@ async function newInvitation({ created, group, fresh }: Scene, { groupId, member
   return createInvitation(created.service.store, groupId, input, authoring(created.clock.now))
 }
 
-/** To a group that none of the callers is a member of. */
+/** In a group that none of the callers is a member of. */
 const onInvitation = async (scene: Scene) => ({
   secret: (await newInvitation(scene, await scene.created.newManagedGroup({ name: scene.fresh() }))).token,
 })
 
-/** One that opens this group only. */
+/** Narrowed to this group. */
 async function newToken({ created, group, fresh }: Scene): Promise<{ userId: string; tokenId: string }> {
   const { user } = group.members.viewer
   const wanted = { label: fresh(), groupId: group.groupId }
@@ -138,7 +138,7 @@ async function newToken({ created, group, fresh }: Scene): Promise<{ userId: str
   return { userId: user.id, tokenId: id }
 }
 
-/** Of a kind that nobody takes up. */
+/** Of a kind without a handler. */
 const newJob = ({ created, group, fresh }: Scene) =>
   write(group.store, created.clock.now, (writer) => insertJob(writer, { kind: 'none', payload: { mark: fresh() } }))
 
@@ -213,7 +213,7 @@ const onJob = async (scene: Scene) => ({ jobId: await newJob(scene) })
 const onFile = async (scene: Scene) => ({ mediaId: await newFile(scene) })
 const pagesOf = (collectionId: string) => [{ name: 'Home', slug: 'home', collections: [{ collectionId }] }]
 
-/** Input that each verb takes, with a subject of its own where it changes one. `groupId` is added where it is missing. */
+/** Valid input for each verb, with a separate subject where it changes one. A missing `groupId` is added. */
 const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'group create': ({ fresh }) => ({ name: fresh(), tier: 'pro' }),
   'group list': () => ({}),
@@ -435,7 +435,7 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'job cancel': onJob,
 }
 
-/** A new verb needs an entry above; until then nothing holds it to what all verbs promise. */
+/** A new verb needs an entry above, otherwise the shared tests do not cover it. */
 export const verbsWithoutCase = (): string[] => verbs.map(({ name }) => name).filter((name) => !inputs[name])
 
 export async function inputFor(verb: Verb, scene: Scene): Promise<Input> {
@@ -447,7 +447,7 @@ export const namesInPath = ({ path }: Verb): string[] => [...path.matchAll(/:(\w
 
 export const takesBody = ({ method, takesFile }: Verb): boolean => method !== 'GET' && method !== 'DELETE' && !takesFile
 
-/** The verb as a request: what stands in its path, and the rest in the query string or the body. */
+/** The verb as a request: path parameters, and the rest in the query string or the body. */
 export function requestOf(verb: Verb, input: Input): [method: Method, path: string, body: object | undefined] {
   const inPath = namesInPath(verb)
   const path = verb.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])))

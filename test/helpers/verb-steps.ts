@@ -8,7 +8,7 @@ import { listSites } from '../../src/store/content/sites.ts'
 import type { GroupStore } from '../../src/store/store.ts'
 import type { Method } from './manage.ts'
 
-/** Random calls of the management API: mostly good ones, and always some that must be refused. */
+/** Random calls of the management API: mostly valid ones, and always some that must be refused. */
 const hourMs = 3_600_000
 const text = { type: 'text' }
 export const schemas: Record<string, Record<string, unknown>>[] = [
@@ -18,7 +18,7 @@ export const schemas: Record<string, Record<string, unknown>>[] = [
   { headline: text, rating: { type: 'integer' }, tags: { type: 'list', of: { type: 'slug' } }, body: text },
 ] // biome-ignore format: a table
 
-/** Values by the type of their field; another group's files and whatever else does not fit come on top. */
+/** Values by field type, besides another group's files and other invalid values. */
 const pools: Record<string, readonly unknown[]> = {
   text: ['a', 'Ärger', 'a b', '10', ''],
   longText: ['<p>Fresh <b>bread</b></p>', 'x'],
@@ -40,28 +40,28 @@ const state = fc.oneof(
 const seldom = fc.nat(9).map((n) => n === 0)
 
 export interface Step {
-  /** Which of the two groups. */
+  /** One of the two groups. */
   who: number
   waitMs: number
   verb: string
   at: number
   next: number
   isStale: boolean
-  /** Reaches for another group's things, or for fields that the schema does not have. */
+  /** Uses another group's ids, or fields that are not in the schema. */
   isWild: boolean
   isTrue: boolean
-  /** Field → which value. */
+  /** The index of the value by field. */
   values: Record<string, number>
   state: Record<string, unknown>
 }
 
-/** What a group has, to be picked from. */
+/** The contents of a group, to pick from. */
 export interface World {
   groupId: string
   collections: Container[]
   objects: { id: string; containerId: string; version: number }[]
   products: { id: string; version: number }[]
-  /** Whatever came of them. */
+  /** Of any outcome. */
   submissions: { id: string }[]
   sites: { id: string; version: number }[]
   previews: string[]
@@ -95,7 +95,7 @@ interface Scene extends Step {
 }
 
 const nothing = { id: 'nope', version: 1, containerId: '', name: '' }
-/** One of a list, now and then none of it. */
+/** An element of a list, sometimes an unknown one. */
 const pick = <Item>(items: readonly Item[], position: number): Item | typeof nothing =>
   items[position % (items.length + (position === 9 ? 1 : 0))] ?? nothing
 const versionOf = ({ isStale }: Scene, { version }: { version: number }): number => (isStale ? version - 1 : version)
@@ -108,7 +108,7 @@ function makeValue({ world, isWild }: Scene, field: Field | undefined, choice: n
   return value === 'foreign' ? media('f'.repeat(24)) : value
 }
 
-/** Required fields are left out now and then, and fields that the schema does not have come with wild steps only. */
+/** Required fields are sometimes omitted; fields that are not in the schema occur in wild steps only. */
 function objectValueOf(scene: Scene, schema: Schema | undefined): object {
   const chosen = { ...(schema?.get('title')?.required && scene.at < 8 && { title: scene.next }), ...scene.values }
   const given = Object.entries(chosen).filter(([name]) => scene.isWild || schema?.has(name))
@@ -252,7 +252,7 @@ export const verbNames = Object.keys(builders)
 
 export const step: fc.Arbitrary<Step> = fc.record({
   who: fc.nat(1),
-  // Never 0: two changes of one millisecond have the same `updatedAt`, by which a delivered answer tells them apart.
+  // Never 0: changes in the same millisecond would have the same `updatedAt`, and delivered answers could not be told apart.
   waitMs: fc.constantFrom(1, 1000, hourMs / 2, 3 * hourMs),
   verb: fc.constantFrom(...Object.entries(builders).flatMap(([name, [weight]]) => Array<string>(weight).fill(name))),
   at: fc.nat(9),

@@ -33,7 +33,7 @@ export const openCollection = (
     insertContainer(writer, { kind: 'collection', name, schema: parseSchema(schema), settings }),
   )
 
-/** A group that takes reviews and subscribers, and the visitors who send them. */
+/** A group that accepts reviews and subscribers from visitors. */
 export interface Visitors extends Harness {
   group: TestGroup
   reviews: Container
@@ -44,7 +44,7 @@ export interface Visitors extends Harness {
 }
 
 interface Options extends NonNullable<Parameters<typeof harness>[1]> {
-  /** Of the collection of reviews. */
+  /** Settings of the collection of reviews. */
   settings?: ContainerSettings
 }
 

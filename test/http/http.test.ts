@@ -404,8 +404,8 @@ describe('a body', () => {
       socket.resume()[leave]()
       for (let tries = 0; (await connections()) > 0 && tries < 100; tries += 1) await sleep(20)
     }
-    const complaints = logged(running).slice(seen).filter(({ level, msg }) => level !== 'info' && msg !== 'the event loop stalled') // biome-ignore format: one line
-    assert.deepEqual(complaints, [])
+    const problems = logged(running).slice(seen).filter(({ level, msg }) => level !== 'info' && msg !== 'the event loop stalled') // biome-ignore format: one line
+    assert.deepEqual(problems, [])
     assert.equal(received.length, before)
   })
 

@@ -150,7 +150,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual(await effectsIn(group), [])
   })
 
-  it('that kills its process is not repeated for ever', async () => {
+  it('that kills its process is not repeated forever', async () => {
     const { clock, newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group)

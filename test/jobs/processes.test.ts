@@ -13,13 +13,13 @@ import { onBothEngines } from '../helpers/harness.ts'
 import type { WorkerOptions } from './worker-process.ts'
 import { effectsIn, testKind, until as untilSoon, type Workshop, workshop } from './workshop.ts'
 
-/** The heavy form of this test asks for more. */
+/** `npm run prove` sets more. */
 const rounds = Number(process.env.KILL_ROUNDS ?? 4)
 const jobsPerRound = 100
 const program = join(import.meta.dirname, 'worker-process.ts')
 
-/** Looks now and then only: the machine is needed by the processes. */
-const until = (isSo: () => boolean | Promise<boolean>): Promise<void> => untilSoon(() => sleep(5).then(isSo))
+/** Polls rarely, to leave the CPU to the processes. */
+const until = (condition: () => boolean | Promise<boolean>): Promise<void> => untilSoon(() => sleep(5).then(condition))
 
 function startProcess(options: WorkerOptions) {
   const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -59,10 +59,10 @@ onBothEngines('processes on one database', (engine) => {
     const group = await addJobs(created, rounds * jobsPerRound)
     const begun: string[] = []
     for (let round = 0; round < rounds; round += 1) {
-      // Each of them comes when the leases of the one before are over.
+      // Each starts when the leases of the previous one have expired.
       const killed = startProcess({ ...created.location, aheadMs: round * (leaseMs + 1000) })
       await until(() => killed.begun().length >= 20 + ((round * 17) % 60))
-      await sleep(round % 5) // somewhere in the middle of a job
+      await sleep(round % 5) // at some point within a job
       await killed.kill()
       begun.push(...killed.begun())
     }

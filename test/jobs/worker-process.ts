@@ -4,7 +4,7 @@ import { createWorker } from '../../src/jobs/worker.ts'
 import { openStore } from '../../src/store/open.ts'
 import { handlerOf, leaveEffect } from './workshop.ts'
 
-/** Works until it is killed, and prints the id of each job that it begins. Its clock may be ahead. */
+/** Runs jobs until it is killed, and prints the id of each job it starts. Its clock may be ahead. */
 export interface WorkerOptions {
   dataDir: string
   databaseUrl: string | undefined
@@ -17,7 +17,7 @@ const store = await openStore({ dataDir, databaseUrl, clock, onConnectionError: 
 const handler = handlerOf(
   async (job, context) => {
     process.stdout.write(`${job.id}\n`)
-    await sleep(5) // so that a kill finds some half-way
+    await sleep(5) // so that a kill interrupts some jobs
     await leaveEffect(job, context)
   },
   { retryAfterSeconds: Array<number>(50).fill(0) },

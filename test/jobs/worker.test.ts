@@ -79,7 +79,7 @@ onBothEngines('a worker', (engine) => {
     assert.equal(most, 3)
   })
 
-  it('without slots runs nothing on its own, stops at once, and runs what it is told to', async () => {
+  it('without slots runs nothing by itself, runs due jobs on request, and stops at once', async () => {
     const { clock, newGroup, newWorker } = await workshop(engine)
     const group = await newGroup()
     await addMany(group, 3, clock.now)
@@ -134,7 +134,7 @@ onBothEngines('a worker', (engine) => {
     }
   })
 
-  it('without slots leaves all jobs to other processes until it is told to run them', async () => {
+  it('without slots leaves all jobs to other processes unless asked to run them', async () => {
     const { newGroup, add, newWorker } = await workshop(engine)
     const group = await newGroup()
     await add(group, { payload: { n: 1 } })

@@ -12,7 +12,7 @@ import type { GroupStore, Store } from '../../src/store/store.ts'
 import { createGroup, write } from '../helpers/authoring.ts'
 import { createMigratedDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
 
-/** Where jobs are made and done, with as many stores on one database as there would be processes. */
+/** Jobs on a test database, which several stores can open as several processes would. */
 export interface Workshop {
   store: Store
   clock: TestClock
@@ -27,7 +27,7 @@ export interface Workshop {
 
 export const testKind = 'test.work'
 
-/** A handler that is tried three times. */
+/** A handler with three attempts. */
 export const handlerOf = (run: JobHandler['run'], more: Partial<JobHandler> = {}): JobHandler => ({
   kind: testKind,
   run,
@@ -71,7 +71,7 @@ export async function workshop(engine: TestEngine): Promise<Workshop> {
   }
 }
 
-/** What jobs did: the subjects of what they recorded in `finish`. */
+/** The effects of jobs: the subjects of the changes they recorded in `finish`. */
 export async function effectsIn({ groupId, database }: GroupStore): Promise<string[]> {
   const rows = await database.read
     .selectFrom('changes')
@@ -83,23 +83,23 @@ export async function effectsIn({ groupId, database }: GroupStore): Promise<stri
   return rows.map(({ subject_id }) => subject_id)
 }
 
-/** Has one effect for each job: a record of the payload's number. */
+/** Records one change with the payload's number. */
 export const leaveEffect: JobHandler['run'] = ({ payload }, { finish }) =>
   finish(async (writer) =>
     writer.record({ type: 'content.updated', subjectId: `effect ${(payload as { n: number }).n}` }),
   )
 
-/** Resolves when it is called. */
+/** A promise that `open` resolves. */
 export function gate(): { open(): void; opened: Promise<void> } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { open: resolve, opened: promise }
 }
 
-/** Until something is so; tests of both engines take their own time. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+/** Waits until a condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 30_000
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, 'it did not come to be')
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, 'the condition was not met in time')
     await nextTurn()
   }
 }

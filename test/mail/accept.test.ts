@@ -28,7 +28,7 @@ onBothEngines('an accepted e-mail', (engine) => {
     assert.equal((await post(contactPath, { ...contactBody, extra: 1 }, key)).body, 'true')
     assert.deepEqual(await countTraces(group), { messages: 1, jobs: 1, keys: 1, changes: 0, tallied: 1 })
     assertFailure(await post(contactPath, { ...contactBody, message: 'Else' }, key), 422, 'IdempotencyMismatch')
-    assert.equal((await post(orderPath, orderBody, key)).statusCode, 201) // another endpoint, another purpose
+    assert.equal((await post(orderPath, orderBody, key)).statusCode, 201) // another endpoint
     assert.equal((await messagesOf(group)).length, 2)
     clock.now += 1
     await post(contactPath, contactBody, key)
@@ -48,18 +48,18 @@ onBothEngines('an accepted e-mail', (engine) => {
     const { post, group, clock, newGroup } = await openOutbox(engine, limits(3))
     const key = { 'idempotency-key': 'first' }
     const order = newOrder({ email: orderBody.to })
-    await write(group.store, clock.now, (writer) => recordOrder(writer, order)) // no stranger
+    await write(group.store, clock.now, (writer) => recordOrder(writer, order)) // a known customer
     assert.equal((await post(contactPath, contactBody, key)).statusCode, 201)
     const more = await Promise.all(Array.from({ length: 6 }, () => post(orderPath, orderBody)))
     assert.equal(more.filter(({ statusCode }) => statusCode === 201).length, 2)
     const before = await countTraces(group)
     const refused = await post(contactPath, contactBody, { 'idempotency-key': 'late' })
     assertFailure(refused, 429, 'RateLimited', /its 3 e-mails of today/)
-    assert.equal(refused.headers['retry-after'], String(12 * 3600)) // the tests begin at noon
+    assert.equal(refused.headers['retry-after'], String(12 * 3600)) // the test clock starts at noon
     assert.deepEqual(await countTraces(group), before)
     assert.deepEqual(before, { messages: 3, jobs: 3, keys: 1, changes: 1, tallied: 3 })
 
-    assert.equal((await post(contactPath, contactBody, key)).body, 'true') // it was sent already
+    assert.equal((await post(contactPath, contactBody, key)).body, 'true') // a repeated request
     const other = await newGroup()
     assert.equal((await post(contactPath, contactBody, { authorization: other.key })).statusCode, 201)
     clock.now += 12 * 3_600_000

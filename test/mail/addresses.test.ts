@@ -18,7 +18,7 @@ const plenty = 'free=1000000,basic=1,pro=1,proplus=1'
 
 interface Post extends Outbox {
   server: MailServer
-  /** What the server was told, word for word: as an address it shows a domain in other letters than were sent. */
+  /** The commands verbatim: the server's parsed address shows the domain in a different spelling. */
   commands: string[]
 }
 
@@ -32,7 +32,7 @@ async function openPost(engine: TestEngine): Promise<Post> {
   return { ...(await openOutbox(engine, { env })), server, commands }
 }
 
-/** The header by its names, each on one line. A name that occurs twice is one that somebody has smuggled in. */
+/** The unfolded header fields by name. A repeated name means an injected field. */
 function headersOf({ raw }: TakenMessage): Map<string, string> {
   const [head = ''] = raw.toString('latin1').split('\r\n\r\n', 1)
   const headers = new Map<string, string>()
@@ -54,14 +54,14 @@ const possibleHeaders = [
 
 const bare = (address: string | undefined): string | undefined => address?.replace(/^<(.*)>$/, '$1')
 
-/** What one address must have become, worked out in another way than the service does it. */
+/** The expected form of an address, computed differently from the service. */
 function asSent(address: unknown): string {
   assert.ok(typeof address === 'string')
   const at = address.lastIndexOf('@')
   return `${address.slice(0, at)}@${domainToASCII(address.slice(at + 1))}`
 }
 
-/** It went to the one address, and nothing in it says otherwise. */
+/** Asserts that the message went to exactly one address, and that its header agrees. */
 function assertSentTo(taken: TakenMessage, to: unknown, replyTo: unknown): void {
   assert.equal(taken.sender, 'shop@sender.example')
   const headers = headersOf(taken)
@@ -78,7 +78,7 @@ function assertSentTo(taken: TakenMessage, to: unknown, replyTo: unknown): void 
   assert.equal(bare(headers.get('Reply-To')), replyTo === undefined ? undefined : asSent(replyTo))
 }
 
-/** Posts it, and delivers what is due. Whether it was accepted. */
+/** Posts it and delivers due messages. Returns whether it was accepted. */
 async function postAndDeliver(
   post: Post,
   path: string,
@@ -107,7 +107,7 @@ async function postAndDeliver(
 
 const evil = 'evil@attacker.example'
 
-/** What was, somewhere, delivered to somebody else than the address seemed to say. */
+/** Addresses that some mail software delivered to another recipient. */
 const attacks: [name: string, to: unknown][] = [
   ['a quoted local part that holds another address (GHSA-mm7p-fcc7-pg87)', `"${evil} x"@bakery.example`],
   ['the same with its quotes escaped', `"\\"${evil}\\""@bakery.example`],
@@ -177,13 +177,13 @@ const validAddress = fc.oneof(
   ), // biome-ignore format: one list
 )
 
-/** A text with something done to it. */
+/** A text with random edits. */
 const mutated = (text: fc.Arbitrary<string>) =>
   fc
     .tuple(text, fc.array(fc.tuple(fc.nat(), fc.nat(3), hostilePiece), { minLength: 1, maxLength: 3 }))
     .map(([start, edits]) =>
-      edits.reduce((current, [place, cut, piece]) => {
-        const at = place % (current.length + 1)
+      edits.reduce((current, [position, cut, piece]) => {
+        const at = position % (current.length + 1)
         return current.slice(0, at) + piece + current.slice(at + cut)
       }, start),
     )
@@ -215,11 +215,11 @@ const maybeAddress = fc.oneof(
   { weight: 1, arbitrary: fc.record({ customerEmail: hostileAddress }) },
 )
 
-/** The door and the wire are the same on both. */
+/** Validation and SMTP do not depend on the engine. */
 const runsOn = { sqlite: 400, postgres: 100 }
 
 onBothEngines('the recipient of an e-mail', (engine) => {
-  it('cannot be any address that other parsers have misread', async (t) => {
+  it('cannot be an address that other parsers have misread', async (t) => {
     const post = await openPost(engine)
     const requests = { [contactPath]: contactBody, [orderPath]: orderBody }
     for (const [name, to] of attacks) {
@@ -248,7 +248,7 @@ onBothEngines('the recipient of an e-mail', (engine) => {
     assert.ok(Math.min(outcomes.accepted, outcomes.refused) > numRuns / 20, JSON.stringify(outcomes))
   }
 
-  it('is the only RCPT TO of a contact e-mail, or the request is refused: whatever is sent', async () => {
+  it('is the only RCPT TO of a contact e-mail, or the request is refused, for any input', async () => {
     const texts = fc.record({ name: hostileText, siteName: hostileText, to: hostileAddress })
     await checkProperty(
       contactPath,
@@ -256,7 +256,7 @@ onBothEngines('the recipient of an e-mail', (engine) => {
     )
   })
 
-  it('is the only RCPT TO of an order confirmation, or the request is refused: whatever is sent', async () => {
+  it('is the only RCPT TO of an order confirmation, or the request is refused, for any input', async () => {
     const texts = fc.record({
       title: hostileText,
       subtitle: hostileText,

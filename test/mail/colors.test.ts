@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { colorPattern } from '../../src/content/validate.ts'
 import { darkPalette, lightPalette, type Palette } from '../../src/mail/colors.ts'
 
-/** By WCAG 2, written down once more so that a mistake in one shows in the other. */
+/** WCAG 2 contrast, implemented independently of the code under test. */
 function luminance(color: string): number {
   assert.match(color, /^#[0-9a-f]{6}$/)
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {

@@ -128,7 +128,7 @@ describe('a composed e-mail', () => {
           ['to', 'from', 'reply-to', 'message-id', 'date', 'cc', 'bcc'].map(count),
           [1, 1, 1, 1, 1, 0, 0],
         )
-        assert.ok(count('subject') <= 1) // one of blanks alone is left out
+        assert.ok(count('subject') <= 1) // a blank subject is omitted
         assert.deepEqual(mail.to, [{ name: '', address: 'ann@example.com' }])
         assert.equal(mail.from?.address, 'mail@demo.example')
         assert.equal(mail.text?.replace(/\n$/, ''), text.toWellFormed())
@@ -140,11 +140,11 @@ describe('a composed e-mail', () => {
 
 interface Signature {
   tags: Map<string, string>
-  /** Whether both the body and the headers are the signed ones. */
+  /** Whether the signature matches both body and headers. */
   isGood: boolean
 }
 
-/** What a receiver does, by RFC 6376: "relaxed" for the headers as for the body. */
+/** Verifies like a receiver by RFC 6376, "relaxed" for headers and body. */
 function verifySignature(raw: Buffer, publicKey: Parameters<ReturnType<typeof createVerify>['verify']>[0]): Signature {
   const message = raw.toString('latin1')
   const end = message.indexOf('\r\n\r\n')

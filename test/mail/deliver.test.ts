@@ -23,7 +23,7 @@ import { contactBody, contactPath, messagesOf, openOutbox } from '../helpers/out
 import { until } from '../jobs/workshop.ts'
 import { alwaysAt } from './parcels.ts'
 
-/** After which time each attempt is made, in seconds: 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
+/** Seconds before each attempt: 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
 const waits = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000]
 
 async function openPostOffice(engine: TestEngine) {
@@ -41,7 +41,7 @@ async function openPostOffice(engine: TestEngine) {
     assert.ok(found, 'the message is there')
     return found
   }
-  /** A worker of its own that delivers in another way. */
+  /** A separate worker with a different delivery handler. */
   const workerWith = (handler: JobHandler) =>
     createWorker({
       store: service.store,
@@ -165,17 +165,17 @@ onBothEngines('the outbox', (engine) => {
 
   it('does not send a cancelled message, nor send twice after a retry by hand', async () => {
     const { server, accept, find, runDue, group, clock } = await openPostOffice(engine)
-    const [cancelled, anew] = [await accept(), await accept()]
+    const [cancelled, restarted] = [await accept(), await accept()]
     await write(group.store, clock.now, async (writer) => {
       await endMessage(writer, cancelled.id, 'cancelled')
-      await restartMessage(writer, anew.id)
+      await restartMessage(writer, restarted.id)
     })
     assert.equal(await runDue(), 3)
     assert.deepEqual(
       server.taken.map(({ messageId }) => messageId),
-      [anew.messageId],
+      [restarted.messageId],
     )
-    assert.deepEqual([(await find(cancelled.id)).state, (await find(anew.id)).state], ['cancelled', 'sent'])
+    assert.deepEqual([(await find(cancelled.id)).state, (await find(restarted.id)).state], ['cancelled', 'sent'])
   })
 
   it('shows groups neither the address nor the login of the service’s mail server', async () => {
@@ -192,7 +192,7 @@ onBothEngines('the outbox', (engine) => {
       assert.match(String((await find(id)).problem), /^The mail server /)
       clock.now += 36_000_000
     }
-    assert.doesNotMatch(log(), new RegExp(`\\b${server.port}\\b`)) // a number of its own, not digits of an id
+    assert.doesNotMatch(log(), new RegExp(`\\b${server.port}\\b`)) // as a whole number, not as digits of an id
   })
 
   it('does not send a message whose lease was lost by the time the server is ready', async () => {

@@ -13,14 +13,14 @@ import { seededRandom } from '../helpers/flaky-proxy.ts'
 import { harness, onBothEngines } from '../helpers/harness.ts'
 import { type MailFault, type MailServer, type MailStage, mailServer } from '../helpers/mail-server.ts'
 
-/** `npm run prove -- mail` asks for 10,000. */
+/** `npm run prove -- mail` runs 10,000. */
 const messageCount = Number(process.env.MAIL_MESSAGES ?? 300)
-/** Of eight attempts at each message, in the first the server is not there, in the next ones it is in a bad mood. */
-const badRounds = 5
+/** Of eight attempts at each message, the first meets no server, and the next ones a failing one. */
+const failingRounds = 5
 const longestWaitMs = 36_000_000
 const restartCount = 6
-/** How often what goes wrong where. */
-const moods: [stage: MailStage, rate: number, fault: MailFault][] = [
+/** The rate of each fault by stage. */
+const faultRates: [stage: MailStage, rate: number, fault: MailFault][] = [
   ['greeting', 0.1, '421 4.3.2 Shutting down'],
   ['greeting', 0.02, 'drop'],
   ['sender', 0.03, '451 4.3.0 Busy'],
@@ -42,7 +42,7 @@ const message: Omit<NewMessage, 'recipient'> = {
   sender: 'mail@shop.example',
 }
 
-/** To every fiftieth there is nobody, and one in fifty is not let in. */
+/** Every fiftieth recipient does not exist, and another fiftieth is blocked. */
 function recipientOf(number: number): string {
   const kind = { 0: 'gone', 25: 'blocked' }[number % 50] ?? 'visitor'
   return `${kind}-${number}@people.example`
@@ -54,26 +54,26 @@ const refusals: Record<string, MailFault> = {
 }
 const kindOf = (recipient: string): string => recipient.split('-')[0] ?? ''
 
-/** Refuses who is always refused, spoils what it may spoil besides, and is started anew a few times. */
-function makeMoody(server: MailServer): { isBad: boolean; restarts: number; settled(): Promise<void> } {
+/** Always refuses certain recipients, injects random faults, and restarts a few times. */
+function makeUnreliable(server: MailServer): { isFailing: boolean; restarts: number; settled(): Promise<void> } {
   const random = seededRandom(6)
   let restarting = Promise.resolve()
   const restart = async () => {
     await server.stop()
     await server.start()
   }
-  const mood = { isBad: true, restarts: 0, settled: () => restarting }
+  const state = { isFailing: true, restarts: 0, settled: () => restarting }
   server.spoil = (stage, recipient) => {
     const refusal = stage === 'recipient' && recipient !== undefined ? refusals[kindOf(recipient)] : undefined
     if (refusal) return refusal
-    if (!mood.isBad) return undefined
-    if (stage === 'message' && server.taken.length >= ((mood.restarts + 1) * messageCount) / (restartCount + 2)) {
-      mood.restarts += 1
+    if (!state.isFailing) return undefined
+    if (stage === 'message' && server.taken.length >= ((state.restarts + 1) * messageCount) / (restartCount + 2)) {
+      state.restarts += 1
       restarting = restarting.then(restart)
     }
-    return moods.find(([where, rate]) => where === stage && random() < rate)?.[2]
+    return faultRates.find(([where, rate]) => where === stage && random() < rate)?.[2]
   }
-  return mood
+  return state
 }
 
 onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail server`, (engine) => {
@@ -88,7 +88,7 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
         await insertMessage(writer, { ...message, recipient: recipientOf(number) })
     })
 
-    /** How often the server had the whole message, and we did not hear so. */
+    /** How often the server accepted a message but the client did not receive the reply. */
     let lostPastData = 0
     const smtp = createSmtpTransport(parseMailServer(server.url), { hosts: 'any', timeouts })
     after(() => smtp.close())
@@ -118,13 +118,13 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
     let attempts = await worker.runDue()
     assert.equal(attempts, messageCount, 'each was tried once, at a server that is not there')
     await server.start()
-    const mood = makeMoody(server)
+    const state = makeUnreliable(server)
     let rounds = 1
     for (; (await countJobs(group.store.database)).waiting > 0; rounds += 1) {
-      mood.isBad = rounds < badRounds
+      state.isFailing = rounds < failingRounds
       clock.now += longestWaitMs
       attempts += await worker.runDue()
-      await mood.settled()
+      await state.settled()
     }
 
     const { messages } = await listMessages(group.store, { limit: messageCount + 1, skip: 0 })
@@ -148,7 +148,7 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
     }
     const duplicates = server.taken.length - sent.length
     assert.equal(duplicates, lostPastData, 'each that came twice had been lost past DATA')
-    assert.ok(duplicates > 0 && mood.restarts > 0, 'it was put to the test')
+    assert.ok(duplicates > 0 && state.restarts > 0, 'there must have been restarts and duplicates')
 
     const faults = [...server.faults].map(([fault, count]) => `${fault} ${count}`).join(', ')
     const seconds = Math.round((performance.now() - startedMs) / 1000)
@@ -156,7 +156,7 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
       `${engine}: ${messageCount} messages in ${rounds} rounds and ${attempts} attempts: ${sent.length} sent, ` +
         `${failed.length} failed with the server's words; ${duplicates} came twice, ${lostPastData} connections were ` +
         `lost past DATA (the server dropped ${server.faults.get('dropAfter')}); Message-IDs that differ: 0; ` +
-        `${mood.restarts} restarts, ${server.connections()} connections; faults: ${faults}; ${seconds} s`,
+        `${state.restarts} restarts, ${server.connections()} connections; faults: ${faults}; ${seconds} s`,
     )
   })
 })

@@ -8,7 +8,7 @@ import { DeliveryFailure } from '../../src/mail/transport.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
 import { errand } from './parcels.ts'
 
-/** A server that only pretends to speak SMTP: what it says to whom connects, and how it answers each line. */
+/** A server that only pretends to speak SMTP, with its greeting and its reply to each line. */
 async function pretend(
   greet: (socket: Socket) => void,
   answer: (line: string, socket: Socket) => void = () => {},
@@ -48,7 +48,7 @@ const usualAnswers: Record<string, string> = {
   QUIT: '221 bye',
 }
 
-/** Answers as a good server, except for what it is told to say instead. */
+/** Replies like a correct server, except to the given commands. */
 const answering =
   (instead: Record<string, string | ((socket: Socket) => void)>) =>
   (line: string, socket: Socket): void => {
@@ -74,14 +74,14 @@ async function failureAt(port: number, timeouts = {}, ca?: string): Promise<Deli
   )
   after(() => transport.close())
   try {
-    assert.fail(`it was delivered: ${await transport.deliver(parcel, errand())}`)
+    assert.fail(`unexpectedly delivered: ${await transport.deliver(parcel, errand())}`)
   } catch (error) {
     assert.ok(error instanceof DeliveryFailure, String(error))
     return error
   }
 }
 
-/** Writes the same again and again, for as long as somebody listens. */
+/** Writes the same text repeatedly until the connection closes. */
 function pour(socket: Socket, text: string): void {
   const more = () => {
     while (!socket.destroyed && socket.write(text));
@@ -118,10 +118,10 @@ describe('a hostile server', () => {
   it('has its multi-line reply quoted in one line, without the repeated codes', async () => {
     const { port } = await pretend(
       greeting,
-      answering({ RCPT: '550-5.1.1 There is nobody\r\n550-5.1.1 of that name\r\n550 5.1.1 here' }),
+      answering({ RCPT: '550-5.1.1 There is no one\r\n550-5.1.1 of that name\r\n550 5.1.1 here' }),
     )
     const { message } = await failureAt(port)
-    assert.match(message, /: 550-5\.1\.1 There is nobody of that name here$/)
+    assert.match(message, /: 550-5\.1\.1 There is no one of that name here$/)
   })
 
   it('that trickles its reply is disconnected at the time limit of a delivery', async () => {
@@ -157,7 +157,7 @@ describe('a hostile server', () => {
   it('that accepts the message after refusing the recipient has not accepted it', async () => {
     const { port, heard } = await pretend(
       greeting,
-      answering({ EHLO: '250-here\r\n250 PIPELINING', RCPT: '550 5.1.1 nobody' }),
+      answering({ EHLO: '250-here\r\n250 PIPELINING', RCPT: '550 5.1.1 unknown' }),
     )
     const { isPermanent, refusesRecipient } = await failureAt(port)
     assert.deepEqual([isPermanent, refusesRecipient], [true, true])

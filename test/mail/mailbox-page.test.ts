@@ -24,7 +24,7 @@ async function withMailbox(engine: TestEngine, env: Record<string, string> = {})
   return { ...created, group, put, root, get, pathOf }
 }
 
-/** What a caller can tell an answer by, but for its own number and the time. */
+/** Everything a caller sees of an answer except its request id and the time. */
 function seen({ statusCode, headers, body }: Awaited<ReturnType<Harness['app']['inject']>>): object {
   const { 'x-request-id': _id, date: _date, ratelimit: _limit, ...rest } = headers
   return { statusCode, rest, body }
@@ -122,7 +122,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
     for (const path of [
       pathOf(id, other),
       pathOf('66f0c0ffee0123456789abcd'),
-      `${root}nobody/${id}/`,
+      `${root}unknown/${id}/`,
       `${root}%00/%00/`,
     ]) {
       for (const part of ['', 'html', 'message.eml'])
@@ -220,7 +220,7 @@ describe('the page of the local mailbox in a browser', () => {
     after(() => browser.close())
     for (const width of [375, 1280])
       for (const colorScheme of ['light', 'dark'] as const) {
-        const { page, complaints } = await openPage(browser, { viewport: { width, height: 900 }, colorScheme })
+        const { page, problems } = await openPage(browser, { viewport: { width, height: 900 }, colorScheme })
         await page.goto(url)
         assert.equal(await page.getByRole('listitem').count(), 3)
         const overflow = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
@@ -232,14 +232,14 @@ describe('the page of the local mailbox in a browser', () => {
         await frame.getByText('Is there rye bread today?').last().waitFor() // the first is what lists show
         assert.ok(Number(await overflow()) <= 0, `${width} ${colorScheme}`)
         await picture(page, `letter-${width}-${colorScheme}`)
-        assert.deepEqual(complaints, [])
+        assert.deepEqual(problems, [])
         await page.close()
       }
     assert.equal((await findMessage(group.store, id))?.state, 'sent')
   })
 })
 
-/** For who wants to look at it. */
+/** Saves a screenshot for visual inspection. */
 async function picture(page: Awaited<ReturnType<typeof openPage>>['page'], name: string): Promise<void> {
   const folder = process.env.MAILBOX_PICTURES
   if (folder) await page.screenshot({ path: `${folder}/${name}.png` })

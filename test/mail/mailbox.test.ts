@@ -23,7 +23,7 @@ const parcel = (raw: string, id = makeId()) => ({
 })
 
 describe('the mailbox', () => {
-  it('stores each message in a separate file that nobody else can read', async () => {
+  it('stores each message in a separate file that only its owner can read', async () => {
     const mailbox = await newMailbox()
     const [one, other] = [parcel('one'), parcel('other')]
     await mailbox.deliver(one, errand())

@@ -15,16 +15,16 @@ const minuteMs = 60_000
 const each: SubmissionNotices = { to: 'owner@shop.example', rhythm: 'each' }
 const daily: SubmissionNotices = { to: 'owner@shop.example', rhythm: 'daily' }
 
-interface SiteWish {
+interface SiteOptions {
   name?: string
   notices?: SubmissionNotices
   shows?: string[]
 }
 
-async function withSite(engine: TestEngine, { notices = each }: SiteWish = {}) {
-  const place = await visitors(engine)
-  const { group, clock, service } = place
-  const newSite = ({ name = 'Corner Bakery', notices: wanted, shows = [] }: SiteWish) =>
+async function withSite(engine: TestEngine, { notices = each }: SiteOptions = {}) {
+  const context = await visitors(engine)
+  const { group, clock, service } = context
+  const newSite = ({ name = 'Corner Bakery', notices: wanted, shows = [] }: SiteOptions) =>
     createSite(
       group.store,
       {
@@ -38,10 +38,10 @@ async function withSite(engine: TestEngine, { notices = each }: SiteWish = {}) {
       clock.now,
     )
   return {
-    ...place,
+    ...context,
     newSite,
     site: await newSite({ notices }),
-    /** Lets so much time pass, has everything done that is due, and gives all notices, oldest first. */
+    /** Advances the clock, runs all due jobs, and returns all notifications, oldest first. */
     async noticesAfter(ms = 0) {
       clock.now += ms
       await service.worker.runDue()
@@ -61,8 +61,8 @@ async function waitingJobs({ group }: Visitors): Promise<(number | null)[]> {
 
 onBothEngines('a notification to the owner of a site', (engine) => {
   it('reports a submission at once, including private fields', async () => {
-    const place = await withSite(engine)
-    const { review, noticesAfter, site, clock } = place
+    const context = await withSite(engine)
+    const { review, noticesAfter, site, clock } = context
     await review({ ...goodReview, email: 'ada@visitor.example' })
     const [notice, ...others] = await noticesAfter()
     assert.equal(others.length, 0)
@@ -91,12 +91,12 @@ onBothEngines('a notification to the owner of a site', (engine) => {
         },
       ],
     })
-    assert.equal(await awaited(place), 0)
+    assert.equal(await awaited(context), 0)
   })
 
   it('is sent at least five minutes after the previous one: a flood becomes digests', async () => {
-    const place = await withSite(engine)
-    const { review, subscribe, noticesAfter } = place
+    const context = await withSite(engine)
+    const { review, subscribe, noticesAfter } = context
     await review()
     assert.equal((await noticesAfter()).length, 1)
     await review()
@@ -104,7 +104,7 @@ onBothEngines('a notification to the owner of a site', (engine) => {
     assert.equal((await noticesAfter()).length, 1)
     for (let n = 0; n < 23; n += 1) await review({ ...goodReview, title: `Number ${n}` })
     assert.equal((await noticesAfter(5 * minuteMs - 1)).length, 1)
-    assert.equal((await waitingJobs(place)).length, 1, 'one job waits, however many ask for it')
+    assert.equal((await waitingJobs(context)).length, 1, 'one job waits, whatever the number of submissions')
     const [, digest, ...others] = await noticesAfter(1)
     assert.equal(others.length, 0)
     assert.equal(digest?.subject, '25 new submissions – Corner Bakery')
@@ -140,44 +140,44 @@ onBothEngines('a notification to the owner of a site', (engine) => {
   })
 
   it('includes every submission that arrives while it is being composed, or leaves it to the next', async () => {
-    const place = await withSite(engine)
-    const { review, service, clock, noticesAfter } = place
+    const context = await withSite(engine)
+    const { review, service, clock, noticesAfter } = context
     await review()
     let sent = 0
     const senderOf = async () => {
       sent += 1
-      if (sent === 1) await review({ ...goodReview, title: 'Meanwhile' })
+      if (sent === 1) await review({ ...goodReview, title: 'In between' })
       return 'mail@shop.example'
     }
     const { store, logger } = service
     const handlers = [noticeHandler({ senderOf, dailyLimits: service.mail.dailyLimits })]
     const worker = createWorker({ store, handlers, workers: 0, clock: () => clock.now, logger })
     await worker.runDue()
-    assert.equal(sent, 2, 'what came in meanwhile has asked for a notice of its own')
+    assert.equal(sent, 2, 'the submission that arrived in between has its own notification')
     const notices = await noticesAfter()
     assert.deepEqual(notices.map(({ subject }) => subject), ['2 new submissions – Corner Bakery']) // biome-ignore format: short
-    assert.equal(await awaited(place), 0)
+    assert.equal(await awaited(context), 0)
     await review()
     assert.equal((await noticesAfter(5 * minuteMs)).length, 2)
   })
 
   it('is sent once and in full when it is started twice', async () => {
-    const place = await withSite(engine)
-    const { review, service, clock, noticesAfter } = place
+    const context = await withSite(engine)
+    const { review, service, clock, noticesAfter } = context
     await review()
     const { store, logger, mail } = service
     const senderOf = async () => assert.fail('the database is away')
     const failing = noticeHandler({ senderOf, dailyLimits: mail.dailyLimits })
     await createWorker({ store, handlers: [failing], workers: 0, clock: () => clock.now, logger }).runDue()
-    assert.equal(await awaited(place), 1)
+    assert.equal(await awaited(context), 1)
     await review()
     assert.deepEqual((await noticesAfter(minuteMs)).map(({ subject }) => subject), ['2 new submissions – Corner Bakery']) // biome-ignore format: short
-    assert.equal(await awaited(place), 0)
+    assert.equal(await awaited(context), 0)
   })
 
   it('leaves out deleted submissions, and is not sent when none is left', async () => {
-    const place = await withSite(engine, { notices: daily })
-    const { review, reviews, group, clock, noticesAfter } = place
+    const context = await withSite(engine, { notices: daily })
+    const { review, reviews, group, clock, noticesAfter } = context
     const dayMs = 24 * 60 * minuteMs
     async function reviewAndDelete() {
       const { _id } = (await review()).json().data
@@ -196,23 +196,23 @@ onBothEngines('a notification to the owner of a site', (engine) => {
 
   it('is not sent after it was turned off, or the site was deleted, and leaves nothing waiting', async () => {
     for (const end of ['unset', 'delete'] as const) {
-      const place = await withSite(engine, { notices: daily })
-      const { review, site, group, clock, noticesAfter } = place
+      const context = await withSite(engine, { notices: daily })
+      const { review, site, group, clock, noticesAfter } = context
       await review()
       await write(group.store, clock.now, async (writer) => {
         if (end === 'unset') await updateSite(writer, site, { privateSettings: {} })
         else await deleteSite(writer, site)
       })
       assert.equal((await noticesAfter(24 * 60 * minuteMs)).length, 0)
-      assert.equal(await awaited(place), 0)
+      assert.equal(await awaited(context), 0)
       await review()
-      assert.deepEqual([await awaited(place), await waitingJobs(place)], [0, []])
+      assert.deepEqual([await awaited(context), await waitingJobs(context)], [0, []])
     }
   })
 
   it('goes to the owners of the sites whose pages show the collection, else of all sites', async () => {
-    const place = await withSite(engine)
-    const { newSite, reviews, review, subscribe, noticesAfter } = place
+    const context = await withSite(engine)
+    const { newSite, reviews, review, subscribe, noticesAfter } = context
     const notices = { to: 'second@bücher.example', rhythm: 'each' as const }
     await newSite({ name: 'Second', notices, shows: [reviews.id] })
     await newSite({ name: 'Third' })
@@ -227,8 +227,8 @@ onBothEngines('a notification to the owner of a site', (engine) => {
   })
 
   it('includes submissions awaiting approval, and no repeated subscriber', async () => {
-    const place = await visitors(engine, { settings: { moderation: true } })
-    const { group, clock, review, subscribe, service } = place
+    const context = await visitors(engine, { settings: { moderation: true } })
+    const { group, clock, review, subscribe, service } = context
     const site = { name: 'Shop', domainName: '', settings: {}, privateSettings: { submissionNotices: each } }
     await createSite(group.store, site, clock.now)
     await review()
@@ -249,17 +249,17 @@ onBothEngines('a notification to the owner of a site', (engine) => {
   })
 
   it('counts towards the group’s daily limit, and waits for the next day when that is reached', async () => {
-    const place = await withSite(engine)
-    const { review, noticesAfter, group, service, clock } = place
+    const context = await withSite(engine)
+    const { review, noticesAfter, group, service, clock } = context
     await review()
     const { store, logger, mail } = service
     const usedUp = { senderOf: mail.senderOf, dailyLimits: { free: 0, basic: 0, pro: 0, proplus: 0 } }
     const handlers = [noticeHandler(usedUp)]
     await createWorker({ store, handlers, workers: 0, clock: () => clock.now, logger }).runDue()
     assert.equal((await messagesOf(group)).length, 0)
-    assert.equal(await awaited(place), 1)
+    assert.equal(await awaited(context), 1)
     const midnightMs = new Date(clock.now).setUTCHours(24, 0, 0, 0)
-    assert.deepEqual(await waitingJobs(place), [midnightMs])
+    assert.deepEqual(await waitingJobs(context), [midnightMs])
     assert.equal((await noticesAfter(midnightMs - clock.now)).length, 1)
     const tallies = await group.store.database.read.selectFrom('tallies').select(['subject', 'count']).execute()
     assert.deepEqual(tallies.filter(({ subject }) => subject === 'mail').map(({ count }) => count), [1]) // biome-ignore format: short

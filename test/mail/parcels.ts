@@ -9,11 +9,11 @@ let number = 0
 export function parcel(more: Partial<OutgoingMail> = {}): OutgoingMail {
   number += 1
   const raw = Buffer.from(`Message-ID: <${number}@shop.example>\r\nSubject: ${number}\r\n\r\nHello.\r\n.\r\nBye.\r\n`)
-  const place = { id: `${number}`.padStart(24, '0'), groupId: '0'.repeat(24) }
-  return { ...place, sender: 'mail@shop.example', recipient: 'ann@people.example', raw, ...more }
+  const ids = { id: `${number}`.padStart(24, '0'), groupId: '0'.repeat(24) }
+  return { ...ids, sender: 'mail@shop.example', recipient: 'ann@people.example', raw, ...more }
 }
 
-/** Closed when the test or suite ends that asks for it. */
+/** Closed when the test or suite ends. */
 export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<SmtpOptions> = {}): SmtpTransport {
   const transport = createSmtpTransport(parseMailServer(url), { hosts: 'any', ...options })
   after(() => transport.close())
@@ -21,7 +21,7 @@ export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<Smt
 }
 
 export const never = new AbortController().signal
-/** Of somebody whose message it is until the signal aborts. */
+/** A delivery that holds its lease until the signal aborts. */
 export const errand = (signal = never): DeliveryContext => ({ signal, isOurs: () => true })
 export const deliver = (transport: SmtpTransport, each = parcel()) => transport.deliver(each, errand())
 
@@ -30,7 +30,7 @@ export interface Expected {
   refusesRecipient?: boolean
 }
 
-/** That it fails so, and that trying again is of use unless it is said to be of none. */
+/** Asserts that it fails with this message, by default as a failure that can be retried. */
 export async function assertFails(work: Promise<unknown>, message: RegExp, expected: Expected = {}): Promise<void> {
   await assert.rejects(work, (error) => {
     assert.ok(error instanceof DeliveryFailure, String(error))

@@ -15,14 +15,14 @@ function render(content: Partial<MessageContent>, site: SiteLook = look) {
   return renderMessage({ subject: 'The subject', content: { siteName: 'Demo Bakery', ...content } }, site)
 }
 
-/** How often words stand in what is shown of an e-mail. */
+/** How often a text occurs in the visible part of an e-mail. */
 function timesShown(html: string, words: string): number {
   const shown = html.replace(/<div [^>]*display:none[^>]*>.*?<\/div>/, '').replace(/<head>.*<\/head>/s, '')
   return wordsOf(toPlainText(shown)).split(wordsOf(words)).length - 1
 }
 
 describe('a contact e-mail', () => {
-  it('says who wrote what, and how to reply', () => {
+  it('names the sender, their message, and how to reply', () => {
     const { html, text } = render({ visitor })
     assert.equal(timesShown(html, 'New message from Ann Lee'), 1)
     assert.match(html, /<a href="mailto:ann@example.com"[^>]*>ann@example.com<\/a>/)
@@ -123,7 +123,7 @@ describe('a notification about submissions', () => {
     ],
   }
 
-  it('lists each, says what awaits approval, and how many more there are', () => {
+  it('lists each, marks those awaiting approval, and counts the ones not listed', () => {
     const submissions = [review, { ...review, waits: false }]
     const { html, text } = render({ title: '5 new submissions', submissions, furtherSubmissions: 3 })
     assert.equal(timesShown(html, '5 new submissions'), 1)

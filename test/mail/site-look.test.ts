@@ -19,7 +19,7 @@ const lookOf = (
   content: { siteId?: string; siteName: string } = { siteName: 'Given' },
 ) => readSiteLook(createLogoReader(service.media.storage), group.group, group.store, content)
 
-/** The look of a site with this file as its logo. */
+/** The appearance of a site with this file as its logo. */
 async function lookWithLogo(created: Librarian, file: Buffer | string, name = 'logo.png'): Promise<SiteLook> {
   const { key } = await created.add(name, file)
   await created.service.worker.runDue()
@@ -109,9 +109,9 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     let reads = 0
     const storage: MediaStorage = {
       ...service.media.storage,
-      read(...place) {
+      read(...location) {
         reads += 1
-        return service.media.storage.read(...place)
+        return service.media.storage.read(...location)
       },
     }
     const readLogo = createLogoReader(storage)

@@ -18,7 +18,7 @@ before(() => {
   certificate = makeCertificate(host)
 })
 
-/** Under a name of its own, as if it were out on the Internet. */
+/** Under a host name, like a server on the Internet. */
 const named = (server: MailServer, rest = ''): { url: string } => ({
   url: server.url.replace('127.0.0.1', host).replace('://', `://${rest}`),
 })
@@ -174,7 +174,7 @@ describe('a login', () => {
     assert.equal(server.connections(), 2)
   })
 
-  it('that is refused is retried later, and never repeated to anybody', async () => {
+  it('that is refused is retried later, and never disclosed', async () => {
     const server = await wanting()
     const wrong = 'wrong-but-secret'
     const transport = courierTo(named(server, `ann:${wrong}@`), namedOptions())

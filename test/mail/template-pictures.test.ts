@@ -12,7 +12,7 @@ import type { SiteLook } from '../../src/mail/site-look.ts'
 import { openPage, startBrowser } from '../helpers/browser.ts'
 import { hostileMarkup } from '../helpers/hostile-markup.ts'
 
-/** Set this to have the pictures of the documentation drawn anew. */
+/** Set this to redraw the pictures of the documentation. */
 const drawsPictures = process.env.DRAW_MAIL_PICTURES === '1'
 const docs = join(import.meta.dirname, '../../docs')
 
@@ -96,7 +96,7 @@ before(async () => {
 })
 after(() => browser.close())
 
-/** As a mail client would show it. */
+/** Opens the e-mail as a mail client would show it. */
 async function show(page: Page, kind: keyof typeof mails): Promise<void> {
   const { html } = renderMessage({ subject: 'A subject', content: mails[kind] }, bakery)
   await page.setContent(html.replaceAll('cid:logo', `data:image/png;base64,${logo.content.toString('base64')}`))
@@ -107,7 +107,7 @@ interface SeenText {
   contrast: number
 }
 
-/** Each text that can be seen, with how much it stands out of what lies behind it. Runs in the browser. */
+/** Each visible text with its contrast to the background. Runs in the browser. */
 const readContrasts = `(() => {
   const parts = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
   const luminance = (color) => {
@@ -134,7 +134,7 @@ const readContrasts = `(() => {
   return found
 })()`
 
-/** What shows that an e-mail kept its form. Runs in the browser. */
+/** Measures whether the layout of an e-mail is intact. Runs in the browser. */
 const readForm = `({
   hits: globalThis.hits,
   footerIsInside: [...document.querySelectorAll('.box')].some((box) => box.textContent.includes('demo.example')),
@@ -146,7 +146,7 @@ describe('rendered e-mails', () => {
     for (const [device, viewport] of Object.entries(sizes))
       for (const colorScheme of schemes)
         it(`${kind}, ${device}, ${colorScheme}: fits the screen, is readable, shows the logo`, async () => {
-          const { page, complaints } = await openPage(browser, { viewport, colorScheme })
+          const { page, problems } = await openPage(browser, { viewport, colorScheme })
           await show(page, kind)
           assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), viewport.width)
           const contrasts = await page.evaluate<SeenText[]>(readContrasts)
@@ -158,12 +158,12 @@ describe('rendered e-mails', () => {
           assert.ok(await page.evaluate<boolean>("document.querySelector('img.logo').naturalWidth > 0"))
           const ground = await page.evaluate<string>("getComputedStyle(document.querySelector('.box')).backgroundColor")
           assert.equal(ground === 'rgb(255, 255, 255)', colorScheme === 'light')
-          assert.deepEqual(complaints, [])
+          assert.deepEqual(problems, [])
           await page.close()
         })
 
-  it('execute nothing, load nothing and keep their layout, whatever is put into them', async () => {
-    const { page, complaints } = await openPage(browser)
+  it('execute nothing, load nothing and keep their layout with any content', async () => {
+    const { page, problems } = await openPage(browser)
     const asked: string[] = []
     await page.route('**/*', (route) => {
       asked.push(route.request().url())
@@ -183,7 +183,7 @@ describe('rendered e-mails', () => {
       const seen = await page.evaluate(readForm)
       assert.deepEqual(seen, { hits: 0, footerIsInside: false, footers: 1 }, markup)
     }
-    assert.deepEqual([asked, complaints], [[], []])
+    assert.deepEqual([asked, problems], [[], []])
     await page.close()
   })
 
@@ -205,7 +205,7 @@ async function shoot(kind: keyof typeof mails, width: number, colorScheme: 'ligh
   return shot
 }
 
-/** Side by side, with rounded corners, on nothing. */
+/** Side by side, with rounded corners, on a transparent background. */
 async function drawSheet(shots: Buffer[]): Promise<Buffer> {
   const gap = 36
   const rounded = await Promise.all(
@@ -225,13 +225,13 @@ async function drawSheet(shots: Buffer[]): Promise<Buffer> {
   const height = Math.max(...rounded.map((each) => each.height))
   const width = rounded.reduce((sum, each) => sum + each.width + gap, -gap)
   let left = 0
-  const placed = rounded.map((each) => {
+  const positioned = rounded.map((each) => {
     const at = left
     left += each.width + gap
     return { input: each.input, left: at, top: 0 }
   })
   return sharp({ create: { width, height, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } })
-    .composite(placed)
+    .composite(positioned)
     .png({ palette: true, quality: 90 })
     .toBuffer()
 }

@@ -7,7 +7,7 @@ import { dayMs } from '../../src/store/mail/quotas.ts'
 import { harness, onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { putMessage } from '../helpers/outbox.ts'
 
-/** A group whose e-mail lies in the local mailbox. */
+/** A group with an e-mail in the local mailbox. */
 async function withLetter(engine: TestEngine) {
   const { service, newGroup, config } = await harness(engine)
   const { store: group } = await newGroup()
@@ -20,7 +20,7 @@ async function withLetter(engine: TestEngine) {
 }
 
 onBothEngines('an e-mail in the local mailbox', (engine) => {
-  it('is deleted together with its file, and not before its time', async () => {
+  it('is deleted together with its file when its retention ends, and not earlier', async () => {
     const { group, id, files, tidy } = await withLetter(engine)
     await tidy(29)
     assert.equal((await findMessage(group, id))?.state, 'sent')
@@ -34,10 +34,10 @@ onBothEngines('an e-mail in the local mailbox', (engine) => {
     const { group, id, folder, tidy } = await withLetter(engine)
     const file = join(folder, `${id}.eml`)
     await rm(file)
-    await mkdir(file) // which is not removed as a file
+    await mkdir(file) // a folder cannot be removed as a file
     await assert.rejects(tidy(31))
     assert.ok(await findMessage(group, id))
-    await rm(file, { recursive: true }) // as if the process had died right after it has removed the file
+    await rm(file, { recursive: true }) // as if the process had died right after removing the file
     await tidy(31)
     assert.equal(await findMessage(group, id), undefined)
   })

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import { assertIndexIsRight, assertNoGaps, assertRefused, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
-import { newSchema, newValue, oldSchema, oldValue, placeOf, sideOf, startChanger, toNew, toOld } from '../helpers/schema-changes.ts' // biome-ignore format: one line reads better
+import { locationOf, newSchema, newValue, oldSchema, oldValue, sideOf, startChanger, toNew, toOld } from '../helpers/schema-changes.ts' // biome-ignore format: one line reads better
 
 /** `npm run prove -- schema` asks for 10,000. */
 const count = Number(process.env.SCHEMA_OBJECTS ?? 500)
@@ -222,7 +222,7 @@ onBothEngines('a schema change', (engine) => {
       assert.ok(others.length === 0 && (side === 'new' || (side === 'old' && seen.new === 0)), `${side}: ${what}`)
       seen[side] += 1
     }
-    const changer = startChanger(placeOf(config, group, collection.id), toNew, clock.now)
+    const changer = startChanger(locationOf(config, group, collection.id), toNew, clock.now)
     let isChanged = false
     const changed = changer.ended.finally(() => {
       isChanged = true
@@ -288,7 +288,7 @@ onBothEngines('a schema change', (engine) => {
 
   it('includes concurrently created objects: converted if created before, validated by the new schema if after', async (context) => {
     const { list, collection, group, config, clock, send, path } = await withObjects(engine)
-    const changer = startChanger(placeOf(config, group, collection.id), toNew, clock.now)
+    const changer = startChanger(locationOf(config, group, collection.id), toNew, clock.now)
     let isChanged = false
     const changed = changer.ended.finally(() => {
       isChanged = true

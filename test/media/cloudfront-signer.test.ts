@@ -27,7 +27,7 @@ const theirs = (address: string, privateKey: string, expiresSeconds = window.exp
     algorithm: 'SHA256',
   })
 
-/** What CloudFront does with a signed address: it makes the policy from it and asks the public key. */
+/** Verifies a signed URL like CloudFront: rebuilds the policy and checks the signature with the public key. */
 function isGenuine(signed: string, privateKey: string): boolean {
   const [resource = '', query] = signed.split('?')
   const parameters = new URLSearchParams(query)
@@ -45,7 +45,7 @@ function isGenuine(signed: string, privateKey: string): boolean {
 const withoutSignature = (signed: string): string => signed.replace(/(?<=Signature=)[\w~-]+/, '…')
 
 describe('the CloudFront signer', () => {
-  it('makes the address that the AWS SDK makes with an RSA key, byte for byte, for any key', () => {
+  it('makes the same URL as the AWS SDK with an RSA key, byte for byte, for any key', () => {
     const ours = createCloudFrontSigner({ url, keyId, privateKey: rsa })
     fc.assert(
       fc.property(anyMediaKey, fc.integer({ min: 1, max: 4_000_000_000 }), (key, expiresSeconds) => {
@@ -58,7 +58,7 @@ describe('the CloudFront signer', () => {
     )
   })
 
-  it('makes an address of the SDK’s form with a P-256 key, with a signature that holds', () => {
+  it('makes a URL of the SDK’s form with a P-256 key, with a valid signature', () => {
     const ours = createCloudFrontSigner({ url, keyId, privateKey: p256 })
     fc.assert(
       fc.property(anyMediaKey, (key) => {
@@ -71,7 +71,7 @@ describe('the CloudFront signer', () => {
     )
   })
 
-  it('makes a signature that does not hold for another file or a longer life', () => {
+  it('makes a signature that is invalid for another file or a later expiry', () => {
     for (const privateKey of [rsa, p256]) {
       const signed = createCloudFrontSigner({ url, keyId, privateKey }).sign('bakery', 'g1/a.png', window)
       assert.ok(isGenuine(signed, privateKey))
@@ -81,7 +81,7 @@ describe('the CloudFront signer', () => {
     }
   })
 
-  it('gives one file one address within a window, also where each signature is another one', () => {
+  it('returns one URL per file within a window, even though signatures are randomised', () => {
     for (const privateKey of [rsa, p256]) {
       const ours = createCloudFrontSigner({ url, keyId, privateKey })
       const signed = ours.sign('bakery', 'g1/a.png', window)
@@ -91,7 +91,7 @@ describe('the CloudFront signer', () => {
     }
   })
 
-  it('puts the bucket where the address has a place for it', () => {
+  it('puts the bucket where the URL template has its placeholder', () => {
     const addressWith = (url: string): string =>
       createCloudFrontSigner({ url, keyId, privateKey: p256 }).sign('bakery', 'a.png', window).split('?')[0] ?? ''
     assert.equal(addressWith('https://{bucket}.cdn.example.com'), 'https://bakery.cdn.example.com/a.png')
@@ -99,13 +99,13 @@ describe('the CloudFront signer', () => {
     assert.equal(addressWith('https://CDN.example.com:443'), 'https://cdn.example.com/a.png')
   })
 
-  it('signs nothing that cannot be a key', () => {
+  it('refuses to sign an invalid key', () => {
     const ours = createCloudFrontSigner({ url, keyId, privateKey: p256 })
     for (const key of ['', '../a.png', 'a?b', '.hidden'])
       assert.throws(() => ours.sign('bakery', key, window), /cannot be signed/)
   })
 
-  it('knows no key in an address that is not its own, or malformed', () => {
+  it('finds no key in a foreign or malformed URL', () => {
     const ours = createCloudFrontSigner({ url, keyId, privateKey: p256 })
     for (const address of [
       'https://evil.example/bakery/a.png',
@@ -121,7 +121,7 @@ describe('the CloudFront signer', () => {
 describe('MEDIA_CDN_PRIVATE_KEY', () => {
   const open = (privateKey: string) => createCloudFrontSigner({ url, keyId, privateKey })
 
-  it('may be PEM text, such text on one line, or the path of a file', () => {
+  it('may be PEM text, PEM on one line, or the path of a file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-key-'))
     try {
       const path = join(folder, 'key.pem')
@@ -136,7 +136,7 @@ describe('MEDIA_CDN_PRIVATE_KEY', () => {
     }
   })
 
-  it('is refused with its name, and without its value, when it is no key that CloudFront takes', () => {
+  it('is refused by name, and without its value, unless CloudFront supports the key', () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const refused = {
       'RSA 1024': pemOf(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey),

@@ -4,7 +4,7 @@ import { createCurrentFiles } from '../../src/media/current-files.ts'
 import type { MediaSigner } from '../../src/media/signer.ts'
 import { harness } from '../helpers/harness.ts'
 
-/** As slow as RSA is on a small machine. */
+/** As slow as RSA on a small machine. */
 function createSlowSigner(signed: string[]): MediaSigner {
   return {
     sign(_bucketName, key) {
@@ -17,7 +17,7 @@ function createSlowSigner(signed: string[]): MediaSigner {
   }
 }
 
-it('a page of addresses that are slow to sign does not hold up other requests', async () => {
+it('a page of URLs that are slow to sign does not delay other requests', async () => {
   const { newGroup } = await harness('sqlite')
   const { group, store } = await newGroup()
   const signed: string[] = []

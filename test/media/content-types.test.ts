@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { contentTypeOf, dispositionOf } from '../../src/media/content-types.ts'
 
 describe('contentTypeOf', () => {
-  it('goes by the ending of the key', () => {
+  it('uses the extension of the key', () => {
     assert.equal(contentTypeOf('g1/cake.PNG'), 'image/png')
     assert.equal(contentTypeOf('g1/menu.pdf'), 'application/pdf')
     assert.equal(contentTypeOf('g1/notes.txt'), 'text/plain; charset=utf-8')
@@ -15,12 +15,12 @@ describe('contentTypeOf', () => {
 describe('dispositionOf', () => {
   const dispositionOfKey = (key: string): string => dispositionOf(contentTypeOf(key))
 
-  it('lets a browser show pictures, films, sounds, PDF and plain text', () => {
+  it('lets a browser display pictures, videos, audio, PDF and plain text', () => {
     for (const ending of 'png jpg jpeg gif webp avif mp4 webm mp3 ogg wav pdf txt'.split(' '))
       assert.equal(dispositionOfKey(`a.${ending}`), 'inline', ending)
   })
 
-  it('hands over everything that can hold a script, and everything unknown, as a download', () => {
+  it('makes everything that can contain a script, and every unknown type, a download', () => {
     for (const ending of 'svg html htm xhtml xml js mjs css json zip swf unheard-of'.split(' '))
       assert.equal(dispositionOfKey(`a.${ending}`), 'attachment', ending)
     assert.equal(dispositionOf('image/png+xml'), 'attachment')

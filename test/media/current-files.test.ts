@@ -22,7 +22,7 @@ async function library(engine: TestEngine) {
 }
 
 onBothEngines('current files', (engine) => {
-  it('say from when on they have other addresses: the next window, or never where there is none', async () => {
+  it('report when their URLs change: at the next window, or never if there are none', async () => {
     const { store, prepare, all } = await library(engine)
     const mediaRevision = await readMediaRevision(store)
     const untilAt = async (nowMs: number) => (await prepare({ nowMs, mediaRevision })).untilMs
@@ -33,7 +33,7 @@ onBothEngines('current files', (engine) => {
     assert.equal((await all(store, 'b', [])).untilMs, Number.POSITIVE_INFINITY)
   })
 
-  it('are not mixed with content of another revision: who has read one that is gone reads again', async () => {
+  it('are not mixed with content of another revision: a reader of an outdated one reads again', async () => {
     const { store, key, prepare } = await library(engine)
     const mediaRevision = await readMediaRevision(store)
     await write(store, testStartMs, async ({ bumpMediaRevision }) => bumpMediaRevision())

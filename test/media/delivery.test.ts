@@ -27,7 +27,7 @@ interface Answer {
   body: Buffer
 }
 
-/** Asks for exactly this path: nothing is normalised on the way, as `fetch` would. */
+/** Requests exactly this path; `fetch` would normalise it. */
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   const { hostname, port } = new URL(baseUrl)
   const asked = request({ hostname, port, path, headers, method, agent: false })
@@ -37,7 +37,7 @@ async function ask(path: string, headers: Record<string, string> = {}, method = 
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) }
 }
 
-/** The signature that the service itself would make, for any text, also one that it would never sign. */
+/** The service's signature of any text, including one that it would never sign. */
 function signatureOf(key: string, expires: string, inBucket = bucket): string {
   return createHmac('sha256', secret).update(`${inBucket}\n${key}\n${expires}`).digest('base64url')
 }
@@ -45,7 +45,7 @@ function signatureOf(key: string, expires: string, inBucket = bucket): string {
 const expirySeconds = (nowMs: number, ttlSeconds: number): number => signingWindow(nowMs, ttlSeconds).expiresSeconds
 const expiresAt = () => String(expirySeconds(service.clock.now, 86_400))
 
-/** The path of a file, signed by hand; `written` is how the key is spelled in the path. */
+/** The path of a file, signed by the test; `written` is the spelling of the key in the path. */
 function signedPath(
   key: string,
   written = key.split('/').map(encodeURIComponent).join('/'),
@@ -60,7 +60,7 @@ async function write(name: string, content: Buffer = bytes): Promise<string> {
   return key
 }
 
-/** Stores an item with a picture and answers the address that the API delivers. */
+/** Stores an item with a picture and returns the URL that the API delivers. */
 async function deliveredUrl(key: string): Promise<string> {
   const collection = await group.collection(`Photos of ${key}`, { photo: { type: 'image' } })
   await group.add(collection, { value: { photo: { name: 'photo', key, type: 'image' } } })
@@ -92,7 +92,7 @@ beforeEach(() => {
 })
 
 describe('a signed address', () => {
-  it('that the API delivers opens the file', async () => {
+  it('from the API returns the file', async () => {
     const url = await deliveredUrl(await write('bun.png'))
     assert.ok(url.startsWith(`${baseUrl}/media/${bucket}/${group.group.id}/bun.png?expires=`))
     const answer = await ask(pathOf(url))
@@ -106,7 +106,7 @@ describe('a signed address', () => {
     assert.match(String(answer.headers['x-request-id']), /^[0-9a-f]{24}$/)
   })
 
-  it('works by itself, for who has no API key, and says for how long it may be kept', async () => {
+  it('needs no API key, and states for how long it may be cached', async () => {
     const path = signedPath(await write('kept.png'))
     service.clock.now += 2 * hourMs
     const answer = await ask(path)
@@ -114,7 +114,7 @@ describe('a signed address', () => {
     assert.equal(answer.headers['cache-control'], `private, max-age=${22 * 3600}, immutable`)
   })
 
-  it('answers HEAD with the headers alone', async () => {
+  it('answers HEAD with the headers only', async () => {
     const answer = await ask(signedPath(await write('head.png')), {}, 'HEAD')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-length'], '10')
@@ -122,7 +122,7 @@ describe('a signed address', () => {
     assert.equal(answer.body.length, 0)
   })
 
-  it('opens an empty file and one of several megabytes', async () => {
+  it('returns an empty file and one of several megabytes', async () => {
     const large = Buffer.alloc(5_000_000, 'sluice')
     assert.equal((await ask(signedPath(await write('empty.png', Buffer.alloc(0))))).body.length, 0)
     assert.ok((await ask(signedPath(await write('large.mp4', large)))).body.equals(large))
@@ -139,11 +139,11 @@ describe('a signed address', () => {
     'a..b.png',
     'deep/er/and/deeper.png',
   ]) {
-    it(`opens a file called ${name}`, async () => {
+    it(`returns a file called ${name}`, async () => {
       const content = Buffer.from(name)
       const url = await deliveredUrl(await write(name, content))
       assert.deepEqual((await ask(pathOf(url))).body, content)
-      const fetched = await fetch(url) // what a browser makes of the same address
+      const fetched = await fetch(url) // the URL as a browser normalises it
       assert.equal(fetched.status, 200)
       assert.deepEqual(Buffer.from(await fetched.arrayBuffer()), content)
     })
@@ -158,13 +158,13 @@ describe('a signed address', () => {
     assertRefused(await ask(signedPath('a.png', 'a.png', 'no-such-bucket')), 404, 'NotFound')
   })
 
-  it('of a file that has changed is 412 to who asks for the old one', async () => {
+  it('of a file that has changed is 412 for a request for the old one', async () => {
     await write('changing.png')
     const path = signedPath(`${group.group.id}/changing.png`)
     assertRefused(await ask(path, { 'if-match': '"another"' }), 412, 'PreconditionFailed')
   })
 
-  it('of a file that cannot be read is 500, and not taken for a missing one', async () => {
+  it('of a file that cannot be read is 500, not 404', async () => {
     const folder = join(localFolder(service.service, bucket), group.group.id)
     mkdirSync(folder, { recursive: true })
     symlinkSync('loop.png', join(folder, 'loop.png'))
@@ -201,14 +201,14 @@ describe('a range', () => {
   }
 
   for (const range of ['bytes=0-1,4-5', 'lines=1-2', '']) {
-    it(`${JSON.stringify(range)} is none that can be had: the whole file comes`, async () => {
+    it(`${JSON.stringify(range)} is ignored: the whole file is returned`, async () => {
       const answer = await ask(signedPath(await write('range.mp4')), { Range: range })
       assert.equal(answer.status, 200)
       assert.deepEqual(answer.body, bytes)
     })
   }
 
-  it('counts only as long as the file is the one the client knows', async () => {
+  it('applies only if the file is still the one that the client has', async () => {
     const path = signedPath(await write('range.mp4'))
     const known = String((await ask(path)).headers['last-modified'])
     assert.equal((await ask(path, { Range: 'bytes=0-3', 'If-Range': known })).status, 206)
@@ -216,8 +216,8 @@ describe('a range', () => {
   })
 })
 
-describe('who has the file already', () => {
-  it('gets 304 without a body, and without headers that would spoil the stored answer', async () => {
+describe('a client that has the file', () => {
+  it('gets 304 without a body, and without headers that would alter the stored answer', async () => {
     const path = signedPath(await write('known.png'))
     const { etag = '', 'last-modified': modified = '' } = (await ask(path)).headers
     assert.ok(etag && modified)
@@ -253,7 +253,7 @@ describe('who has the file already', () => {
   })
 })
 
-describe('an address is 403', () => {
+describe('a URL is 403', () => {
   interface Parts {
     inBucket: string
     key: string
@@ -304,7 +304,7 @@ describe('an address is 403', () => {
     })
   }
 
-  it('whichever character of the signature is changed', async () => {
+  it('if any character of the signature is changed', async () => {
     const path = signedPath(await write('mine.png'))
     const start = path.length - 43
     for (let position = start; position < path.length; position += 1) {
@@ -319,7 +319,7 @@ describe('an address is 403', () => {
     assertRefused(await ask(foreign.sign(bucket, key, signingWindow(testStartMs, 86_400))), 403, 'Forbidden')
   })
 
-  it('from the moment it expires, and not a millisecond before', async () => {
+  it('from the millisecond in which it expires', async () => {
     const path = signedPath(await write('mine.png'))
     service.clock.now = Number(expiresAt()) * 1000 - 1
     assert.equal((await ask(path)).status, 200)
@@ -370,7 +370,7 @@ describe('a path that tries to leave its bucket', () => {
     ['..', '%2e%2e'],
   ]
   for (const [key, written] of attempts) {
-    it(`${JSON.stringify(written)} is refused, even with a signature that fits`, async () => {
+    it(`${JSON.stringify(written)} is refused, even with a valid signature`, async () => {
       const answer = await ask(signedPath(key, written))
       assert.ok(answer.status >= 400 && answer.status < 500, String(answer.status))
       assert.equal(JSON.parse(answer.body.toString()).success, false)
@@ -389,13 +389,13 @@ describe('a path that tries to leave its bucket', () => {
     })
   }
 
-  it('finds nothing for any mixture of dots, slashes and escapes', async () => {
+  it('is not found, for any mixture of dots, slashes and escapes', async () => {
     const piece = fc.constantFrom('..', '.', '/', '\\', '%2e', '%2f', '%5c', '%00', '%25', 'secret.txt', 'media', 'a')
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 7 }), async (pieces) => {
         const written = pieces.join('')
         const answer = await ask(signedPath(safelyDecoded(written), written))
-        // The one file that lies in the bucket itself may be opened; none beside or above it.
+        // Only the file directly in the bucket may be returned; none beside or above it.
         if (answer.status === 200) assert.equal(safelyDecoded(written), 'secret.txt')
         else assert.ok(answer.status >= 400 && answer.status < 500, `${written}: ${answer.status}`)
       }),
@@ -430,7 +430,7 @@ function safelyDecoded(text: string): string {
   }
 }
 
-describe('what a browser could run in our origin', () => {
+describe('a file that a browser could run in our origin', () => {
   const attachments = [
     'svg',
     'SVG',
@@ -450,7 +450,7 @@ describe('what a browser could run in our origin', () => {
     'unknown',
   ]
   for (const extension of attachments) {
-    it(`is handed over as a download: .${extension}`, async () => {
+    it(`is a download: .${extension}`, async () => {
       const answer = await ask(signedPath(await write(`file.${extension}`, Buffer.from('<script>alert(1)</script>'))))
       assert.equal(answer.status, 200)
       assert.equal(answer.headers['content-disposition'], 'attachment')
@@ -459,7 +459,7 @@ describe('what a browser could run in our origin', () => {
     })
   }
 
-  it('is handed over as a download without any extension, and never without a type', async () => {
+  it('is a download if it has no extension, and always has a type', async () => {
     const answer = await ask(signedPath(await write('noextension', Buffer.from('<html>'))))
     assert.equal(answer.headers['content-type'], 'application/octet-stream')
     assert.equal(answer.headers['content-disposition'], 'attachment')
@@ -479,7 +479,7 @@ describe('what a browser could run in our origin', () => {
     txt: 'text/plain; charset=utf-8',
   }
   for (const [extension, type] of Object.entries(inline)) {
-    it(`is not .${extension}, which is shown in place as ${type}`, async () => {
+    it(`is not .${extension}, which is displayed as ${type}`, async () => {
       const answer = await ask(signedPath(await write(`file.${extension}`)))
       assert.equal(answer.headers['content-type'], type)
       assert.equal(answer.headers['content-disposition'], 'inline')
@@ -488,11 +488,11 @@ describe('what a browser could run in our origin', () => {
   }
 })
 
-describe('the expiry of an address', () => {
+describe('the expiry of a URL', () => {
   const ttl = fc.integer({ min: 60, max: 604_800 })
   const moment = fc.integer({ min: 0, max: Date.UTC(2100, 0) })
 
-  it('leaves at least half the lifetime, and never more than the whole', () => {
+  it('is at least half the lifetime away, and never more than the whole', () => {
     fc.assert(
       fc.property(moment, ttl, (nowMs, ttlSeconds) => {
         const secondsLeft = expirySeconds(nowMs, ttlSeconds) - nowMs / 1000
@@ -503,7 +503,7 @@ describe('the expiry of an address', () => {
     )
   })
 
-  it('is the same for all of a window, and later in the next', () => {
+  it('is the same within a window, and later in the next', () => {
     fc.assert(
       fc.property(moment, ttl, fc.double({ min: 0, max: 1, noNaN: true }), (nowMs, ttlSeconds, part) => {
         const windowMs = Math.floor(ttlSeconds / 2) * 1000
@@ -516,7 +516,7 @@ describe('the expiry of an address', () => {
     )
   })
 
-  it('is the same address for hours, which still opens when the next one is handed out', async () => {
+  it('keeps one URL for hours, which is still valid when the next one is delivered', async () => {
     const collection = await group.collection('Cached', { photo: { type: 'image' } })
     const key = await write('cached.png')
     await group.add(collection, { value: { photo: { name: 'photo', key, type: 'image' } } })
@@ -543,7 +543,7 @@ describe('signing', () => {
   const sign = async (key: string) =>
     (await files.prepare({ ...group.store, groupId: tenant.groupID }, bucket, [key])).sign(key)
 
-  it('gives an absolute address under the base URL, and says when it ends', async () => {
+  it('returns an absolute URL under the base URL, and its expiry', async () => {
     const { source, expiresAt: until } = (await sign(`${tenant.groupID}/a b.png`)) ?? {}
     assert.match(
       source ?? '',
@@ -562,19 +562,19 @@ describe('signing', () => {
     `${'a'.repeat(24)}/%2e%2e/a.png`,
     '',
   ]) {
-    it(`of ${JSON.stringify(key)} gives no address to another group`, async () => {
+    it(`of ${JSON.stringify(key)} returns no URL to another group`, async () => {
       assert.equal(await sign(key), undefined)
     })
   }
 
-  it('of a key that could leave its bucket throws whoever asks', () => {
+  it('of a key that could leave its bucket throws for any caller', () => {
     for (const key of ['../a', 'a/../b', '/a', 'a\\b', 'a\0', '']) {
       assert.throws(() => signer.sign(bucket, key, window), /cannot be signed/)
       assert.equal(signer.verify(bucket, key, '60', 'x', 0), undefined)
     }
   })
 
-  it('is undone by verify for exactly what was signed', () => {
+  it('is verified for exactly what was signed', () => {
     const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 .+()_-]{0,20}$/)
     fc.assert(
       fc.property(name, name, (key, other) => {
@@ -591,7 +591,7 @@ describe('signing', () => {
 })
 
 describe('writing a file', () => {
-  it('leaves the whole file under its name and no draft beside it, also when many write at once', async () => {
+  it('leaves the complete file and no temporary one, also with concurrent writes', async () => {
     const key = `${group.group.id}/busy/file.bin`
     const contents = Array.from({ length: 8 }, (_, position) => Buffer.alloc(200_000, position))
     await Promise.all(contents.map((content) => service.service.media.storage.write(bucket, key, content)))

@@ -16,7 +16,7 @@ import { photo, smallPicture } from '../helpers/pictures.ts'
 const dayMs = 86_400_000
 
 onBothEngines('a file of the library', (engine) => {
-  it('that was lost from the bucket comes back, with all that was made of it, when it is uploaded again', async () => {
+  it('that was lost from the bucket is restored with its derivatives when it is uploaded again', async () => {
     const { add, stored, service, config, group } = await librarian(engine)
     const picture = await smallPicture('png')
     const first = await add('bun.png', picture)
@@ -31,11 +31,11 @@ onBothEngines('a file of the library', (engine) => {
     assert.deepEqual(await readdir(join(config.dataDir, 'inbox')), [])
   })
 
-  it('has smaller pictures under names of its own, however its key and those of others were chosen', async () => {
+  it('has derivatives with unique keys, however its key and those of others were chosen', async () => {
     const { does, add, stored, service, group } = await librarian(engine)
     const { database, groupId } = group.store
     const [png, jpeg] = [await add('a.png', await smallPicture('png')), await add('a.jpg', await smallPicture('jpeg'))]
-    // As an old export brings them: the keys differ in nothing but their endings.
+    // As from an old export: the keys differ only in their extensions.
     for (const [media, ending] of [
       [png, 'png'],
       [jpeg, 'jpg'],
@@ -57,7 +57,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal((await stored()).filter((key) => /\.(webp|avif)$/.test(key)).length, 4)
   })
 
-  it('is not removed by work that was meant for it before it came back', async () => {
+  it('is not removed by a job queued before it was restored', async () => {
     const { add, stored, service, group, clock } = await librarian(engine)
     await add('note.txt', 'a note')
     const keys = await stored()
@@ -66,7 +66,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.deepEqual(await stored(), keys)
   })
 
-  it('that somebody has asked for today is not swept, although it came long ago and nothing shows it yet', async () => {
+  it('that was uploaded again today is not swept, although it is old and unused', async () => {
     const { add, does, clock } = await librarian(engine)
     const first = await add('note.txt', 'a note')
     clock.now += 30 * dayMs
@@ -77,7 +77,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal((await does('POST', '/media/sweep', {})).items, 1)
   })
 
-  it('says why there are no smaller pictures, when every process that began them has died', async () => {
+  it('reports why it has no derivatives when every process that started them has died', async () => {
     const { add, does, service, group, clock } = await librarian(engine)
     const picture = await add('bun.png', await smallPicture('png'))
     const { database } = group.store
@@ -90,7 +90,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal(job.kind, 'media.derive')
   })
 
-  it('that is damaged fails its job and says so, in one transaction', async () => {
+  it('that is damaged fails its job and records the problem, in one transaction', async () => {
     const { add, does, service, group } = await librarian(engine)
     const picture = await add('bun.jpg', (await photo(400, 300).jpeg().toBuffer()).subarray(0, 4000))
     await service.worker.runDue()
@@ -101,7 +101,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal((await findJob(group.store, job._id))?.attempts, 1)
   })
 
-  it('is stored although its clean-up fails: what is left over is for the next sweep', async () => {
+  it('is stored although its clean-up fails; the next sweep removes the rest', async () => {
     const { group, service, clock } = await librarian(engine)
     const { media } = service
     const remove = media.storage.remove
@@ -125,7 +125,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal(new Set(stored.map(({ id }) => id)).size, 1)
   })
 
-  it('that arrives when its group has been deleted brings nothing of it back', async () => {
+  it('that arrives after its group was deleted recreates nothing', async () => {
     const { group, service, clock, ask, stored, traces } = await librarian(engine)
     const { media } = service
     const library = { group: group.store, bucketName: 'media', storage: media.storage, authoring: authoring(clock.now) }
@@ -138,7 +138,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.deepEqual([await stored(), (await traces()).media, (await traces()).files], [[], 0, 0])
   })
 
-  it('whose smaller pictures are ready when its group is gone leaves none of them', async () => {
+  it('whose derivatives are ready after its group was deleted leaves none of them', async () => {
     const { group, service, add, ask, stored } = await librarian(engine)
     await add('bun.png', await smallPicture('png'))
     const { media } = service
@@ -152,7 +152,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.deepEqual(await stored(), [])
   })
 
-  it('is not shown, and spoils nothing, where an old text speaks of a file of no group', async () => {
+  it('is omitted without an error when an old text refers to a file of no group', async () => {
     const { group, delivered, does } = await librarian(engine)
     const posts = await does('POST', '/collections', { name: 'Posts', schema: { text: { type: 'longText' } } })
     const post = await does('POST', `/collections/${posts._id}/objects`, { objectValue: { text: 'a' } })
@@ -164,7 +164,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal((await delivered(posts._id))[0].objectValue.text, text)
   })
 
-  it('that has the bytes of another stays the one that a text shows, when an editor sends the text back', async () => {
+  it('with the same bytes as another one remains the one in a text when an editor saves the text', async () => {
     const { add, does, delivered } = await librarian(engine)
     const picture = await smallPicture('png')
     const [first, second] = [await add('first.png', picture), await add('second.png', picture)]
@@ -180,7 +180,7 @@ onBothEngines('a file of the library', (engine) => {
     assert.equal(fresh.objectValue.text, `<img src="media:${first.key}">`)
   })
 
-  it('comes alone: what else a form holds belongs in the query string, and is not dropped', async () => {
+  it('is the only part of its form: other parts belong in the query string, and are refused', async () => {
     const { send, traces } = await librarian(engine)
     const form = fileForm('note.txt', 'a note')
     const named = new FormData()
@@ -191,7 +191,7 @@ onBothEngines('a file of the library', (engine) => {
   })
 })
 
-it('drafts that a killed process left in a bucket are removed by the next start, young ones are not', async () => {
+it('temporary files of a killed process are removed at the next start, recent ones are not', async () => {
   const { service, clock } = await harness('sqlite')
   const drafts = join(localFolder(service, 'media'), '.drafts')
   await mkdir(drafts, { recursive: true })

@@ -6,7 +6,7 @@ import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian, load, noTraces } from '../helpers/media.ts'
 import { binaryPolyglot, page, photo, plainPng, scriptedSvg, smallPicture, textPolyglot } from '../helpers/pictures.ts'
 
-/** What becomes of a file that means no good, and how a visitor's browser gets to see it. */
+/** A hostile file, the outcome of its upload, and how it is delivered to a browser. */
 interface Case {
   what: string
   name: string
@@ -17,11 +17,11 @@ interface Case {
   type?: string
   contentType?: string
   disposition?: 'inline' | 'attachment'
-  /** What the library says when smaller pictures could not be made. */
+  /** The problem recorded when no derivatives could be made. */
   problem?: RegExp
 }
 
-/** The beginning of a program for Windows. */
+/** The beginning of a Windows executable. */
 const program = Buffer.concat([Buffer.from('MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff', 'latin1'), Buffer.alloc(500)])
 
 const cases: Case[] = [
@@ -133,8 +133,8 @@ onBothEngines('a hostile file:', (engine) => {
   }
 })
 
-describe('a poisonous picture', () => {
-  it('fails its own job for good, and the others go on', async () => {
+describe('a picture that crashes its process', () => {
+  it('fails its own job permanently, and others continue', async () => {
     const library = await librarian('sqlite')
     const { add, service, does, call } = library
     const names = ['a.png', 'b.png', 'c.png']

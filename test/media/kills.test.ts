@@ -12,7 +12,7 @@ import { type Librarian, librarian } from '../helpers/media.ts'
 import { photo } from '../helpers/pictures.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 
-/** `npm run prove -- media` asks for more. */
+/** `npm run prove -- media` sets more. */
 const kills = Number(process.env.MEDIA_KILLS ?? 2)
 const senders = 3
 const dayMs = 86_400_000
@@ -24,7 +24,7 @@ interface Acknowledged {
 
 type Fetch = (path: string, body: object) => Promise<{ data: { _id: string; key: string; name: string; type: string } }>
 
-/** Each sender uploads one picture after another, each with an object that shows it, until nobody answers any more. */
+/** Each sender uploads pictures one after another, each with an object that shows it, until the server is gone. */
 async function sendUntilKilled(
   { baseUrl, output }: ServerProcess,
   { library, token, collectionId }: { library: Librarian; token: string; collectionId: string },
@@ -51,11 +51,11 @@ async function sendUntilKilled(
       acknowledged.objects.push((await post(`/collections/${collectionId}/objects`, { objectValue })).data._id)
     }
   } catch (error) {
-    if (error instanceof assert.AssertionError) throw error // an answer, and not the one that was due
+    if (error instanceof assert.AssertionError) throw error // a wrong answer
   }
 }
 
-/** No item without its bytes, no picture without its smaller ones, no object without its item. */
+/** Asserts: no item without its bytes, no picture without its derivatives, no object without its item. */
 async function assertWhole(library: Librarian, collectionId: string, acknowledged: Acknowledged): Promise<void> {
   const { group, stored, service, does } = library
   const inBucket = new Set(await stored())
@@ -89,10 +89,10 @@ interface Shown {
 }
 
 onBothEnginesInProve('kill -9 of a server that takes pictures in and makes smaller ones of them', (engine) => {
-  it('leaves no item without its file, loses no work, and hinders nobody afterwards', async (context) => {
+  it('leaves no item without its file, loses no job, and blocks nothing afterwards', async (context) => {
     const library = await librarian(engine)
     const { service, clock, group, config, does, newUser, traces, stored } = library
-    clock.now = Date.now() // as the real server's
+    clock.now = Date.now() // like the real server's
     const { token } = await newUser({ name: 'The sender' }, { [group.groupId]: 'editor' })
     const schema = { photo: { type: 'image' } }
     const { _id: collectionId } = await does('POST', '/collections', { name: 'Photos', schema })
@@ -113,7 +113,7 @@ onBothEnginesInProve('kill -9 of a server that takes pictures in and makes small
       )
       const deadline = Date.now() + 60_000
       while (acknowledged.media.length < before + 4 && Date.now() < deadline) await sleep(1)
-      await sleep((round * 137) % 700) // at a different point of its work each time
+      await sleep((round * 137) % 700) // at a different point each time
       server.child.kill('SIGKILL')
       await once(server.child, 'close')
       await Promise.all(sending)
@@ -122,7 +122,7 @@ onBothEnginesInProve('kill -9 of a server that takes pictures in and makes small
     }
     const { inbox } = await traces()
 
-    clock.now = Date.now() + 600_000 // when every lease of a dead process has ended
+    clock.now = Date.now() + 600_000 // every lease of a killed process has expired
     await service.worker.runDue()
     await assertWhole(library, collectionId, acknowledged)
     const jobs = await group.store.database.read.selectFrom('jobs').select(['state', 'problem']).execute()
@@ -141,11 +141,11 @@ onBothEnginesInProve('kill -9 of a server that takes pictures in and makes small
     assert.equal((await does('POST', '/media/sweep', { dryRun: false })).strays, strays.length)
     await service.media.inbox.tidy(clock.now)
     assert.deepEqual(await readdir(join(config.dataDir, 'inbox')), [], 'what the dead left is cleared away')
-    const { objects } = acknowledged // what none of them shows was swept too
+    const { objects } = acknowledged // unused ones were swept too
     await assertWhole(library, collectionId, { media: [], objects })
     context.diagnostic(
       `${engine}: ${kills} kills, ${acknowledged.media.length} uploads acknowledged, ${files.length} stored, ` +
-        `${strays.length} strays swept, ${inbox.length} left in the inbox and cleared away`,
+        `${strays.length} strays swept, ${inbox.length} files of the inbox removed`,
     )
   })
 })

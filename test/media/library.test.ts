@@ -10,7 +10,7 @@ import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian, load } from '../helpers/media.ts'
 import { animation, phonePhoto, photo, smallPicture } from '../helpers/pictures.ts'
 
-/** A server with a picture that an object shows; answers what is delivered of it. */
+/** Shows a picture in an object, and returns how it is delivered. */
 async function delivering(engine: TestEngine) {
   const library = await librarian(engine)
   await library.service.listen()
@@ -37,10 +37,10 @@ async function loadFile(address: string) {
 const candidatesOf = (srcset: string): [address: string, width: string][] =>
   srcset.split(', ').map((candidate) => candidate.split(' ') as [string, string])
 
-/** 32.30 seconds north of 51° 30′, as a camera writes it. */
+/** 32.30 seconds north of 51° 30′, in a camera's encoding. */
 const latitudeIn = (bytes: Buffer): boolean => ['9e0c000064000000', '00000c9e00000064'].some((hex) => bytes.includes(hex, 'hex')) // biome-ignore format: short
 
-/** The worker of a service in which some of the work is done otherwise. */
+/** A worker of the service with some of its functions replaced. */
 function workerWith({ service, config, clock }: Librarian, changed: Partial<MediaWork>) {
   const { storage, inbox } = service.media
   const work = { storage, inbox, maxPixels: config.mediaMaxPixels, canDerive, ...changed }
@@ -49,7 +49,7 @@ function workerWith({ service, config, clock }: Librarian, changed: Partial<Medi
 }
 
 onBothEngines('a picture', (engine) => {
-  it('of 12 megapixels is delivered in three widths, upright, in two formats, and says nothing about where it was taken', async () => {
+  it('of 12 megapixels is delivered in three widths and two formats, upright and without its location', async () => {
     const { add, show, service } = await delivering(engine)
     const original = await phonePhoto()
     const added = await add('IMG_0001.jpg', original)
@@ -80,10 +80,10 @@ onBothEngines('a picture', (engine) => {
     const delivered = await loadFile(file.source)
     assert.equal(delivered.type, 'image/jpeg')
     assert.ok(latitudeIn(original) && !latitudeIn(delivered.bytes))
-    assert.ok(!delivered.bytes.includes('Bakery Example'), 'nor says who it belongs to')
+    assert.ok(!delivered.bytes.includes('Bakery Example'), 'nor names its owner')
   })
 
-  it('that is small, transparent or moves is delivered as it is', async () => {
+  it('that is small, transparent or animated is delivered unchanged', async () => {
     const { add, show, service } = await delivering(engine)
     const create = { width: 500, height: 100, channels: 4, background: { r: 255, g: 0, b: 0, alpha: 0.5 } } as const
     const small = await show(await add('small.png', await smallPicture('png')))
@@ -102,7 +102,7 @@ onBothEngines('a picture', (engine) => {
     assert.equal((await sharp((await loadFile(source)).bytes).metadata()).pages, 3)
   })
 
-  it('is delivered as it came, and says so, where there is no sharp; later smaller ones can be made', async () => {
+  it('is delivered unchanged and marked so without sharp; derivatives can be made later', async () => {
     const library = await delivering(engine)
     const { add, show, does, service } = library
     const picture = await add('bun.png', await smallPicture('png'))
@@ -120,21 +120,21 @@ onBothEngines('a picture', (engine) => {
     assert.match((await shown()).srcset, / 40w$/)
   })
 
-  it('is put to work again once, and not when it was looked at', async () => {
+  it('is queued again once, unless it has been processed', async () => {
     const { add, does, service } = await librarian(engine)
     await add('moving.gif', await animation('gif'))
     await add('small.webp', await smallPicture('webp'))
     await service.worker.runDue()
     assert.deepEqual(await does('POST', '/media/derive', {}), { begun: 0 })
     await add('half.jpg', (await photo(600, 400).jpeg().toBuffer()).subarray(0, 9000))
-    assert.deepEqual(await does('POST', '/media/derive', {}), { begun: 0 }, 'it waits already')
+    assert.deepEqual(await does('POST', '/media/derive', {}), { begun: 0 }, 'it is already waiting')
     assert.equal(await service.worker.runDue(), 1)
-    assert.deepEqual(await does('POST', '/media/derive', {}), { begun: 1 }, 'it was given up on')
+    assert.deepEqual(await does('POST', '/media/derive', {}), { begun: 1 }, 'its job had failed')
     assert.deepEqual(await does('POST', '/media/derive', {}), { begun: 0 })
     assert.equal(await service.worker.runDue(), 1)
   })
 
-  it('that is deleted or replaced before or while smaller ones are made leaves none of them', async () => {
+  it('that is deleted or replaced before or during derivation leaves no derivatives', async () => {
     const library = await librarian(engine)
     const { add, does, service, stored, traces, clock } = library
     const early = await add('early.png', await photo(50, 50).png().toBuffer())

@@ -27,7 +27,7 @@ const open = (env: Record<string, string>) =>
 const addressWith = (env: Record<string, string>): string => open(env).signer.sign('bakery', 'a.png', window)
 
 describe('openMedia', () => {
-  it('keeps and signs files itself in a folder', async () => {
+  it('stores and signs files itself in a folder', async () => {
     const media = open({})
     assert.equal(media.signer, media.local?.signer)
     assert.match(addressWith({}), /^http:\/\/127\.0\.0\.1:4000\/media\/bakery\/a\.png\?expires=/)
@@ -49,25 +49,25 @@ describe('openMedia', () => {
     assert.equal(verified, 86_400)
   })
 
-  it('makes the signing key from the master key when none is given', () => {
+  it('derives the signing key from the master key by default', () => {
     const [one, other] = ['1'.repeat(64), '2'.repeat(64)].map((key) => addressWith({ SLUICE_MASTER_KEY: key }))
     assert.notEqual(one, other)
     assert.equal(one, addressWith({ SLUICE_MASTER_KEY: '1'.repeat(64) }))
   })
 
-  it('lets visitors go to the S3 store, or to the CDN before it', () => {
+  it('sends visitors to the S3 store, or to the CDN in front of it', () => {
     assert.equal(open(s3).local, undefined)
     assert.match(addressWith(s3), /^https:\/\/bakery\.s3\.example\.com\/a\.png\?X-Amz-Algorithm=/)
     assert.match(addressWith({ ...s3, ...cdn }), /^https:\/\/cdn\.example\.com\/a\.png\?Expires=/)
   })
 
-  it('makes no master key for files that others deliver', () => {
+  it('creates no master key for files that S3 or a CDN delivers', () => {
     const empty = join(dataDir, 'empty')
     open({ ...s3, DATA_DIR: empty })
     assert.ok(!existsSync(empty))
   })
 
-  it('names the settings that are missing, or in the wrong company', () => {
+  it('names missing and incompatible settings', () => {
     for (const { env, message } of [
       { env: { MEDIA_URL: s3.MEDIA_URL }, message: /set MEDIA_ACCESS_KEY_ID and MEDIA_SECRET_ACCESS_KEY/ },
       { env: { ...s3, MEDIA_SECRET_ACCESS_KEY: '' }, message: /set MEDIA_ACCESS_KEY_ID and MEDIA_SECRET_ACCESS_KEY/ },

@@ -16,7 +16,7 @@ interface Item {
   type: string
 }
 
-/** Pictures with smaller ones and without, a text, and a picture that lies in the bucket without an item. */
+/** Pictures with and without derivatives, a text, and a picture in the bucket without an item. */
 async function filledLibrary(
   engine: TestEngine,
 ): Promise<{ library: Librarian; items: Item[]; fileKeys: Map<string, string> }> {
@@ -37,7 +37,7 @@ async function filledLibrary(
 
 const keyIn = (address: string): string => decodeURIComponent(new URL(address).pathname.split('/').slice(3).join('/'))
 
-/** Fields that hold media in every way that there is, and some that hold none. */
+/** Fields with media in every possible form, and some without. */
 function fieldArbitrary(items: readonly Item[]) {
   const media = (type: string) => fc.constantFrom(...items.filter((item) => item.type === type))
   const variants = <Value>(value: fc.Arbitrary<Value>) =>
@@ -85,8 +85,8 @@ function settingsArbitrary(items: readonly Item[]): fc.Arbitrary<Record<string, 
   return fc.dictionary(fc.constantFrom('hero', 'banner', 'footer', 'own'), node, { noNullPrototype: true })
 }
 
-onBothEngines('whatever is delivered', (engine) => {
-  it('has every file signed, wherever it stands, and nothing else changed', async () => {
+onBothEngines('delivered content', (engine) => {
+  it('has every file signed at any position, and nothing else changed', async () => {
     const { library, items, fileKeys } = await filledLibrary(engine)
     const { group, service, clock, does } = library
     const { local } = service.media
@@ -100,7 +100,7 @@ onBothEngines('whatever is delivered', (engine) => {
       assert.ok(left >= 12 * 3600, address)
     }
 
-    /** The delivered value with everything taken back that signing has added, which must be right. */
+    /** Checks what signing added to a delivered value, and returns the value without it. */
     function unsigned(delivered: unknown, where: keyof typeof keys): unknown {
       if (typeof delivered === 'string' && where !== 'site') {
         return delivered.replace(/"(https?:[^"]*)"/g, (_, escaped: string) => {
@@ -167,7 +167,7 @@ onBothEngines('whatever is delivered', (engine) => {
     assert.ok(keys.object > 50 && keys.html > 20 && keys.site > 20, JSON.stringify(keys))
   })
 
-  it('is refused as a whole, on all four endpoints, when one address cannot be signed', async () => {
+  it('is refused as a whole, on all four endpoints, when one URL cannot be signed', async () => {
     const { library, items } = await filledLibrary(engine)
     const { group, service, clock, does } = library
     const [picture] = items.filter(({ name }) => name === 'derived.png')
@@ -200,7 +200,7 @@ onBothEngines('whatever is delivered', (engine) => {
       },
     }
     for (const [when, fails] of Object.entries(failures)) {
-      clock.now += 12 * hourMs // none that was made before is kept
+      clock.now += 12 * hourMs // no earlier URL is cached
       const mocked = mock.method(signer, 'sign', fails)
       for (const path of paths) {
         const answer = await group.get(path)
@@ -214,8 +214,8 @@ onBothEngines('whatever is delivered', (engine) => {
   })
 })
 
-describe('the key that signs', () => {
-  it('can be changed while addresses of the old one live: both are accepted, the first one signs', async () => {
+describe('the signing key', () => {
+  it('can be changed while URLs of the old one are valid: both are accepted, the first one signs', async () => {
     const [oldKey, newKey] = ['a1'.repeat(32), 'b2'.repeat(32)]
     const before = await librarian('sqlite', { MEDIA_SIGNING_KEYS: oldKey })
     const { group, config } = before
@@ -252,7 +252,7 @@ describe('the key that signs', () => {
   })
 })
 
-describe('addresses that were made', () => {
+describe('signed URLs', () => {
   async function counting(maxCached?: number) {
     const library = await librarian('sqlite')
     const { group, service, clock } = library
@@ -277,7 +277,7 @@ describe('addresses that were made', () => {
     return { ...library, made }
   }
 
-  it('are kept for a window, and until the files of the group change', async () => {
+  it('are cached for a window, and until the files of the group change', async () => {
     const { made, add, clock, service } = await counting()
     assert.equal(await made('a', 'b'), 2)
     assert.equal(await made('a', 'b', 'c'), 1)
@@ -292,7 +292,7 @@ describe('addresses that were made', () => {
     assert.equal(await made(), 0)
   })
 
-  it('are kept up to a number: the rest is made again, and right all the same', async () => {
+  it('are cached up to a maximum; others are signed again with the same result', async () => {
     const { made } = await counting(2)
     assert.equal(await made('a', 'b', 'c', 'd'), 4)
     assert.equal(await made('c', 'd'), 0)

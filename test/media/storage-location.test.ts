@@ -8,7 +8,7 @@ function s3(endpoint: string, region = 'us-east-1', pathStyle = false) {
 }
 
 describe('MEDIA_URL', () => {
-  it('is the folder of the data when it is not set', () => {
+  it('defaults to the data folder', () => {
     assert.deepEqual(parseStorageLocation(''), { kind: 'folder', path: undefined })
   })
 
@@ -18,7 +18,7 @@ describe('MEDIA_URL', () => {
     assert.deepEqual(parseStorageLocation('file:///var/our%20media'), { kind: 'folder', path: '/var/our media' })
   })
 
-  it('may be a store that speaks S3, over https and with the bucket in the host’s name unless told', () => {
+  it('may be an S3 store, by default over https and with the bucket in the host name', () => {
     assert.deepEqual(
       parseStorageLocation('s3://s3.eu-central-1.amazonaws.com?region=eu-central-1'),
       s3('https://s3.eu-central-1.amazonaws.com', 'eu-central-1'),
@@ -31,7 +31,7 @@ describe('MEDIA_URL', () => {
     assert.deepEqual(parseStorageLocation('s3://minio:9000?pathStyle=false&tls=true'), s3('https://minio:9000'))
   })
 
-  it('is refused with what to write instead', () => {
+  it('is refused with the correct form', () => {
     for (const [text, message] of [
       ['s3://key:secret@s3.example.com', /MEDIA_ACCESS_KEY_ID and MEDIA_SECRET_ACCESS_KEY/],
       ['s3://s3.example.com/bucket', /no bucket/],
@@ -47,7 +47,7 @@ describe('MEDIA_URL', () => {
       assert.throws(() => parseStorageLocation(text), message, text)
   })
 
-  it('does not repeat a secret that was written into it', () => {
+  it('never discloses a secret in it', () => {
     assert.throws(
       () => parseStorageLocation('s3://key:hush@s3.example.com'),
       (error: Error) => !error.message.includes('hush'),

@@ -8,7 +8,7 @@ const operations = readFileSync('docs/operations.md', 'utf8')
 const section = operations.slice(operations.indexOf('\n## Metrics\n')).split('\n## ')[1] ?? ''
 const yamlBlocks = [...section.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => parse(text))
 
-/** The names that can stand in an expression, with their labels. */
+/** The metrics that expressions may use, with their labels. */
 const known = new Map<string, string[]>()
 for (const { name, type, labels } of Object.values(families)) {
   if (type !== 'histogram') known.set(name, [...labels])
@@ -22,7 +22,7 @@ for (const { name, type, labels } of Object.values(families)) {
   }
 }
 
-/** Fails on a metric or a label that does not exist; answers how many metrics were named. */
+/** Fails on a metric or a label that does not exist; returns the number of metrics. */
 function checkExpression(expression: string): number {
   const named = [...expression.matchAll(/\b((?:sluice|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)]
   for (const [, name = '', labels = ''] of named) {
@@ -54,7 +54,7 @@ describe('The documentation of metrics', () => {
     for (const { expr } of targets) assert.ok(checkExpression(expr) > 0, expr)
   })
 
-  it('has names and labels as Prometheus wants them', () => {
+  it('has names and labels that follow Prometheus’ conventions', () => {
     for (const { name, type, labels, about } of Object.values(families)) {
       assert.match(name, /^(sluice|process|nodejs)(_[a-z]+)+$/)
       assert.equal(name.endsWith('_total'), type === 'counter', name)

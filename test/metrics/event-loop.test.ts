@@ -6,7 +6,7 @@ import { parseMetrics, readValue } from '../helpers/prometheus.ts'
 
 const name = 'sluice_event_loop_delay_seconds'
 
-/** A watch of which the test says what time it is, and what it tells. */
+/** A watch with the test's clock, and its metrics. */
 function watching() {
   const clock = { nowMs: 0 }
   const watch = watchEventLoop(() => clock.nowMs)
@@ -18,7 +18,7 @@ function watching() {
     const [median = 0, largest = 0] = ['0.5', '1'].map((quantile) => readValue(found, name, { quantile }))
     return { count, sum, median, largest, busy: readValue(found, 'sluice_event_loop_busy_seconds_total') ?? 0 }
   }
-  /** Until that many looks were taken, however loaded the machine is. */
+  /** Waits for a number of samples, however loaded the machine is. */
   async function untilCounted(count: number): Promise<void> {
     while (read().count < count) await new Promise((resolve) => setTimeout(resolve, 5))
   }
@@ -44,7 +44,7 @@ describe('The delay of the event loop', () => {
     assert.ok(after.busy - before.busy >= 0.3)
   })
 
-  it('begins its quantiles anew with a scrape after 10 seconds or more, however many there were, and goes on adding up', async () => {
+  it('resets its quantiles at a scrape after 10 seconds or more, but not its sum and count', async () => {
     const { clock, read, untilCounted } = watching()
     await untilCounted(2)
     stall(300)

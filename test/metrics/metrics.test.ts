@@ -21,8 +21,8 @@ async function scrape({ app }: Harness): Promise<Map<string, ParsedFamily>> {
 const seriesIn = (metrics: Map<string, ParsedFamily>): string[] =>
   [...metrics.values()].flatMap(({ samples }) => samples.map(({ name, labels }) => name + JSON.stringify(labels)))
 
-onBothEngines('What /metrics tells', (engine) => {
-  it('is every family of the table with its type, and those of the other engine’s not', async () => {
+onBothEngines('GET /metrics', (engine) => {
+  it('exposes every metric family of the engine with its type, and none of the other engine', async () => {
     const running = await harness(engine, { env })
     const group = await running.newGroup()
     await group.get('/tenant/siteDetails')
@@ -45,7 +45,7 @@ onBothEngines('What /metrics tells', (engine) => {
     assert.equal(build?.labels.engine, engine)
   })
 
-  it('goes up by exactly what was asked, by route and status, and by tier', async () => {
+  it('counts each request once by route and status, and once by tier', async () => {
     const running = await harness(engine, { env })
     const group = await running.newGroup({ tier: 'pro' })
     const posts = await group.collection('Posts', { title: { type: 'text' } })
@@ -74,12 +74,12 @@ onBothEngines('What /metrics tells', (engine) => {
     assert.equal(growth('sluice_requests_by_tier_total', { tier: 'free' }), 0)
   })
 
-  it('has no more series after 1,000 random URLs, methods, keys and many groups than before', async () => {
+  it('has no additional series after 1,000 random URLs, methods, keys and many groups', async () => {
     const running = await harness(engine, { env })
     const groups = await Promise.all(Array.from({ length: 10 }, (_, index) => running.newGroup({ name: `g${index}` })))
     const ask = (method: 'GET' | 'POST' | 'DELETE', url: string, key: string) =>
       running.app.inject({ method, url, headers: { authorization: key } })
-    for (const method of ['GET', 'POST', 'DELETE'] as const) await ask(method, '/x', 'wrong') // every status is there once
+    for (const method of ['GET', 'POST', 'DELETE'] as const) await ask(method, '/x', 'wrong') // so that every status has a series
     await ask('GET', '/tenant/siteDetails', 'wrong')
     await ask('GET', '/tenant/siteDetails', groups[0]?.key ?? '')
     await ask('GET', '/media/x', 'wrong')
@@ -100,7 +100,7 @@ onBothEngines('What /metrics tells', (engine) => {
     for (const { group, key } of groups) assert.ok(!text.includes(group.id) && !text.includes(key))
   })
 
-  it('counts the jobs and e-mails of all databases by kind and state, asked at most every 10 seconds', async () => {
+  it('counts the jobs and e-mails of all databases by kind and state, with queries at most every 10 seconds', async () => {
     const running = await harness(engine, { env })
     for (const database of ['main', 'other']) {
       const { store } = await running.newGroup({ database })
@@ -127,7 +127,7 @@ onBothEngines('What /metrics tells', (engine) => {
     assert.deepEqual(jobs(await scrape(running), 'bake'), [2, 0, 0, 0])
   })
 
-  it('says how the connections to the database are used', async () => {
+  it('reports the use of database connections', async () => {
     const running = await harness(engine, { env })
     const found = await scrape(running)
     const idle = readValue(found, 'sluice_database_connections', { state: 'idle' })
@@ -139,7 +139,7 @@ onBothEngines('What /metrics tells', (engine) => {
   })
 })
 
-/** Metrics of a service whose databases behave as told. */
+/** Metrics of a service with a modified store. */
 async function metricsOf(change: (store: Store) => Partial<Store>): Promise<{ metrics: Metrics; running: Harness }> {
   const running = await harness('sqlite')
   await running.newGroup({ database: 'main' })
@@ -159,21 +159,25 @@ async function metricsOf(change: (store: Store) => Partial<Store>): Promise<{ me
 }
 
 describe('A scrape', () => {
-  it('tells all else when a database is away, and that it is', async () => {
-    let isAway = true
+  it('reports that a database is unreachable, and all other metrics', async () => {
+    let isUnreachable = true
     const { metrics, running } = await metricsOf((store) => ({
-      content: (name) => (name === 'other' && isAway ? Promise.reject(new Error('away')) : store.content(name)),
+      content: (name) =>
+        name === 'other' && isUnreachable ? Promise.reject(new Error('unreachable')) : store.content(name),
     }))
-    const away = parseMetrics(await metrics.text())
-    assert.deepEqual([readValue(away, 'sluice_databases'), readValue(away, 'sluice_up_databases')], [3, 2])
-    assert.equal(readValue(away, 'sluice_answer_cache_hits_total'), 7)
-    isAway = false
+    const unreachable = parseMetrics(await metrics.text())
+    assert.deepEqual(
+      [readValue(unreachable, 'sluice_databases'), readValue(unreachable, 'sluice_up_databases')],
+      [3, 2],
+    )
+    assert.equal(readValue(unreachable, 'sluice_answer_cache_hits_total'), 7)
+    isUnreachable = false
     running.clock.now += 10_000
     assert.equal(readValue(parseMetrics(await metrics.text()), 'sluice_up_databases'), 3)
   })
 
-  it('gives up on a database that does not answer', async (t) => {
-    const waiting = setInterval(() => {}, 1000) // nothing else would keep the process waiting
+  it('stops waiting for a database that does not answer', async (t) => {
+    const waiting = setInterval(() => {}, 1000) // keeps the process alive
     t.after(() => clearInterval(waiting))
     const { metrics } = await metricsOf((store) => ({
       content: (name) => (name === 'other' ? new Promise(() => {}) : store.content(name)),
@@ -183,7 +187,7 @@ describe('A scrape', () => {
     assert.ok(found.has('process_resident_memory_bytes'))
   })
 
-  it('asks no other database when that of control is away', async () => {
+  it('queries no content database when the control database is unreachable', async () => {
     let asked = 0
     const { metrics } = await metricsOf(({ control, content }) => ({
       control: { ...control, read: control.read.withSchema('nowhere') },
@@ -197,7 +201,7 @@ describe('A scrape', () => {
     assert.equal(asked, 0)
   })
 
-  it('is shared by all who ask meanwhile', async () => {
+  it('is shared by concurrent requests', async () => {
     let asked = 0
     const { metrics, running } = await metricsOf(({ content }) => ({
       content: (name) => {
@@ -208,12 +212,12 @@ describe('A scrape', () => {
     const texts = await Promise.all(Array.from({ length: 100 }, () => metrics.text()))
     assert.equal(new Set(texts).size, 1)
     assert.equal(asked, 2)
-    running.clock.now -= 60_000 // a clock that was set back does not stop the counting
+    running.clock.now -= 60_000 // a clock that was set back must not stop the counting
     await metrics.text()
     assert.equal(asked, 4)
   })
 
-  it('tells what the answer cache counts', async () => {
+  it('reports the counters of the answer cache', async () => {
     const { metrics } = await metricsOf(() => ({}))
     const found = parseMetrics(await metrics.text())
     const counts = ['hits_total', 'misses_total', 'joined_total', 'evictions_total', 'bytes', 'entries']

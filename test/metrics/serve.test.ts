@@ -9,7 +9,7 @@ const token = 'a-token-for-tests-0123456789'
 const ownPort = { METRICS_PORT: '0' }
 const bearer = (text: string): { authorization: string } => ({ authorization: `Bearer ${text}` })
 
-/** What is not the token, by a little or by much. */
+/** Tokens that differ from the right one by a character or entirely. */
 const wrongTokens = [
   token.slice(0, -1), `${token}0`, token.toUpperCase(), `${token.slice(0, -1)}8`, 'x', `${token},${token}`, `${token} ${token}`,
 ] // biome-ignore format: one line reads better
@@ -24,7 +24,7 @@ async function urlOf(running: Harness): Promise<string> {
 }
 
 describe('GET /metrics on the port of the delivery API', () => {
-  it('answers who has the token, in the type of the text format', async () => {
+  it('answers callers with the token in the text format', async () => {
     const { app } = await harness('sqlite', { env: { METRICS_TOKEN: token } })
     const answer = await app.inject({ url: '/metrics?x=1', headers: bearer(token) })
     assert.equal(answer.statusCode, 200)
@@ -33,14 +33,10 @@ describe('GET /metrics on the port of the delivery API', () => {
     assert.ok(parseMetrics(answer.body).has('sluice_build_info'))
   })
 
-  it('is to anybody else what any path is that does not exist, whatever the method', async () => {
+  it('answers anyone else like a path that does not exist, for any method', async () => {
     const { app, newGroup, log } = await harness('sqlite', { env: { METRICS_TOKEN: token } })
     const { key } = await newGroup()
-    const told = async (
-      method: 'GET' | 'HEAD' | 'POST' | 'OPTIONS' | 'DELETE',
-      url: string,
-      authorization?: string,
-    ) => {
+    const ask = async (method: 'GET' | 'HEAD' | 'POST' | 'OPTIONS' | 'DELETE', url: string, authorization?: string) => {
       const { statusCode, headers, body } = await app.inject({
         method,
         url,
@@ -49,21 +45,21 @@ describe('GET /metrics on the port of the delivery API', () => {
       const { 'x-request-id': _id, ratelimit: _left, date: _date, ...others } = headers
       return { statusCode, others, body }
     }
-    const missing = await told('GET', '/metricz')
+    const missing = await ask('GET', '/metricz')
     assert.equal(missing.statusCode, 404)
     for (const header of [undefined, key, ...wrongHeaders])
-      assert.deepEqual(await told('GET', '/metrics', header), missing, String(header))
+      assert.deepEqual(await ask('GET', '/metrics', header), missing, String(header))
     for (const url of ['/metrics/', '/Metrics', '/metrics/x', '/metrics%20', '//metrics'])
-      assert.equal((await told('GET', url, `Bearer ${token}`)).statusCode, 404, url)
+      assert.equal((await ask('GET', url, `Bearer ${token}`)).statusCode, 404, url)
     for (const method of ['HEAD', 'POST', 'OPTIONS', 'DELETE'] as const) {
       for (const header of [undefined, `Bearer ${token}`])
-        assert.deepEqual(await told(method, '/metrics', header), await told(method, '/metricz'), method)
+        assert.deepEqual(await ask(method, '/metrics', header), await ask(method, '/metricz'), method)
     }
     assert.ok(!log().includes(token))
     for (const text of wrongTokens.filter(({ length }) => length > 1)) assert.ok(!log().includes(text), text)
   })
 
-  it('limits callers that guess tokens like any stranger, and never callers with the token', async () => {
+  it('limits callers that guess tokens like unauthenticated ones, and never callers with the token', async () => {
     const rateLimits = 'anonymous=1/5,free=1/1,basic=1/1,pro=1/1,proplus=1/1'
     const { app } = await harness('sqlite', { env: { METRICS_TOKEN: token, RATE_LIMITS: rateLimits } })
     const ask = async (text: string) => (await app.inject({ url: '/metrics', headers: bearer(text) })).statusCode
@@ -73,7 +69,7 @@ describe('GET /metrics on the port of the delivery API', () => {
     for (let round = 0; round < 10; round += 1) assert.equal(await ask(token), 200)
   })
 
-  it('is not there without a token, nor beside a port of its own, nor on the port of the management API', async () => {
+  it('does not exist without a token, beside a port of its own, or on the port of the management API', async () => {
     const without = await harness('sqlite')
     assert.equal((await without.app.inject('/metrics')).statusCode, 404)
     assert.equal((await without.service.listen()).metricsUrl, undefined)
@@ -86,7 +82,7 @@ describe('GET /metrics on the port of the delivery API', () => {
 })
 
 describe('GET /metrics on a port of its own', () => {
-  it('answers everybody there, on this machine only unless told otherwise, and nothing else', async () => {
+  it('answers without a token, listens on the loopback address by default, and serves nothing else', async () => {
     const running = await harness('sqlite', { env: ownPort })
     const url = await urlOf(running)
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/metrics$/)
@@ -102,7 +98,7 @@ describe('GET /metrics on a port of its own', () => {
       assert.equal((await fetch(new URL(path, url))).status, 404, path)
   })
 
-  it('asks for the token where there is one, and limits guesses', async () => {
+  it('requires the token if one is set, and limits guesses', async () => {
     const rateLimits = 'anonymous=1/40,free=1/1,basic=1/1,pro=1/1,proplus=1/1'
     const running = await harness('sqlite', { env: { ...ownPort, METRICS_TOKEN: token, RATE_LIMITS: rateLimits } })
     const url = await urlOf(running)
@@ -115,7 +111,7 @@ describe('GET /metrics on a port of its own', () => {
     assert.ok(!running.log().includes(token))
   })
 
-  it('counts what is answered before the framework sees it like all else', async () => {
+  it('counts requests answered before they reach the framework', async () => {
     const running = await harness('sqlite', { env: ownPort })
     const { baseUrl, metricsUrl = '' } = await running.service.listen()
     const { key, collection } = await running.newGroup({ tier: 'basic' })
@@ -135,15 +131,15 @@ describe('GET /metrics on a port of its own', () => {
     assert.equal(readValue(found, 'sluice_answer_cache_entries'), 1)
   })
 
-  it('counts the connections of clients, and not its own', async () => {
+  it('counts the connections of API clients, and not those to itself', async () => {
     const running = await harness('sqlite', { env: ownPort })
-    const places = await running.service.listen()
+    const listening = await running.service.listen()
     const count = async () => {
-      const found = parseMetrics(await (await fetch(places.metricsUrl ?? '')).text())
+      const found = parseMetrics(await (await fetch(listening.metricsUrl ?? '')).text())
       return found.get('sluice_open_connections')?.samples[0]?.value
     }
     assert.equal(await count(), 0)
-    const { hostname, port } = new URL(places.baseUrl)
+    const { hostname, port } = new URL(listening.baseUrl)
     const socket = connect(Number(port), hostname)
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'data')
@@ -151,15 +147,15 @@ describe('GET /metrics on a port of its own', () => {
     socket.destroy()
   })
 
-  it('is closed with the service, also while somebody keeps a connection', async () => {
+  it('is closed with the service, even with an open connection', async () => {
     const running = await createHarness('sqlite', { env: ownPort })
     const url = await urlOf(running)
-    await (await fetch(url)).text() // whose connection is kept for the next request
+    await (await fetch(url)).text() // keeps its connection open
     await running.close()
     await assert.rejects(fetch(url))
   })
 
-  it('stops the start with a sentence where the port is taken', async () => {
+  it('fails the start if the port is in use', async () => {
     const first = await harness('sqlite', { env: ownPort })
     const { port } = new URL(await urlOf(first))
     const second = await harness('sqlite', { env: { METRICS_PORT: port } })

@@ -14,7 +14,7 @@ interface Line {
   during: { what: string; verb?: string; group?: string }[]
 }
 
-/** A watch whose clocks and ticks are the test's. */
+/** A watch with the test's clocks and ticks. */
 function watching({ isBroken = false } = {}) {
   const lines: Line[] = []
   let nowMs = 1000
@@ -51,7 +51,7 @@ function watching({ isBroken = false } = {}) {
 }
 
 describe('A stall of the event loop', () => {
-  it('is counted and logged with the work that was on the loop, and not with what queued up behind it', () => {
+  it('is counted and logged with the requests in progress, without those that queued up behind it', () => {
     const { lines, watch, pass, ticks, begin, count, tick } = watching()
     begin('GET /slow', 'one')
     ticks(5)
@@ -73,14 +73,14 @@ describe('A stall of the event loop', () => {
     assert.deepEqual([count('work'), count('wait')], [1, 0])
   })
 
-  it('is told apart from time in which the thread got no CPU', () => {
+  it('is distinguished from time in which the thread got no CPU', () => {
     const { lines, pass, count, tick } = watching()
     pass(500, 5)
     tick()
     assert.deepEqual([count('work'), count('wait'), lines[0]?.cpuMs], [0, 1, 5])
   })
 
-  it('is none below 100 ms', () => {
+  it('lasts at least 100 ms', () => {
     const { lines, pass, ticks, count, tick } = watching()
     pass(119, 119)
     tick()
@@ -88,7 +88,7 @@ describe('A stall of the event loop', () => {
     assert.deepEqual([count('work'), count('wait'), lines], [0, 0, []])
   })
 
-  it('writes one line in a second at most, with the worst of them and how many there were', () => {
+  it('is logged at most once a second, with the worst one and their number', () => {
     const { lines, watch, pass, ticks, tick } = watching()
     const stall = (ms: number): void => {
       pass(ms + 20, ms)
@@ -109,10 +109,10 @@ describe('A stall of the event loop', () => {
     )
     stall(120)
     watch.stop()
-    assert.equal(lines.at(-1)?.ms, 120, 'what is not told yet is told at the end')
+    assert.equal(lines.at(-1)?.ms, 120, 'the rest is logged at the end')
   })
 
-  it('does not end the process where the log cannot be written', () => {
+  it('does not end the process if the log cannot be written', () => {
     const { pass, count, tick } = watching({ isBroken: true })
     pass(500, 500)
     tick()
@@ -142,7 +142,7 @@ describe('A stall of the event loop', () => {
     const { groupId, get, collection, tokens } = await created.newManagedGroup()
     const posts = await collection('Posts', { title: { type: 'text' } })
     let skip = 0
-    const told = (): Line['during'] =>
+    const logged = (): Line['during'] =>
       created
         .log()
         .split('\n')
@@ -159,9 +159,9 @@ describe('A stall of the event loop', () => {
         { what: 'GET /manage/groups/:groupId/sites', verb: 'site list', group: groupId },
       ],
     ] as const) {
-      const isTold = () => told().some((named) => isDeepStrictEqual(named, expected))
-      for (let round = 0; round < 30 && !isTold(); round += 1) await ask() // a line a second, of the worst stall
-      assert.ok(isTold(), JSON.stringify(told()))
+      const isLogged = () => logged().some((named) => isDeepStrictEqual(named, expected))
+      for (let round = 0; round < 30 && !isLogged(); round += 1) await ask() // one line per second, of the worst stall
+      assert.ok(isLogged(), JSON.stringify(logged()))
     }
   })
 })

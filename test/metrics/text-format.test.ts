@@ -26,11 +26,11 @@ sluice_answer_cache_bytes 0.5
     )
   })
 
-  it('leaves out a family that has no value', () => {
+  it('omits a family without values', () => {
     assert.equal(renderText([{ family: families.databaseConnections, samples: [] }]), '')
   })
 
-  it('brings back every label, whatever is in it', () => {
+  it('round-trips every label', () => {
     const unit = fc.constantFrom('\\', '"', '\n', 'n', '{', '}', ',', '=', ' ', '\r', 'é', '😀', '#')
     fc.assert(
       fc.property(fc.string({ unit }), (label) => {
@@ -40,7 +40,7 @@ sluice_answer_cache_bytes 0.5
     )
   })
 
-  it('brings back every number, endless ones included', () => {
+  it('round-trips every number, including infinity', () => {
     const numbers = fc.double({ noNaN: true, min: 0 })
     fc.assert(
       fc.property(numbers, (value) => {
@@ -51,8 +51,8 @@ sluice_answer_cache_bytes 0.5
   })
 })
 
-describe('What is counted of requests', () => {
-  it('is one more for each request, by route and status, by route and time, and by tier', () => {
+describe('the counts of requests', () => {
+  it('increase by one with each request: by route and status, by route and duration, and by tier', () => {
     const counts = createRequestCounts()
     counts.addRoute('/a')
     counts.request('/a', 200, 0.4, 'free')
@@ -73,7 +73,7 @@ describe('What is counted of requests', () => {
     assert.deepEqual(byTier, [2, 0, 1, 0, 1])
   })
 
-  it('is "none" for whatever is no known route, tier or status', () => {
+  it('use "none" for an unknown route, tier or status', () => {
     const counts = createRequestCounts()
     counts.addRoute('/a')
     for (const status of [0, -1, 99, 600, 1e9, 1.5]) counts.request(`/b/${status}`, status, 1, `tier ${status}`)
@@ -84,7 +84,7 @@ describe('What is counted of requests', () => {
     assert.equal(readValue(found, 'sluice_requests_by_tier_total', { tier: 'none' }), 6)
   })
 
-  it('adds up for any sequence of requests', () => {
+  it('add up for any sequence of requests', () => {
     const request = fc.record({
       route: fc.constantFrom('/a', '/b', '/unknown'),
       status: fc.integer({ min: 100, max: 599 }),

@@ -18,7 +18,7 @@ const chosen = <Item>(random: Random, items: readonly Item[]): Item => {
   return item
 }
 
-/** Works at the provider as people do there. Each change makes one event, of which nobody is told here. */
+/** Changes the catalogue at the provider as its users do. Each change makes one event, which is not delivered here. */
 function createShopkeeper(stripe: Stripe, productIds: string[]) {
   let changes = 0
   const update = (random: Random, change: Stripe.ProductUpdateParams) =>
@@ -104,7 +104,7 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     const startedMs = performance.now()
     const types = new Map<string, number>()
     const change = createShopkeeper(stripe, catalogue.map(({ product }) => product.id)) // biome-ignore format: short
-    const { told, lost } = await shuffledEvents({
+    const { delivered, lost } = await shuffledEvents({
       events: changeCount,
       seed: 5,
       async change(random) {
@@ -118,7 +118,7 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     const seconds = (performance.now() - startedMs) / 1000
 
     const integration = `/manage/groups/${group.groupId}/integrations/${integrationId}`
-    await assert.rejects(assertMirrored(group, provider), assert.AssertionError, 'what was not told is not known')
+    await assert.rejects(assertMirrored(group, provider), assert.AssertionError, 'lost events are not mirrored')
     await shop.ask('POST', `${integration}/sync`)
     await shop.service.worker.runDue()
     const products = await assertMirrored(group, provider)
@@ -132,7 +132,7 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     assert.deepEqual([second.added, second.changed, second.archived], [0, 0, 0], 'there was nothing left to find')
     const kinds = [...types].map(([type, count]) => `${type} ${count}`)
     context.diagnostic(
-      `${engine}: ${changeCount} changes (${kinds.join(', ')}); ${told} events told in disorder, ${lost} lost, in ` +
+      `${engine}: ${changeCount} changes (${kinds.join(', ')}); ${delivered} events delivered in disorder, ${lost} lost, in ` +
         `${seconds.toFixed(0)} s; the comparison added ${lastSync.added}, changed ${lastSync.changed}, archived ` +
         `${lastSync.archived}; all of ${products} products exact`,
     )

@@ -26,7 +26,7 @@ import {
 } from '../../helpers/pictures.ts'
 
 const sources = join(import.meta.dirname, '../../../src/media/files')
-/** The time is for a machine that is busy with other things. */
+/** The time limit allows for a busy machine. */
 const limits = { maxPixels: 100_000_000, limitSeconds: 600 }
 
 async function derive(t: TestContext, bytes: Buffer | string, options: object = {}): Promise<Derived> {
@@ -40,7 +40,7 @@ async function derive(t: TestContext, bytes: Buffer | string, options: object = 
   }
 }
 
-/** Where the system has /proc: the processes that were started for this folder. */
+/** The processes started for this folder, if the system has /proc. */
 async function processesWith(folder: string): Promise<string[]> {
   const found: string[] = []
   for (const id of await readdir('/proc').catch(() => [])) {
@@ -62,7 +62,7 @@ const problem = (message: RegExp) => (error: unknown) => error instanceof Pictur
 const sizes = ({ derivatives }: Derived): string[] => derivatives.map(({ width, format }) => `${width} ${format}`)
 
 describe('deriveImage', () => {
-  it('makes three widths of a photograph in WebP and AVIF, upright and without a word about where it was taken', async (t) => {
+  it('makes three widths of a photograph in WebP and AVIF, upright and without its location', async (t) => {
     const derived = await derive(t, await phonePhoto())
     assert.deepEqual([derived.width, derived.height], [3000, 4000])
     assert.deepEqual(sizes(derived), ['320 webp', '640 webp', '1280 webp', '320 avif', '640 avif', '1280 avif'])
@@ -77,7 +77,7 @@ describe('deriveImage', () => {
     }
   })
 
-  it('turns the picture as the camera was held', async (t) => {
+  it('applies the Exif orientation', async (t) => {
     const left = { width: 100, height: 100, channels: 3, background: '#ff0000' } as const
     const half = await sharp({ create: { ...left, width: 200 } })
       .composite([{ input: { create: { ...left, background: '#0000ff' } }, left: 100, top: 0 }])
@@ -104,7 +104,7 @@ describe('deriveImage', () => {
     }
   })
 
-  it('reads every format, and says the color and a blurred picture of a few characters', async (t) => {
+  it('reads every format, and returns the color and a short blurred placeholder', async (t) => {
     for (const format of smallFormats) {
       const derived = await derive(t, await smallPicture(format))
       assert.deepEqual(sizes(derived), ['40 webp', '40 avif'], format)
@@ -121,13 +121,13 @@ describe('deriveImage', () => {
     assert.deepEqual([shown.width, shown.height], [16, 16])
   })
 
-  it('gives no blurred picture of one that can be seen through: it would stay visible behind it', async (t) => {
+  it('returns no placeholder for a transparent picture, behind which it would remain visible', async (t) => {
     const background = { r: 200, g: 20, b: 20, alpha: 0.5 }
     const glass = sharp({ create: { width: 64, height: 64, channels: 4, background } })
     assert.equal((await derive(t, await glass.png().toBuffer())).placeholder, null)
   })
 
-  it('finds the color of most of the picture', async (t) => {
+  it('finds the predominant color', async (t) => {
     const create = { width: 90, height: 60, channels: 3, background: '#c81e1e' } as const
     const sign = await sharp({ create })
       .composite([{ input: { create: { ...create, width: 30, background: '#ffffff' } }, left: 0, top: 0 }])
@@ -151,7 +151,7 @@ describe('deriveImage', () => {
     }
   })
 
-  it('leaves the movement of an animation alone', async (t) => {
+  it('leaves an animation unchanged', async (t) => {
     for (const moving of [await animation('gif'), await animation('webp'), await animatedPng()]) {
       const derived = await derive(t, moving)
       assert.deepEqual([derived.width, derived.height, derived.derivatives], [40, 30, []])
@@ -159,21 +159,21 @@ describe('deriveImage', () => {
     }
   })
 
-  it('makes of a very tall picture only what a format can hold', async (t) => {
+  it('makes only sizes of a very tall picture that the format supports', async (t) => {
     const derived = await derive(t, plainPng(1000, 40_000))
     assert.deepEqual([derived.width, derived.height], [1000, 40_000])
     assert.deepEqual(sizes(derived), ['320 webp', '320 avif'])
     assert.deepEqual(sizes(await derive(t, plainPng(10, 40_000))), [])
   })
 
-  it('never hands anything but a picture to a decoder', async (t) => {
+  it('never passes anything but a picture to a decoder', async (t) => {
     const tiff = await photo(40, 30).tiff().toBuffer()
     for (const file of [scriptedSvg, page, tiff, '%PDF-1.4', '']) {
       await assert.rejects(derive(t, file), problem(/^The file is not a picture that can be scaled\.$/))
     }
   })
 
-  it('says what is wrong with a picture that is cut, broken or too large', async (t) => {
+  it('reports what is wrong with a picture that is truncated, damaged or too large', async (t) => {
     for (const format of smallFormats) {
       const whole = await photo(400, 300).toFormat(format).toBuffer()
       const cut = whole.subarray(0, Math.floor(whole.length / 2))
@@ -183,7 +183,7 @@ describe('deriveImage', () => {
     await assert.rejects(derive(t, plainPng(30_000, 30_000)), problem(/^The picture has more pixels than are allowed/))
   })
 
-  it('names no path of ours in a sentence for others', async (t) => {
+  it('never discloses a path of the server', async (t) => {
     const path = await temporaryFile(t, (await smallPicture('png')).subarray(0, 100))
     await assert.rejects(
       deriveImage(path, await temporaryFolder(t), limits),
@@ -196,14 +196,14 @@ describe('deriveImage', () => {
     assert.deepEqual([derived.width, derived.height, derived.color], [10_000, 9_000, '#c81e1e'])
   })
 
-  it('ends the process at the time limit, and leaves neither it nor files', async (t) => {
+  it('kills the process at the time limit, and leaves no files', async (t) => {
     await assert.rejects(
       derive(t, await phonePhoto(), { limitSeconds: 0.3 }),
       problem(/^Scaling the picture took longer than 0\.3 seconds\.$/),
     )
   })
 
-  it('ends the process when it is told to, and removes what it has written until then', async (t) => {
+  it('kills the process when the signal aborts, and removes its files', async (t) => {
     const path = await temporaryFile(t, await phonePhoto())
     const folder = await temporaryFolder(t)
     const stop = new AbortController()
@@ -216,12 +216,12 @@ describe('deriveImage', () => {
     await assert.rejects(deriveImage(path, folder, options), /shutting down/)
   })
 
-  it('ends the process when it takes too much memory', async (t) => {
+  it('kills the process when it uses too much memory', async (t) => {
     const options = { maxMemoryBytes: 100 * 1024 * 1024 }
     await assert.rejects(derive(t, await phonePhoto(), options), problem(/^The picture needs too much memory\./))
   })
 
-  it('blames the picture for a crash, and not for being ended from outside', async (t) => {
+  it('blames the picture for a crash, but not when the process is killed from outside', async (t) => {
     const path = await temporaryFile(t, await phonePhoto())
     for (const [signal, isProblem] of [
       ['SIGSEGV', true],
@@ -238,7 +238,7 @@ describe('deriveImage', () => {
     }
   })
 
-  it('ends the process when nobody waits for it any more', async (t) => {
+  it('ends the process when its parent has exited', async (t) => {
     const folder = await temporaryFolder(t)
     const task = {
       path: await temporaryFile(t, await phonePhoto()),
@@ -248,11 +248,11 @@ describe('deriveImage', () => {
     }
     const child = spawn(process.execPath, [join(sources, 'derive-process.ts'), JSON.stringify(task)])
     const closed = once(child, 'close')
-    child.stdin.end() // as the system does when the other process is gone
+    child.stdin.end() // like the operating system when the parent has exited
     assert.deepEqual(await closed, [null, 'SIGKILL'])
   })
 
-  it('does not blame the picture for a folder that is missing', async (t) => {
+  it('does not blame the picture for a missing folder', async (t) => {
     const path = await temporaryFile(t, await smallPicture('png'))
     const missing = join(await temporaryFolder(t), 'missing')
     await assert.rejects(deriveImage(path, missing, limits), (error) => !(error instanceof PictureProblem))
@@ -263,7 +263,7 @@ describe('deriveImage', () => {
     )
   })
 
-  it('carries no metadata over that a chunk hides', async (t) => {
+  it('omits metadata hidden in a chunk', async (t) => {
     const secret = pngChunk('tEXt', Buffer.from('Comment\0where I live', 'latin1'))
     const picture = await photo(40, 30).withExif(gpsExif).png().toBuffer()
     for (const { path } of (await derive(t, withPngChunks(picture, secret))).derivatives) {
@@ -273,11 +273,11 @@ describe('deriveImage', () => {
 })
 
 describe('canDerive', () => {
-  it('says that sharp can be loaded here', async () => {
+  it('is true if sharp can be loaded', async () => {
     assert.equal(await canDerive(), true)
   })
 
-  it('says that it cannot where sharp is not installed', async (t) => {
+  it('is false if sharp is not installed', async (t) => {
     const elsewhere = await temporaryFolder(t)
     await cp(sources, elsewhere, { recursive: true })
     await writeFile(join(elsewhere, 'package.json'), '{ "type": "module" }')

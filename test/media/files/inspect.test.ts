@@ -40,7 +40,7 @@ const refused = (message: RegExp) => (error: unknown) =>
   error instanceof AppError && error.code === 'ValidationError' && message.test(error.message)
 
 describe('inspectFile', () => {
-  it('tells pictures by their bytes and measures them', async (t) => {
+  it('recognises pictures by their bytes and measures them', async (t) => {
     const expected = { jpeg: 'jpg', png: 'png', webp: 'webp', gif: 'gif', avif: 'avif' }
     for (const format of smallFormats) {
       const found = await inspect(t, await smallPicture(format), 'anything.exe')
@@ -65,7 +65,7 @@ describe('inspectFile', () => {
     assert.deepEqual(await inspect(t, icon), facts('image/vnd.microsoft.icon', 'ico', 'image', 256))
   })
 
-  it('measures a picture as one sees it, also when it lies on its side', async (t) => {
+  it('measures a picture as displayed, also with an Exif rotation', async (t) => {
     for (const format of ['jpeg', 'png', 'webp', 'avif'] as const) {
       for (const [orientation, width, height] of [
         [1, 40, 30],
@@ -90,7 +90,7 @@ describe('inspectFile', () => {
     assert.deepEqual(found, facts('image/jpeg', 'jpg', 'image', 40, 30))
   })
 
-  it('knows an SVG by its first element, whatever stands before it', async (t) => {
+  it('recognises an SVG by its first element, after any prologue', async (t) => {
     const rows: [string, number | null, number | null][] = [
       [scriptedSvg, 20, 10],
       ['\ufeff<?xml version="1.0"?>\n<!-- <html> --><svg viewBox="0 0 24 12"/>', 24, 12],
@@ -105,7 +105,7 @@ describe('inspectFile', () => {
     }
   })
 
-  it('takes for a page what a browser might take for one', async (t) => {
+  it('treats as HTML everything that a browser might sniff as HTML', async (t) => {
     for (const text of [
       page,
       ' \n<HTML><p>',
@@ -121,7 +121,7 @@ describe('inspectFile', () => {
     }
   })
 
-  it('tells XML, text and the formats that are written as text apart', async (t) => {
+  it('distinguishes XML, text and text-based formats', async (t) => {
     const rows: [string, string][] = [
       ['<?xml version="1.0"?><note>svg</note>', 'xml'],
       ['<kml xmlns="http://www.opengis.net/kml/2.2"></kml>', 'xml'],
@@ -129,7 +129,7 @@ describe('inspectFile', () => {
       ['<3 bread', 'txt'],
       ['{"a": 1}', 'txt'],
       ['BMW, GIF and MZ are words', 'txt'],
-      [`${'é'.repeat(32_767)}x${'é'.repeat(10)}`, 'txt'], // a letter is cut where we stop reading
+      [`${'é'.repeat(32_767)}x${'é'.repeat(10)}`, 'txt'], // a character is cut where inspection stops
       ['%PDF-1.4\n1 0 obj <<>> endobj', 'pdf'],
       ['{\\rtf1\\ansi hello}', 'rtf'],
       ['BEGIN:VCALENDAR\r\nEND:VCALENDAR', 'ics'],
@@ -141,7 +141,7 @@ describe('inspectFile', () => {
     }
   })
 
-  it('tells videos, sounds and archives, and calls the rest bytes', async (t) => {
+  it('recognises videos, audio and archives, and treats the rest as bytes', async (t) => {
     const rows: [string, string][] = [
       ['0000001866747970' + '69736f6d0000020069736f6d6d703432', 'mp4'],
       ['1a45dfa39f4286810142f7810142f2810442f381084282847765626d', 'webm'],
@@ -159,7 +159,7 @@ describe('inspectFile', () => {
     }
   })
 
-  it('says what is wrong with an empty file, a damaged picture and one that is too large', async (t) => {
+  it('reports an empty file, a damaged picture and one that is too large', async (t) => {
     await assert.rejects(inspect(t, ''), refused(/^The file is empty\.$/))
     const bomb = plainPng(30_000, 30_000)
     assert.ok(bomb.length < 200_000)
@@ -179,7 +179,7 @@ describe('inspectFile', () => {
     assert.deepEqual(almost, facts('image/png', 'png', 'image', 9999, 10_000))
   })
 
-  it('is not fooled by a file that is two things at once', async (t) => {
+  it('classifies polyglot files safely', async (t) => {
     assert.deepEqual(await inspect(t, textPolyglot), facts('text/plain', 'txt', 'file'))
     const polyglot = binaryPolyglot(await smallPicture('gif'))
     assert.deepEqual(await inspect(t, polyglot), facts('image/gif', 'gif', 'image', 10_799, 30))
@@ -187,7 +187,7 @@ describe('inspectFile', () => {
     assert.deepEqual(await inspect(t, commented), facts('image/png', 'png', 'image', 40, 30))
   })
 
-  it('answers or refuses whatever the bytes are', async (t) => {
+  it('answers or refuses any bytes', async (t) => {
     const base = await Promise.all(smallFormats.map(smallPicture))
     const samples = [...base, await phonePhoto(40, 30), Buffer.from(scriptedSvg), Buffer.from(page)]
     let seed = 7
@@ -216,7 +216,7 @@ describe('inspectFile', () => {
     }
   })
 
-  it('reads a large file that was crafted to be slow at most once', async (t) => {
+  it('reads a large file crafted to be slow at most once', async (t) => {
     const size = 20 * 1024 * 1024
     const jpegStart = Buffer.from('ffd8ffe0', 'hex')
     const boxStart = (await smallPicture('avif')).subarray(0, 32)
@@ -241,7 +241,7 @@ describe('inspectFile', () => {
 })
 
 describe('formats', () => {
-  it('has endings that the server of files reads as the same content type', () => {
+  it('have extensions that the file server maps to the same content type', () => {
     for (const [extension, { contentType }] of Object.entries<Format>(formats)) {
       const known = send.mime.getType(`x.${extension}`)
       if (known !== null) assert.equal(known, contentType, extension)
@@ -250,8 +250,8 @@ describe('formats', () => {
   })
 })
 
-describe('looking at files', () => {
-  it('loads no decoder of pictures into the server', async () => {
+describe('inspecting files', () => {
+  it('loads no image decoder into the server process', async () => {
     const files = new URL('../../../src/media/files/', import.meta.url)
     const program = `
       const { canDerive } = await import(${JSON.stringify(new URL('derive.ts', files).href)})

@@ -27,7 +27,7 @@ async function process(path: string, contentType: string): Promise<void> {
   await removeMetadata(path, contentType)
 }
 
-/** How often the event loop turned meanwhile. */
+/** How often the event loop turned during the work. */
 async function countTurns(work: Promise<unknown>): Promise<number> {
   let [isDone, turns] = [false, 0]
   const done = work.finally(() => {
@@ -64,7 +64,7 @@ function box(name: string, ...content: (Buffer | number[])[]): Buffer {
   return bytes
 }
 
-/** An AVIF of 16 × 16 pixels with these extents of its Exif, and so many bytes behind its boxes. */
+/** An AVIF of 16 × 16 pixels with these extents of its Exif, and a number of bytes after its boxes. */
 function avif(extents: [start: number, length: number][], contentBytes: number): Buffer {
   const version = [0, 0, 0, 0]
   const extentList = Buffer.alloc(extents.length * 8)
@@ -117,7 +117,7 @@ describe('metadata crafted to be slow', async () => {
     ['extents', 'image/avif', avif(Array(60_000).fill([0, 10 * megabyte]), 10 * megabyte)],
   ]
   for (const [name, contentType, bytes] of pictures) {
-    it(`is read and written about once, in turns of the event loop: ${name}`, async (t) => {
+    it(`is read and written about once, without blocking the event loop: ${name}`, async (t) => {
       const path = await temporaryFile(t, bytes)
       const { read, written } = await countBytes(t, path)
       const work = process(path, contentType).catch((error: unknown) =>
@@ -146,7 +146,7 @@ describe('metadata beyond the limits', () => {
     assert.ok(left && right && left.equals(right))
   }
 
-  it('is erased whatever its size, and nothing else', async (t) => {
+  it('is erased at any size, and nothing else', async (t) => {
     const jpeg = await photo(40, 30).withMetadata({ orientation: 6 }).jpeg().toBuffer()
     const large = withJpegSegments(jpeg, ...Array(40).fill(extendedXmp('dc:x="a" e:GPSLatitude="51" ')))
     const text = Buffer.concat([Buffer.from('XML:com.adobe.xmp\0'), Buffer.alloc(2 * megabyte, 'e:GPSLatitude="51" ')])
@@ -163,7 +163,7 @@ describe('metadata beyond the limits', () => {
     }
   })
 
-  it('in more than a thousand pieces makes a damaged picture', async (t) => {
+  it('in more than a thousand pieces counts as a damaged picture', async (t) => {
     const pieces = (count: number) => Array<Buffer>(count).fill(jpegSegment(0xe1, 'Exif\0\0', Buffer.from('GPS')))
     const jpeg = await smallPicture('jpeg')
     const refused = await temporaryFile(t, withJpegSegments(jpeg, ...pieces(1001)))
@@ -171,7 +171,7 @@ describe('metadata beyond the limits', () => {
     await clean(t, withJpegSegments(jpeg, ...pieces(1000)), 'image/jpeg')
   })
 
-  it('of a GIF that has no end makes a damaged picture', async (t) => {
+  it('without an end in a GIF counts as a damaged picture', async (t) => {
     const endless = Buffer.concat([await smallPicture('gif'), Buffer.from('!\xff\x0bXMP DataXMP<x', 'latin1')])
     await assert.rejects(
       removeMetadata(await temporaryFile(t, endless), 'image/gif'),
@@ -179,7 +179,7 @@ describe('metadata beyond the limits', () => {
     )
   })
 
-  it('of an AVIF that names the same bytes twice, bytes outside or too many extents makes a damaged picture', async (t) => {
+  it('of an AVIF with overlapping, outlying or too many extents counts as a damaged picture', async (t) => {
     const size = 2 * megabyte
     const rows: [extents: [number, number][], RegExp][] = [
       [Array(1500).fill([0, size]), /more than 32 ranges/],
@@ -207,7 +207,7 @@ describe('metadata beyond the limits', () => {
     const extents: [number, number][] = Array.from({ length: 32 }, (_, index) => [1000 + index * 60_000, 60_000])
     const before = avif(extents, 2 * megabyte)
     const after = await clean(t, before, 'image/avif')
-    const exifBytes = 30 // an offset, and Exif with nothing but the orientation
+    const exifBytes = 30 // an offset, and Exif with only the orientation
     assert.ok(after.subarray(1000 + exifBytes, 1000 + 32 * 60_000).every((byte) => byte === 0x20))
     assert.ok(after.subarray(0, 1000).equals(before.subarray(0, 1000)))
     assert.ok(after.subarray(1000 + 32 * 60_000).every((byte) => byte === 7))

@@ -45,7 +45,7 @@ async function assertSamePixels({ before, after }: Cleaned): Promise<void> {
   assert.ok(left?.equals(right ?? Buffer.alloc(0)), 'the pixels stay')
 }
 
-/** 51/1 30/1, in either order of bytes. */
+/** 51/1 30/1, in both byte orders. */
 const hasLatitude = (bytes: Buffer): boolean =>
   ['33000000010000001e00000001000000', '00000033000000010000001e00000001'].some((hex) =>
     bytes.includes(Buffer.from(hex, 'hex')),
@@ -83,7 +83,7 @@ describe('removeMetadata', () => {
       await assertSamePixels(cleaned)
     })
 
-    it(`leaves ${format} without metadata as it is`, async (t) => {
+    it(`leaves ${format} without metadata unchanged`, async (t) => {
       const picture = await photo(64, 48).withIccProfile('p3').toFormat(format).toBuffer()
       const { before, after } = await clean(t, picture, `image/${format}`)
       assert.ok((await sharp(after).metadata()).icc)
@@ -97,7 +97,7 @@ describe('removeMetadata', () => {
     await assertSamePixels(cleaned)
   })
 
-  it('erases the metadata of a second picture behind the first, as phones write it', async (t) => {
+  it('erases the metadata of a second picture after the first, as phones write it', async (t) => {
     const second = await phonePhoto(64, 48)
     const filler = Buffer.alloc(200_000, 0x55)
     const { after } = await clean(t, Buffer.concat([await smallPicture('jpeg'), filler, second]), 'image/jpeg')
@@ -145,7 +145,7 @@ describe('removeMetadata', () => {
     await assertSamePixels(cleaned)
   })
 
-  it('erases the XMP of a GIF, which readers that do not know it can still skip', async (t) => {
+  it('erases the XMP of a GIF so that readers without XMP support can still skip it', async (t) => {
     const gif = await smallPicture('gif')
     const afterColors = 13 + 3 * 2 ** (((gif[10] ?? 0) & 7) + 1)
     const wayOut = Buffer.from([1, ...Array.from({ length: 256 }, (_, index) => 255 - index), 0])
@@ -160,7 +160,7 @@ describe('removeMetadata', () => {
     assert.ok(before.equals(after))
   })
 
-  it('erases the thumbnail in Exif, with all metadata of its own', async (t) => {
+  it('erases the Exif thumbnail with its metadata', async (t) => {
     const picture = await photo(64, 48).jpeg().toBuffer()
     const thumbnail = withJpegSegments(
       await photo(16, 12).jpeg().withExif(gpsExif).toBuffer(),
@@ -174,7 +174,7 @@ describe('removeMetadata', () => {
     await assertSamePixels(cleaned)
   })
 
-  it('turns every text of a PNG, plain or compressed, into a chunk without content', async (t) => {
+  it('empties every text chunk of a PNG, plain or compressed', async (t) => {
     const texts = [
       pngChunk('iTXt', Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmpPacket}`)),
       pngChunk('iTXt', Buffer.concat([Buffer.from('XML:com.adobe.xmp\0\x01\0\0\0', 'latin1'), deflateSync(xmpPacket)])),
@@ -211,13 +211,13 @@ describe('removeMetadata', () => {
     }
   })
 
-  it('leaves files of other types as they are', async (t) => {
+  it('leaves files of other types unchanged', async (t) => {
     const bytes = Buffer.from('Exif\0\0GPSLatitude="1"')
     const { after } = await clean(t, bytes, 'text/plain')
     assert.ok(after.equals(bytes))
   })
 
-  it('ends or refuses, with the length unchanged, whatever the bytes are', async (t) => {
+  it('ends or refuses for any bytes, with the length unchanged', async (t) => {
     let seed = 11
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0

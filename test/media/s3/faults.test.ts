@@ -26,12 +26,12 @@ const answer =
 const failure = (status: number, code: string): Answer =>
   answer(status, `<Error><Code>${code}</Code><Message>hush</Message></Error>`)
 
-/** Reads a little and hangs up. */
+/** Reads a little and disconnects. */
 const reset: Answer = (request) => {
   request.once('data', () => request.socket.resetAndDestroy())
 }
 
-/** A store that answers as the script says, by the number of the request; it notes what it was asked. */
+/** A store with scripted answers by request number, which records the requests. */
 async function scriptedStore(
   t: TestContext,
   script: (line: string, count: number) => Answer,
@@ -71,7 +71,7 @@ const uploadStarted = answer(
 const uploadId = 'uploadId=up%2F1%2B2%3D'
 const file = `/${bucket}/g1/film.mp4`
 
-/** An upload in which everything goes well but for what is scripted. */
+/** An upload that succeeds except where scripted. */
 const upload =
   (faults: (line: string, count: number) => Answer | undefined) =>
   (line: string, count: number): Answer => {
@@ -83,7 +83,7 @@ const upload =
     return answer(200, '<CompleteMultipartUploadResult><ETag>"x"</ETag></CompleteMultipartUploadResult>')
   }
 
-describe('S3 storage, when the store has a bad moment', () => {
+describe('S3 storage, on a temporary failure of the store', () => {
   for (const [what, fault] of [
     ['an answer 500', failure(500, 'InternalError')],
     ['an answer 503', failure(503, 'SlowDown')],
@@ -96,7 +96,7 @@ describe('S3 storage, when the store has a bad moment', () => {
       assert.deepEqual(requests, Array(3).fill(`PUT /${bucket}/g1/a.png`))
     })
 
-  it('gives up when the time is up, after three attempts at least, and says that it may pass', async (t) => {
+  it('gives up at the time limit, after at least three attempts, and reports a temporary failure', async (t) => {
     const { storage, requests } = await scriptedStore(t, () => failure(503, 'SlowDown'))
     const error = await failureOf(storage.write(bucket, 'g1/a.png', Buffer.from('content')))
     assert.equal(
@@ -107,7 +107,7 @@ describe('S3 storage, when the store has a bad moment', () => {
     assert.equal(requests.length, 3)
   })
 
-  it('goes on for as long as it may, however often that is', async (t) => {
+  it('retries until the time limit, however often that is', async (t) => {
     const fault = failure(503, 'SlowDown')
     const script = (_: string, count: number) => (count < 5 ? fault : answer(200))
     const { storage, requests } = await scriptedStore(t, script, { retryForMs: 30_000 })
@@ -115,7 +115,7 @@ describe('S3 storage, when the store has a bad moment', () => {
     assert.equal(requests.length, 5)
   })
 
-  it('asks for the rest of a listing again when an answer breaks off', async (t) => {
+  it('requests a page of a listing again when its answer breaks off', async (t) => {
     const page = (key: string, next = '') =>
       `<ListBucketResult><Contents><Key>${key}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>${next}</ListBucketResult>`
     const { storage, requests } = await scriptedStore(t, (line, count) => {
@@ -137,7 +137,7 @@ describe('S3 storage, when the store has a bad moment', () => {
     assert.equal(requests.length, 3)
   })
 
-  it('lists and removes files of others, with names that XML spells otherwise', async (t) => {
+  it('lists and removes foreign files with names that XML escapes', async (t) => {
     const files = ['g1/a&amp;b.txt', 'g1/&lt;c&gt;.txt', 'g1/../d.txt', 'g1/.hidden'].map(
       (key) => `<Contents><Key>${key}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>`,
     )
@@ -154,7 +154,7 @@ describe('S3 storage, when the store has a bad moment', () => {
     ])
   })
 
-  it('waits for an answer for a limited time', async (t) => {
+  it('limits the wait for an answer', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     let count = 0
     const { location } = await scriptedStore(t, () => answer(200))
@@ -179,7 +179,7 @@ describe('S3 storage, when the store has a bad moment', () => {
 })
 
 describe('S3 storage, when an upload in parts fails', () => {
-  it('clears away what it sent when the connection breaks in the midst of a part', async (t) => {
+  it('aborts the upload when the connection breaks within a part', async (t) => {
     const script = upload((line) => (line.includes('partNumber=2') ? reset : undefined))
     const { storage, requests } = await scriptedStore(t, script)
     const error = await failureOf(storage.write(bucket, 'g1/film.mp4', large))
@@ -195,7 +195,7 @@ describe('S3 storage, when an upload in parts fails', () => {
     ])
   })
 
-  it('clears away what it sent when the source fails', async (t) => {
+  it('aborts the upload when the source fails', async (t) => {
     const { storage, requests } = await scriptedStore(
       t,
       upload(() => undefined),
@@ -219,7 +219,7 @@ describe('S3 storage, when an upload in parts fails', () => {
     assert.ok(source.destroyed)
   })
 
-  it('takes no success for one in which the store tells of an error', async (t) => {
+  it('treats a 200 with an error in its body as a failure', async (t) => {
     const script = upload((line) => (line === `POST ${file}?${uploadId}` ? failure(200, 'InternalError') : undefined))
     const { storage, requests } = await scriptedStore(t, script)
     const error = await failureOf(storage.write(bucket, 'g1/film.mp4', large))
@@ -227,7 +227,7 @@ describe('S3 storage, when an upload in parts fails', () => {
     assert.equal(requests.at(-1), `DELETE ${file}?${uploadId}`)
   })
 
-  it('tells what went wrong first when even clearing away fails', async (t) => {
+  it('reports the first error when aborting fails, too', async (t) => {
     const script = upload((line) =>
       line.startsWith('DELETE')
         ? failure(500, 'InternalError')
@@ -239,7 +239,7 @@ describe('S3 storage, when an upload in parts fails', () => {
     assert.match((await failureOf(storage.write(bucket, 'g1/film.mp4', large))).message, /AccessDenied/)
   })
 
-  it('names the parts in their order when all is well', async (t) => {
+  it('completes the upload with its parts in order', async (t) => {
     let sent = ''
     const { storage } = await scriptedStore(
       t,
@@ -267,7 +267,7 @@ describe('S3 storage, unfinished uploads', () => {
   const more =
     '<IsTruncated>true</IsTruncated><NextKeyMarker>g1/a&amp;b</NextKeyMarker><NextUploadIdMarker>u1</NextUploadIdMarker>'
 
-  it('are found on all pages, also with names that XML spells otherwise, and aborted by their ids', async (t) => {
+  it('are found on all pages, also with names that XML escapes, and aborted by their ids', async (t) => {
     const { storage, requests } = await scriptedStore(t, (line) => {
       if (line.startsWith('DELETE')) return line.includes('uploadId=u3') ? failure(404, 'NoSuchUpload') : answer(204)
       if (!line.includes('key-marker')) return answer(200, page(upload('g1/a&amp;b', 'u1'), more))
@@ -290,7 +290,7 @@ describe('S3 storage, unfinished uploads', () => {
     ])
   })
 
-  it('are unknown where the store does not list them, or does not let us', async (t) => {
+  it('are unknown if the store does not list them, or does not permit it', async (t) => {
     const bare = '<ListBucketResult><Contents><Key>g1/a</Key></Contents></ListBucketResult>'
     for (const script of [failure(501, 'NotImplemented'), failure(403, 'AccessDenied'), answer(200, bare)]) {
       const { storage, requests } = await scriptedStore(t, () => script)
@@ -299,7 +299,7 @@ describe('S3 storage, unfinished uploads', () => {
     }
   })
 
-  it('never lead out of the bucket', async (t) => {
+  it('never refer outside the bucket', async (t) => {
     const { storage, requests } = await scriptedStore(t, () => answer(200, page(upload('g1/../g2/a', 'u1'))))
     assert.deepEqual(await Array.fromAsync(storage.listUnfinished(bucket, 'g1')), [])
     const foreign = { key: 'g1/../g2/a', uploadId: 'u1', startedMs: 0 }
@@ -323,7 +323,7 @@ describe('S3 storage, when the store refuses', () => {
     [403, 'RequestTimeTooSkewed', /Set the clock/],
     [405, 'no code, hush', /HTTP 405\. Check MEDIA_URL/],
   ] as const)
-    it(`says what to do about ${code}, at once and without a secret`, async (t) => {
+    it(`reports what to do about ${code}, at once and without a secret`, async (t) => {
       const { storage, requests } = await scriptedStore(t, () => failure(status, code))
       const error = await failureOf(buffer(storage.read(bucket, 'g1/a.png')))
       assert.match(error.message, /^It was not possible to read a file in the bucket "bakery-media": /)
@@ -331,7 +331,7 @@ describe('S3 storage, when the store refuses', () => {
       assert.equal(requests.length, 1)
     })
 
-  it('does not take a page of some other server for a listing', async (t) => {
+  it('does not accept the page of another server as a listing', async (t) => {
     const { storage } = await scriptedStore(t, () => answer(200, '<html><body>Welcome to your router</body></html>'))
     const error = await failureOf(storage.removeFolder(bucket, 'g1'))
     assert.match(error.message, /list files.*the response is not a listing/)
@@ -345,7 +345,7 @@ describe('S3 storage, when the store refuses', () => {
     assert.match((await failureOf(buffer(storage.read(bucket, 'g1/a.png')))).message, /read a file.*connection/)
   })
 
-  it('says where to look when there is no store at all', async () => {
+  it('names the setting to check when the store is unreachable', async () => {
     const gone = createServer()
     await once(gone.listen(0, '127.0.0.1'), 'listening')
     const endpoint = new URL(`http://127.0.0.1:${(gone.address() as AddressInfo).port}`)

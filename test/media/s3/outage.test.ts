@@ -9,7 +9,7 @@ import { startS3Server } from '../../helpers/s3-server.ts'
 const bucket = 'media'
 
 onBothEngines('an S3 store', (engine) => {
-  it('that is away for a moment costs no upload: the file waits in the inbox', async (t) => {
+  it('that is briefly unreachable costs no upload: the file waits in the inbox', async (t) => {
     const s3 = await startS3Server([bucket])
     t.after(s3.stop)
     const proxy = await startCutProxy({ host: '127.0.0.1', port: Number(s3.location.endpoint.port) })
@@ -17,7 +17,7 @@ onBothEngines('an S3 store', (engine) => {
     const { newManagedGroup, ask, service, log } = await managing(engine, { env })
     const group = await newManagedGroup({ bucketName: bucket })
     proxy.cut()
-    const mended = pause(1000).then(proxy.mend) // longer than three attempts take
+    const mended = pause(1000).then(proxy.mend) // longer than three attempts
     const file = await ask('POST', `/manage/groups/${group.groupId}/media`, fileForm('a.txt', 'some text'))
     await mended
     const stored = await Array.fromAsync(service.media.storage.list(bucket, group.groupId))

@@ -10,7 +10,7 @@ import { anyMediaKey } from '../../helpers/media-key-arbitrary.ts'
 const credentials = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'a/secret+of=ours' }
 const window = { startSeconds: 1_767_225_600, expiresSeconds: 1_767_312_000 }
 
-function placeAt(endpoint: string, pathStyle: boolean): S3Location {
+function locationAt(endpoint: string, pathStyle: boolean): S3Location {
   return { kind: 's3', endpoint: new URL(endpoint), region: 'eu-central-1', pathStyle }
 }
 
@@ -35,8 +35,8 @@ const awkwardKey = "g1/a b/c+d'(é)!~=,@ 你好.png"
 
 describe('the S3 signer', () => {
   for (const pathStyle of [true, false]) {
-    it(`makes the address that the AWS SDK makes, byte for byte, for a thousand keys ${pathStyle ? 'in path style' : 'in virtual-hosted style'}`, async () => {
-      const { ours, theirs } = bothSigners(placeAt('https://s3.eu-central-1.amazonaws.com', pathStyle))
+    it(`makes the same URL as the AWS SDK, byte for byte, for a thousand keys ${pathStyle ? 'in path style' : 'in virtual-hosted style'}`, async () => {
+      const { ours, theirs } = bothSigners(locationAt('https://s3.eu-central-1.amazonaws.com', pathStyle))
       const anyWindow = fc.record({ start: fc.nat(4_000_000_000), life: fc.integer({ min: 60, max: 604_800 }) })
       await fc.assert(
         fc.asyncProperty(anyMediaKey, anyWindow, async (key, { start, life }) => {
@@ -50,7 +50,7 @@ describe('the S3 signer', () => {
     })
   }
 
-  it('puts the bucket where the AWS SDK puts it: beside a port, before an IP address, with a dot in its name', async () => {
+  it('puts the bucket where the AWS SDK does: with a port, an IP address, or a dot in its name', async () => {
     for (const [endpoint, bucket] of [
       ['https://minio.example.com:9000', 'bakery'],
       ['http://127.0.0.1:9000', 'bakery'],
@@ -58,35 +58,35 @@ describe('the S3 signer', () => {
       ['https://s3.example.com', 'media.bakery.example'],
     ] as const) {
       for (const pathStyle of [true, false]) {
-        const { ours, theirs } = bothSigners(placeAt(endpoint, pathStyle))
+        const { ours, theirs } = bothSigners(locationAt(endpoint, pathStyle))
         assert.equal(ours.sign(bucket, awkwardKey, window), await theirs(bucket, awkwardKey))
       }
     }
   })
 
-  it('gives one file one address within a window', () => {
-    const { ours } = bothSigners(placeAt('https://s3.example.com', false))
+  it('returns one URL per file within a window', () => {
+    const { ours } = bothSigners(locationAt('https://s3.example.com', false))
     assert.equal(ours.sign('bakery', awkwardKey, window), ours.sign('bakery', awkwardKey, window))
     const later = { startSeconds: window.startSeconds + 43_200, expiresSeconds: window.expiresSeconds + 43_200 }
     assert.notEqual(ours.sign('bakery', awkwardKey, window), ours.sign('bakery', awkwardKey, later))
   })
 
-  it('signs nothing that cannot be a key or a bucket', () => {
-    const { ours } = bothSigners(placeAt('https://s3.example.com', false))
+  it('refuses to sign an invalid key or bucket', () => {
+    const { ours } = bothSigners(locationAt('https://s3.example.com', false))
     for (const key of ['', '../a.png', 'a//b.png', '/a.png', '.hidden', 'a?b', 'a\\b'])
       assert.throws(() => ours.sign('bakery', key, window), /cannot be a media key/)
     for (const bucket of ['', 'evil.example/x', 'a', 'UPPER'])
       assert.throws(() => ours.sign(bucket, 'a.png', window), /cannot name a bucket/)
   })
 
-  it('knows the key in an address of its own in either style', () => {
-    const { ours } = bothSigners(placeAt('https://s3.example.com', false))
+  it('finds the key in its own URLs in both styles', () => {
+    const { ours } = bothSigners(locationAt('https://s3.example.com', false))
     for (const url of ['https://bakery.s3.example.com/g1/a%20b.png', 'https://s3.example.com/bakery/g1/a%20b.png?x=1'])
       assert.equal(ours.keyOf('bakery', new URL(url)), 'g1/a b.png')
   })
 
-  it('knows no key in an address of another host, scheme or bucket, or in one that is malformed', () => {
-    const { ours } = bothSigners(placeAt('https://s3.example.com', false))
+  it('finds no key in a URL of another host, scheme or bucket, or in a malformed one', () => {
+    const { ours } = bothSigners(locationAt('https://s3.example.com', false))
     for (const url of [
       'https://evil.example/bakery/g1/a.png',
       'https://bakery.s3.example.com.evil.example/g1/a.png',

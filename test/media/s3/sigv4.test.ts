@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { canonicalQuery, createSigV4, type S3Message } from '../../../src/media/s3/sigv4.ts'
 
-/** The key, bucket and moment of the examples in Amazon's description of Signature Version 4 for S3. */
+/** The key, bucket and time of the examples in Amazon's documentation of Signature Version 4 for S3. */
 const sigV4 = createSigV4({
   accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
@@ -27,7 +27,7 @@ function signatureOf(message: Partial<S3Message> & { path: string }, nowMs = mom
 }
 
 describe('signHeaders', () => {
-  it('signs a read as Amazon’s example does', () => {
+  it('signs a GET like Amazon’s example', () => {
     assert.equal(
       signatureOf({ path: '/test.txt', headers: { range: 'bytes=0-9' } }),
       'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, ' +
@@ -36,7 +36,7 @@ describe('signHeaders', () => {
     )
   })
 
-  it('signs a write and its body as Amazon’s example does', () => {
+  it('signs a PUT and its body like Amazon’s example', () => {
     const headers = { date: 'Fri, 24 May 2013 00:00:00 GMT', 'x-amz-storage-class': 'REDUCED_REDUNDANCY' }
     const body = Buffer.from('Welcome to Amazon S3.')
     assert.match(
@@ -45,7 +45,7 @@ describe('signHeaders', () => {
     )
   })
 
-  it('signs a query with and without values as Amazon’s examples do', () => {
+  it('signs a query with and without values like Amazon’s examples', () => {
     assert.match(
       signatureOf({ path: '/', query: { prefix: 'J', 'max-keys': '2' } }),
       /Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7$/,
@@ -56,7 +56,7 @@ describe('signHeaders', () => {
     )
   })
 
-  it('changes its key with the day', () => {
+  it('changes the signing key every day', () => {
     const day = 24 * 3600 * 1000
     const days = [0, 1, 2, 3, 4, 5].map((count) => signatureOf({ path: '/test.txt' }, moment + count * day))
     assert.equal(new Set(days).size, days.length)
@@ -65,7 +65,7 @@ describe('signHeaders', () => {
 })
 
 describe('canonicalQuery', () => {
-  it('is in the order of the names, one of which may begin with another', () => {
+  it('is sorted by name, also if one is a prefix of another', () => {
     assert.equal(canonicalQuery({ 'a-b': '1', a: "it's (2)!*", B: '' }), 'B=&a=it%27s%20%282%29%21%2A&a-b=1')
   })
 })

@@ -30,7 +30,7 @@ const keysIn = async (folder: string): Promise<string[]> => (await filesIn(folde
 
 const isMissing = { code: 'ENOENT' }
 
-/** So many megabytes, each with another content, made while they are read. */
+/** A stream of different megabytes, generated on demand. */
 async function* megabytes(count: number): AsyncGenerator<Buffer> {
   for (let index = 0; index < count; index++) yield Buffer.alloc(megabyte, `${index} `)
 }
@@ -38,9 +38,9 @@ async function* megabytes(count: number): AsyncGenerator<Buffer> {
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 describe('S3 storage, on a real server', () => {
-  it('gives back what was written, for every sign that a key can have', async () => {
+  it('reads back what was written, for every character that a key can have', async () => {
     const keys = ['w1/=x', 'w1/a b/c+d(é)!~=,@ 你好.png', 'w1/empty.txt']
-    // In its listings, this server spells an apostrophe in a way that no other does.
+    // In listings, this server escapes an apostrophe in a way that no other does.
     for (const key of [...keys, "apostrophe/it's.txt"]) {
       const content = key.includes('empty') ? Buffer.alloc(0) : Buffer.from(`content of ${key}`)
       await storage.write(bucket, key, content)
@@ -49,19 +49,19 @@ describe('S3 storage, on a real server', () => {
     assert.deepEqual(await keysIn('w1'), keys)
   })
 
-  it('takes a stream of bytes, or of text', async () => {
+  it('writes a stream of bytes, or of text', async () => {
     await storage.write(bucket, 'w2/a.bin', Readable.from(megabytes(2)))
     assert.equal((await buffer(storage.read(bucket, 'w2/a.bin'))).length, 2 * megabyte)
     await storage.write(bucket, 'w2/b.txt', Readable.from(['grüß ', 'dich']))
     assert.equal((await buffer(storage.read(bucket, 'w2/b.txt'))).toString(), 'grüß dich')
   })
 
-  it('replaces a file by another of the same key', async () => {
+  it('overwrites a file of the same key', async () => {
     for (const text of ['a first one', 'second']) await storage.write(bucket, 'w3/a.txt', Buffer.from(text))
     assert.equal((await buffer(storage.read(bucket, 'w3/a.txt'))).toString(), 'second')
   })
 
-  it('writes a large stream in parts and never reads further ahead than one of them', async () => {
+  it('writes a large stream in parts, and reads at most one part ahead', async () => {
     let produced = 0
     async function* source(): AsyncGenerator<Buffer> {
       for await (const chunk of megabytes(40)) {
@@ -88,7 +88,7 @@ describe('S3 storage, on a real server', () => {
       parts.map(({ bytes }) => bytes / megabyte),
       [16, 16, 8],
     )
-    // The part itself, and what shows that it is not the last.
+    // The part, and the first bytes of the next one.
     for (const { ahead } of parts) assert.ok(ahead <= 16 * megabyte + 2 * megabyte, `${ahead} bytes were held`)
     const expected = Buffer.concat(await Array.fromAsync(megabytes(40)))
     const found = await buffer(storage.read(bucket, 'w4/film.mp4'))
@@ -119,7 +119,7 @@ describe('S3 storage, on a real server', () => {
     )
   })
 
-  it('tells the store what a browser may do with a file, also when it comes in parts', async () => {
+  it('stores a file’s headers for browsers, also with a multipart upload', async () => {
     const client = new S3Client({
       endpoint: server.location.endpoint.origin,
       region: 'us-east-1',
@@ -158,11 +158,11 @@ describe('S3 storage, on a real server', () => {
     assert.deepEqual(await keysIn('w7'), [])
   })
 
-  it('says of a file that is not there that it is not, with the code ENOENT', async () => {
+  it('reports a missing file with the code ENOENT', async () => {
     await assert.rejects(buffer(storage.read(bucket, 'w8/none.png')), isMissing)
   })
 
-  it('lists a folder over all its pages, with sizes and times, and nothing beside it', async () => {
+  it('lists exactly one folder over all pages, with sizes and times', async () => {
     const keys = Array.from({ length: 1100 }, (_, index) => `w9/${String(index).padStart(4, '0')}.txt`)
     for (let first = 0; first < keys.length; first += 50)
       await Promise.all(keys.slice(first, first + 50).map((key) => storage.write(bucket, key, Buffer.from('1234'))))
@@ -181,21 +181,21 @@ describe('S3 storage, on a real server', () => {
     assert.deepEqual(await keysIn('w91'), ['w91/beside.txt'])
   })
 
-  it('lists no folder that is not there, and passes over what cannot be a key', async () => {
+  it('lists nothing for a missing folder, and skips invalid keys', async () => {
     assert.deepEqual(await filesIn('w10'), [])
     await fetch(`${server.location.endpoint.origin}/${bucket}/w10/.hidden`, { method: 'PUT', body: 'x' })
     await storage.write(bucket, 'w10/seen.txt', Buffer.from('x'))
     assert.deepEqual(await keysIn('w10'), ['w10/seen.txt'])
   })
 
-  it('removes the files that are named and does not miss what is gone', async () => {
+  it('removes the given files, and ignores missing ones', async () => {
     for (const name of ['a', 'b', 'c']) await storage.write(bucket, `w11/${name}.txt`, Buffer.from(name))
     await storage.remove(bucket, ['w11/a.txt', 'w11/none.txt', 'w11/c.txt'])
     assert.deepEqual(await keysIn('w11'), ['w11/b.txt'])
     await storage.remove(bucket, [])
   })
 
-  it('touches no key or folder that could lead elsewhere', async () => {
+  it('refuses keys and folders that could leave the bucket', async () => {
     for (const bad of ['../a', 'a//b', '', '.a', 'a/../b']) {
       await assert.rejects(storage.write(bucket, bad, Buffer.from('x')), /cannot be a media key/)
       assert.throws(() => storage.read(bucket, bad), /cannot be a media key/)
@@ -205,7 +205,7 @@ describe('S3 storage, on a real server', () => {
     }
   })
 
-  it('says to make a bucket that is not there, whatever it was to do', async () => {
+  it('asks to create a missing bucket, on every operation', async () => {
     const none = 'no-such-bucket'
     for (const attempt of [
       () => storage.write(none, 'a.txt', Buffer.from('x')),
@@ -224,7 +224,7 @@ describe('S3 storage, on a real server', () => {
       })
   })
 
-  it('says which settings to check when the store does not know our keys, and does not repeat them', async () => {
+  it('names the settings to check when the store rejects our keys, without their values', async () => {
     for (const [wrong, code] of [
       [{ accessKeyId: 'STRANGER', secretAccessKey: 'hush-hush' }, 'InvalidAccessKeyId'],
       [{ ...s3Credentials, secretAccessKey: 'hush-hush' }, 'SignatureDoesNotMatch'],
@@ -241,7 +241,7 @@ describe('S3 storage, on a real server', () => {
   })
 })
 
-describe('an address of the S3 signer, on a real server', () => {
+describe('a URL of the S3 signer, on a real server', () => {
   const key = "s1/a b/c+d(é)!~=,@'s 你好.png"
   const content = Buffer.from('a picture')
   const windowFrom = (startSeconds: number, life: number) => ({ startSeconds, expiresSeconds: startSeconds + life })
@@ -258,7 +258,7 @@ describe('an address of the S3 signer, on a real server', () => {
     await storage.write(bucket, key.replace('s1', 's2'), content)
   })
 
-  it('leads to the file', async () => {
+  it('returns the file', async () => {
     const answer = await fetch(sign())
     assert.equal(answer.status, 200)
     assert.deepEqual(Buffer.from(await answer.arrayBuffer()), content)
@@ -269,7 +269,7 @@ describe('an address of the S3 signer, on a real server', () => {
     assert.equal(await statusOf(sign(windowFrom(nowSeconds - 3700, 3600))), 403)
   })
 
-  it('is refused when its file, bucket, life, date or signature is altered', async () => {
+  it('is refused when its file, bucket, lifetime, date or signature is altered', async () => {
     const url = sign()
     const altered = {
       file: url.replace('/s1/', '/s2/'),
@@ -285,7 +285,7 @@ describe('an address of the S3 signer, on a real server', () => {
     }
   })
 
-  it('is refused when the secret is another one', async () => {
+  it('is refused if it was signed with another secret', async () => {
     const signer = createS3Signer({ location: server.location, ...s3Credentials, secretAccessKey: 'another' })
     assert.equal(await statusOf(signer.sign(bucket, key, windowFrom(nowSeconds, 3600))), 403)
   })
