@@ -4,10 +4,10 @@ import { type Watcher, watcherOf } from './progress.ts'
 export function createDoctorCommand(watcher: Watcher): Command {
   return {
     name: 'doctor',
-    summary: 'Check for problems, and say what to do about each',
+    summary: 'Check for problems, with advice on each',
     args: [],
     options: { group: { type: 'string' }, repair: { type: 'boolean' } },
-    help: `Checks the machine, the settings, the databases, the content and the files, and says what to do about each
+    help: `Checks the machine, the settings, the databases, the content and the files, with advice on each
 finding. Exits with an error if something is wrong, but not if it only needs attention. Changes nothing without
 --repair, and works while servers run.
 

@@ -11,7 +11,7 @@ export const administratorsCheck: Check = {
     const users = await listUsers(await ctx.store())
     if (users.some(({ administrator, disabledMs }) => administrator && disabledMs === null)) return []
     return attention({
-      what: 'There is no administrator, so nobody can create groups and users through the management API.',
+      what: 'There is no administrator, so groups and users cannot be created through the management API.',
       advice: 'Create the first one here, and a token for its id; or set MANAGE_PORT=off:',
       commands: ['npx sluice user create "Your name" --administrator', 'npx sluice token create <user id>'],
     })

@@ -86,7 +86,7 @@ function leftOver(found: AnyFound, database: Database<ContentTables>, groupId: s
   return attention({
     what: `${found.location} holds ${counted(rows, 'row')} of the group ${groupId}, which does not exist: ${describeRows(counts)}.`,
     advice:
-      'An import or a deletion was interrupted, or is running. Nobody can see these rows. Repeat the import, or remove them after a backup:',
+      'An import or a deletion was interrupted, or is running. These rows are not visible to anyone. Repeat the import, or remove them after a backup:',
     commands: [sqlCommand(found, removalStatement(database, groupId))],
   })
 }

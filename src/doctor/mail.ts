@@ -95,7 +95,7 @@ function findNoServer({ config }: DoctorContext): Finding[] {
   const url = URL.parse(config.publicUrl ?? '')
   if (config.mailServer || url?.protocol !== 'https:' || !isPublicHost(url.hostname)) return []
   return attention({
-    what: 'There is no mail server: e-mails are stored in DATA_DIR/mailbox, and nobody gets them.',
+    what: 'There is no mail server: e-mails are stored in DATA_DIR/mailbox and not delivered.',
     advice: 'Set its address, and the sender of e-mails:',
     commands: ['SMTP_URL=smtp://user:password@smtp.example.com:587 MAIL_FROM=mail@example.com'],
   })

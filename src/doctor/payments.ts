@@ -46,14 +46,14 @@ async function findRefusal(payments: Payments, account: Account): Promise<Findin
     if (error instanceof ProviderFailure && error.kind !== 'refused')
       return attention({
         what: `The provider of ${name} does not answer: ${error.message}`,
-        advice: 'Products are still served, but nobody can check out. Check whether this machine reaches the Internet.',
+        advice: 'Products are still served, but checkouts fail. Check whether this machine reaches the Internet.',
       })
     const isRefused = error instanceof ProviderFailure
     return wrong({
       what: `The key of ${name} cannot be used: ${messageOf(error)}`,
       advice: isRefused
-        ? 'Nobody can check out. Give it a key that works:'
-        : 'Nobody can check out. Restore the master key from your backup. Only if it is lost for good, begin with:',
+        ? 'Checkouts fail. Set a working key:'
+        : 'Checkouts fail. Restore the master key from your backup. Only if it is lost for good, begin with:',
       commands: [
         isRefused
           ? `npx sluice integration rotate ${idsOf(account)}`
@@ -122,7 +122,7 @@ function findOverdueSync(ctx: DoctorContext, account: Account): Finding[] {
     integration.syncedMs === null ? 'was never synchronised since it was connected' : 'was last synchronised'
   return attention({
     what: `The catalogue of ${name} ${since}, ${inTime(agoMs)} ago.`,
-    advice: 'The finding about jobs may say why. To synchronise it at once:',
+    advice: 'The finding about jobs may show the cause. To synchronise it at once:',
     commands: [`npx sluice integration sync ${idsOf(account)}`],
   })
 }

@@ -69,7 +69,7 @@ function adviseIdleSetting({ managePort, manageHost }: Config): Finding[] {
 function adviseMetrics({ metricsPort, metricsHost, metricsToken }: Config): Finding[] {
   if (metricsPort === undefined || metricsToken !== undefined || isLoopback(metricsHost)) return []
   return attention({
-    what: `METRICS_HOST is ${metricsHost} and METRICS_TOKEN is not set: anybody who reaches that port can read how busy the service is.`,
+    what: `METRICS_HOST is ${metricsHost} and METRICS_TOKEN is not set: anyone who can reach that port can read the load of the service.`,
     advice: 'Set a token that Prometheus sends, unless a firewall keeps others away:',
     commands: ['METRICS_TOKEN=$(openssl rand -hex 32)'],
   })

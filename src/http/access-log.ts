@@ -3,10 +3,10 @@ import { hideSecrets, type ServiceLogger } from '../core/logging.ts'
 import type { Tier } from '../core/tiers.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
-/** The most lines that are written at once. */
+/** Maximum number of lines written at once. */
 const maxWaiting = 256
 
-/** What is logged of an answered request: the route, never the URL, whose query string may contain a token. */
+/** The logged data of an answered request: the route, never the URL, whose query string may contain a token. */
 export interface AnsweredRequest {
   id: string
   method: string
@@ -16,10 +16,10 @@ export interface AnsweredRequest {
   answeredMs: number
   ms: number
   address: string
-  /** Of requests that were admitted. */
+  /** For admitted requests. */
   tenant: { groupID: string; tier: Tier } | undefined
   userId: string | undefined
-  /** Not worth a line, such as a health check. */
+  /** Not logged, such as a health check. */
   isQuiet: boolean
 }
 
@@ -33,7 +33,7 @@ const writeTarget = ({ method, route, status }: AnsweredRequest): string =>
 function writeCaller({ address, tenant, userId }: AnsweredRequest): string {
   const group = tenant ? `,"group":"${tenant.groupID}"` : ''
   const user = userId === undefined ? '' : `,"user":"${userId}"`
-  return `,"address":${JSON.stringify(hideSecrets(address))}${group}${user},"msg":"request"}\n` // a proxy may pass on anything
+  return `,"address":${JSON.stringify(hideSecrets(address))}${group}${user},"msg":"request"}\n` // a proxy may forward any text
 }
 
 const hasSameTarget = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
@@ -42,7 +42,7 @@ const hasSameTarget = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
 const hasSameCaller = (one: AnsweredRequest, other: AnsweredRequest): boolean =>
   one.address === other.address && one.tenant?.groupID === other.tenant?.groupID && one.userId === other.userId
 
-/** A line as the logger itself would write it, from parts that are often the same as in the line before. */
+/** A line as the logger itself would write it, from cached parts that consecutive lines often share. */
 function createLineMaker(): (request: AnsweredRequest) => string {
   let last: AnsweredRequest | undefined
   let time = ''
@@ -57,7 +57,7 @@ function createLineMaker(): (request: AnsweredRequest) => string {
   }
 }
 
-/** Counts every request, and writes one line for it, several lines at once. */
+/** Counts every request and logs it, writing several lines at once. */
 export function createAccessLog({ logger, metrics }: { logger: ServiceLogger; metrics: Metrics }): AccessLog {
   const isLogging = logger.isLevelEnabled('info')
   const makeLine = createLineMaker()

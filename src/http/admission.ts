@@ -14,9 +14,9 @@ export interface ServedTenant extends KeyHolder {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Only on requests that were admitted. */
+    /** Only on admitted requests. */
     tenant?: ServedTenant
-    /** Only on requests to the management API that were admitted. */
+    /** Only on admitted requests to the management API. */
     manager?: TokenHolder
   }
 }
@@ -29,7 +29,7 @@ export interface LimitDeps {
 export interface AdmissionDeps extends LimitDeps {
   authorize: {
     (apiKey: string): Promise<ServedTenant | undefined>
-    /** The same without waiting, where the key was looked up within the last second. */
+    /** The same without waiting, if the key was looked up within the last second. */
     peek(apiKey: string, nowMs?: number): ServedTenant | undefined
   }
 }
@@ -55,7 +55,7 @@ const headersOf =
   (name, value) =>
     void reply.header(name, value)
 
-/** Charges the caller, puts the remaining requests into the headers of the answer, and throws where there are none. */
+/** Charges the caller, adds the remaining requests to the headers of the answer, and throws if there are none. */
 function chargeRate(deps: LimitDeps, setHeader: SetHeader, subject: string, policy: string, limit: RateLimit): void {
   const decision = deps.takeToken(subject, limit)
   if (decision.allowed) showRate(setHeader, policy, limit, decision)
@@ -73,11 +73,11 @@ function refuseRate(setHeader: SetHeader, policy: string, limit: RateLimit, deci
   throw new AppError('RateLimited', message, { retryAfterSeconds: decision.retryAfterSeconds })
 }
 
-/** The subject that limits charge a caller without a valid key as. */
+/** The subject of limits for a caller without a valid key. */
 export const anonymousCaller = (address: string): string => `address ${networkOf(address)}`
 const managerCaller = ({ userId }: TokenHolder): string => `user ${userId}`
 
-/** The subject that limits charge a request to. */
+/** The subject of limits for a request. */
 export function callerOf({ tenant, manager, ip }: FastifyRequest): string {
   if (tenant) return tenant.groupID
   return manager ? managerCaller(manager) : anonymousCaller(ip)
@@ -179,7 +179,7 @@ export function admitManagers(app: FastifyInstance, deps: ManageAdmissionDeps): 
   })
 }
 
-/** Admission to what needs no token; a token that is sent must be valid. */
+/** Admission to verbs that need no token; a token that is sent must be valid. */
 export function admitAnybody(app: FastifyInstance, deps: ManageAdmissionDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.headers.authorization === undefined) return limitAnonymous(deps, request, reply)

@@ -12,22 +12,22 @@ const media = Type.Object(
     key: Type.String(),
     type: Type.String({ examples: ['image'] }),
     currentFile: Type.Object({
-      source: Type.String({ format: 'uri', description: 'Signed address; stops working at expiresAt.' }),
+      source: Type.String({ format: 'uri', description: 'Signed URL; stops working at expiresAt.' }),
       expiresAt: timestamp,
       srcset: Type.Optional(
         Type.String({
-          description: 'Pictures only: smaller forms as WebP, as the HTML attribute takes them. Signed like source.',
+          description: 'Pictures only: scaled versions as WebP, in the form of the HTML attribute. Signed like source.',
           examples: ['https://content.example.com/… 320w, https://content.example.com/… 640w'],
         }),
       ),
       avifSrcset: Type.Optional(Type.String({ description: 'The same as AVIF, for a <source type="image/avif">.' })),
-      width: Type.Optional(Type.Integer({ minimum: 1, description: 'In pixels, upright as one sees the picture.' })),
+      width: Type.Optional(Type.Integer({ minimum: 1, description: 'In pixels, as displayed.' })),
       height: Type.Optional(Type.Integer({ minimum: 1 })),
       color: Type.Optional(
         Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'The dominant colour.', examples: ['#a63f2a'] }),
       ),
       placeholder: Type.Optional(
-        Type.String({ description: 'A tiny blurred picture as a data: address, to show until the picture is there.' }),
+        Type.String({ description: 'A tiny blurred picture as a data: URL, to show until the picture is loaded.' }),
       ),
     }),
   },
@@ -38,7 +38,7 @@ const objectValue = Type.Object(
   { _id: id, mediaFields: Type.Record(Type.String(), Type.String()) },
   {
     additionalProperties: true,
-    description: 'The fields of the schema, the item’s id once more, and which fields hold media.',
+    description: 'The fields of the schema, the item’s id again, and which fields hold media.',
   },
 )
 
@@ -73,7 +73,7 @@ const success = (data: TSchema, example: unknown) =>
     { description: 'Success', examples: [{ success: true, data: example, error: null }] },
   )
 
-const totalCount = Type.Integer({ minimum: 0, description: 'All matches, whatever limit and skip.' })
+const totalCount = Type.Integer({ minimum: 0, description: 'All matches, regardless of limit and skip.' })
 
 const exampleMedia = {
   name: 'cover',
@@ -193,7 +193,7 @@ export const siteDetailsAnswer = success(
       name: Type.String(),
       domainName: Type.String(),
       tier: Type.String(),
-      primary: Type.Optional(Type.String({ description: 'Named colours stand beside the other keys.' })),
+      primary: Type.Optional(Type.String({ description: 'Named colours are keys beside the others.' })),
       secondary: Type.Optional(Type.String()),
       surface: Type.Optional(Type.String()),
       'text-primary': Type.Optional(Type.String()),
@@ -206,7 +206,7 @@ export const siteDetailsAnswer = success(
             { type: Type.String(), link: Type.String(), platform: Type.String(), url: Type.String() },
             {
               additionalProperties: true,
-              description: '`platform` and `url` say once more what `type` and `link` say.',
+              description: '`platform` and `url` repeat `type` and `link`.',
             },
           ),
         ),
@@ -250,7 +250,7 @@ export const checkoutAnswer = success(
 
 /** spec §4.7: the one answer without an envelope. */
 export const mailAnswer = Type.Literal(true, {
-  description: 'Accepted: the message is kept, and will be delivered.',
+  description: 'Accepted: the message is stored and will be delivered.',
   examples: [true],
 })
 
@@ -299,7 +299,7 @@ export function failureAnswers(failures: ErrorCode[], { isDelivery = true } = {}
         {
           success: Type.Literal(false),
           data: Type.Null(),
-          error: Type.String({ description: 'A sentence to act on.' }),
+          error: Type.String({ description: 'A message that explains what to do.' }),
           code: Type.Union(names.map((name) => Type.Literal(name))),
         },
         {

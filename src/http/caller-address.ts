@@ -18,12 +18,12 @@ function groupsOf(address: string): number[] {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
 }
 
-/** Longer than any address; a proxy may pass on anything. */
+/** Longer than any address; a proxy may forward any text. */
 const maxAddressLength = 64
 
 /**
- * What limits count a caller by: an IPv4 address, also when mapped into IPv6, or an IPv6 network of 64 bits, because the owner of
- * one of its addresses has all of them.
+ * The subject of limits for an address: an IPv4 address, also when mapped into IPv6, or an IPv6 network of 64 bits, because the
+ * owner of one of its addresses has all of them.
  */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address.slice(0, maxAddressLength)

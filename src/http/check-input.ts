@@ -5,7 +5,7 @@ import { isStorableText } from '../content/texts.ts'
 import { invalid } from '../core/errors.ts'
 
 export const maxDepth = 40
-/** More than a body of the largest objects has; little enough to be looked at without making others wait. */
+/** More than a body with the largest objects has, and few enough to be checked without delaying other requests. */
 export const maxParts = 150_000
 export const maxEntries = 10_000
 const maxProblems = 10
@@ -14,10 +14,10 @@ const maxNameCharacters = 64
 type Problem = ReturnType<typeof Library.Errors>[1][number]
 
 const load = createRequire(import.meta.url)
-/** Loaded with the first input: it is hundreds of files, and a server answers reads before it stores anything. */
+/** Loaded with the first input: it has hundreds of files, which reads do not need. */
 const library = (): typeof Library => load('typebox/schema')
 
-/** Interpreting a schema takes fifty times as long as compiled code for a long list, and is only used to describe problems. */
+/** Interpreting a schema takes fifty times as long as compiled code for a long list, so it only describes problems. */
 const compiled = new WeakMap<TObject, Library.Validator>()
 
 function isValid(schema: TObject, input: unknown): boolean {
@@ -26,7 +26,7 @@ function isValid(schema: TObject, input: unknown): boolean {
   return validator.Check(input)
 }
 
-/** `/items/3/objectId` as people write it: `items[3].objectId`. */
+/** `/items/3/objectId` as `items[3].objectId`. */
 function pathOf(pointer: string): string {
   return pointer
     .split('/')
@@ -100,7 +100,7 @@ function describe(problem: Problem, known: readonly string[]): string | undefine
   }
 }
 
-/** Where a value may have several types, the problem is one: that it has none of them. */
+/** For a value with several possible types, the single problem is that it has none of them. */
 function joinTypes(problems: readonly Problem[]): Problem[] {
   const joinedProblems = new Map<string, Problem>()
   for (const problem of problems) {
@@ -112,7 +112,7 @@ function joinTypes(problems: readonly Problem[]): Problem[] {
   return [...joinedProblems.values()]
 }
 
-/** No text that cannot be stored, and nothing so deep or so large that to look at it could exhaust us. */
+/** Refuses text that cannot be stored, and input too deep or too large to be checked safely. */
 function checkParts(input: unknown): void {
   let parts = 0
   function checkText(text: string): void {
@@ -142,7 +142,7 @@ function checkParts(input: unknown): void {
   check(input, 0)
 }
 
-/** A list or an object that is too long is not looked into: to find what is wrong with each of its entries has no end. */
+/** The entries of a list or an object that is too long are not checked, because describing all problems could take forever. */
 function checkLengths({ properties }: TObject, input: unknown): void {
   const tooLong = Object.entries(properties as Record<string, { maxItems?: number; maxProperties?: number }>).flatMap(
     ([name, { maxItems = Number.POSITIVE_INFINITY, maxProperties = Number.POSITIVE_INFINITY }]) => {
@@ -165,8 +165,8 @@ interface Rule {
 const rules = Symbol('rules')
 
 /**
- * A schema with a rule that JSON Schema cannot state. It holds for the input as a whole, or for a field of it or of an object in
- * it; `problem` follows the name of the field.
+ * A schema with a rule that JSON Schema cannot express, for the whole input or for a field at any depth. `problem` follows the
+ * name of the field.
  */
 export const withRule = <Of extends TSchema>(
   schema: Of,
@@ -201,7 +201,7 @@ function findBrokenRules(schema: RuledSchema, input: unknown, isFaulty: (path: s
   return check(schema, input, '')
 }
 
-/** The input by its schema, or an error that lists all problems. Nothing is coerced, dropped or filled in. */
+/** Validates the input, or throws an error that lists all problems. Nothing is coerced, dropped or filled in. */
 export function checkInput<Input extends TObject>(schema: Input, input: unknown): Static<Input> {
   checkParts(input)
   checkLengths(schema, input)

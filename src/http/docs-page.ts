@@ -37,7 +37,7 @@ interface Answer {
 interface Operation {
   summary?: string
   description?: string
-  /** Operations of one tag stand together. */
+  /** Operations grouped by tag. */
   tags?: string[]
   parameters?: Parameter[]
   requestBody?: { content: Record<string, { schema: BodySchema }> }
@@ -88,7 +88,7 @@ function answerRow([status, answer]: [string, Answer]): string {
   return `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(answer.description)}</td></tr>`
 }
 
-/** The names of what `data` holds, where no example shows it. */
+/** The names of the members of `data`, if there is no example. */
 function dataNames(schema: Schema | undefined): string {
   const data = schema?.properties?.data
   const item = data?.properties?.items?.items
@@ -116,7 +116,7 @@ function parameterTable(parameters: Parameter[]): string {
 /** A path can have several methods. */
 const anchorOf = (path: string, method: string): string => (method === 'get' ? path : `${method} ${path}`)
 
-/** The body of a request in the shape of parameters, for the same table. */
+/** The body of a request as parameters, for the same table. */
 function bodyParameters({ requestBody }: Operation): Parameter[] {
   const [body] = Object.values(requestBody?.content ?? {})
   const { properties = {}, required = [] } = body?.schema ?? {}
@@ -129,7 +129,7 @@ function bodyParameters({ requestBody }: Operation): Parameter[] {
   }))
 }
 
-/** The options by which curl sends what a body must hold. */
+/** The curl options for the required members of a body. */
 function bodyOptions(operation: Operation): string[] {
   const body = bodyParameters(operation).filter(({ required }) => required)
   if (body.length === 0) return []
@@ -137,7 +137,7 @@ function bodyOptions(operation: Operation): string[] {
   return [`-H 'Content-Type: application/json'`, `-d '{${body.map(({ name }) => `"${name}": …`).join(', ')}}'`]
 }
 
-/** A request to copy, with every parameter that must be there. */
+/** A request to copy, with all required parameters. */
 function exampleRequest(path: string, method: string, operation: Operation, authorization: string): string {
   const { parameters = [] } = operation
   const query = parameters
@@ -200,7 +200,7 @@ summary { cursor: pointer; margin-top: 1.25rem; color: var(--accent) }
 }
 `
 
-/** The reference as one page without scripts: it loads at once, prints, and needs nothing from elsewhere. */
+/** The reference as one self-contained page without scripts, which loads fast and can be printed. */
 export function renderDocsPage(
   { info, paths }: OpenApiDocument,
   { documentUrl, authorization }: { documentUrl: string; authorization: string },

@@ -31,7 +31,7 @@ declare module 'fastify' {
   }
 }
 
-/** What the endpoints work with. */
+/** The dependencies of endpoints. */
 export interface EndpointDeps extends ReadDeps {
   store: Store
   payments: Payments
@@ -42,11 +42,11 @@ export interface EndpointDeps extends ReadDeps {
 
 /** One call of an endpoint, with everything that a request can contain. */
 export interface Call<Query, Body> extends ReadCall<Query> {
-  /** Undefined where the endpoint takes none. */
+  /** Undefined if the endpoint has none. */
   body: Body
-  /** Only where the endpoint honours it. */
+  /** Only if the endpoint supports it. */
   idempotencyKey: string | undefined
-  /** The `Origin` header: the page that a browser sends the request from. */
+  /** The `Origin` header: the site of the page in a browser. */
   origin: string | undefined
 }
 
@@ -61,9 +61,9 @@ interface EndpointDefinition<Query extends TObject, Body extends TObject> {
   honoursIdempotencyKey?: boolean
   /** Documents the answer; tests validate real answers by it. */
   answer: TSchema
-  /** Of success; 200 by default. */
+  /** The status of success; 200 by default. */
   status?: 200 | 201
-  /** Whether the answer is the data alone, without the envelope, as spec §4.7 has it. */
+  /** Whether the answer is the data without the envelope (spec §4.7). */
   isBare?: boolean
   /** Failures of this endpoint besides those common to all. */
   failures: ErrorCode[]
@@ -81,7 +81,7 @@ export type Endpoint = (deps: EndpointDeps) => Omit<RouteOptions, 'method' | 'ur
 /** An endpoint whose content can also be read without a request. */
 export type ContentEndpoint<Query> = Endpoint & { read: ReadContent<Query> }
 
-/** Failures of endpoints with a body, and of those that honour an idempotency key. */
+/** Failures of endpoints with a body, and of those that support an idempotency key. */
 const bodyFailures: ErrorCode[] = ['PayloadTooLarge', 'UnsupportedMediaType']
 const idempotencyFailures: ErrorCode[] = ['IdempotencyMismatch']
 
@@ -137,7 +137,7 @@ export function defineEndpoint<Query extends TObject, Body extends TObject = nev
       const answered = await reads.run(body ? undefined : tenantOf(request).groupID, async () => {
         const data = await handle(call)
         request.timing?.begin('serialise')
-        // As bytes: a text that waits for a slow reader is in memory twice, and is freed late.
+        // As bytes: text that waits for a slow reader is in memory twice, and is freed late.
         return Buffer.from(JSON.stringify(isBare ? data : ok(data)))
       })
       if (!body && answered.length > deps.config.maxAnswerBytes) throw answerTooLong(deps.config.maxAnswerBytes)
@@ -171,13 +171,13 @@ export const idempotencyHeader = Type.Object({
       minLength: 1,
       maxLength: 255,
       description:
-        'A text of your own for one purpose, such as a random id for each order. Whoever asks again with it within 24 hours gets the same answer, and nothing is done twice.',
+        'A unique text for each operation, such as a random id for each order. A repeated request with it within 24 hours gets the same answer, and nothing is done twice.',
       examples: ['5f1c9d0e-order-1042'],
     }),
   ),
 })
 
-/** Undefined where the caller did not send one. */
+/** Undefined if the caller did not send one. */
 export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined
   if (typeof header === 'string' && pattern.test(header)) return header

@@ -14,7 +14,7 @@ import { answerHeaders, asHook, findProtocolFault } from './server.ts'
 export const tookTooLong = (): AppError =>
   new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 })
 
-/** Fastify's own refusals in our words. */
+/** Our messages for Fastify's own refusals. */
 const frameworkFailures: Record<string, () => AppError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('PayloadTooLarge', 'The body is too large.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
@@ -28,13 +28,13 @@ const frameworkFailures: Record<string, () => AppError> = {
   FST_ERR_HANDLER_TIMEOUT: tookTooLong,
 }
 
-/** Takes anything that was thrown, which need not be an error. */
+/** Accepts any thrown value, which need not be an error. */
 export function toAppError(error: Partial<FastifyError> | null | undefined): AppError {
   if (error instanceof AppError) return error
   const { code = '', statusCode = 500 } = error ?? {}
   const known = Object.hasOwn(frameworkFailures, code) ? frameworkFailures[code] : undefined
   if (known) return known()
-  // Other peers' failures are translated where they are called, so the remaining failures of this kind are the database's.
+  // Failures of other peers are translated by their callers, so the remaining ones of this kind are the database's.
   if (isDatabaseUnavailable(error)) {
     return new AppError('Unavailable', 'The service is not available right now. Try again in a moment.', {
       cause: error,
@@ -55,11 +55,11 @@ function peerOf(failure: AppError): string {
 }
 
 const tooLate = new AppError('RequestTimeout', 'The request did not arrive in time.')
-const clientGone = new AppError('ValidationError', 'The client closed the connection before all was sent.')
+const clientGone = new AppError('ValidationError', 'The client closed the connection before the request was complete.')
 
 /**
- * Failures that the client caused: it disconnected in the middle of its body or of a file, or did not send its body while the
- * handler waited for it. They are neither ours nor the database's.
+ * Failures caused by the client: it disconnected in the middle of its body or of a file, or did not send its body in time. They
+ * are neither ours nor the database's.
  */
 function findClientFailure(error: Partial<FastifyError> | null, { raw }: FastifyRequest): AppError | undefined {
   if (!error) return undefined
@@ -90,7 +90,7 @@ export function writeFailure({ code, message, details, retryAfterSeconds }: AppE
 
 function sendFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const failure = findClientFailure(error, request) ?? toAppError(error)
-  logFailure(request.log as ServiceLogger, failure, request.id) // the one that the app was made with
+  logFailure(request.log as ServiceLogger, failure, request.id) // the app's own logger
   const challenge = reply.getHeader('www-authenticate') // the management API has another one
   const { headers, body } = writeFailure(failure)
   reply.removeHeader('ETag')
@@ -101,14 +101,14 @@ function sendFailure(error: FastifyError, request: FastifyRequest, reply: Fastif
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-/** Also for endpoints whose existence must not show. */
+/** Also for endpoints that must remain hidden. */
 export function noSuchEndpoint(app: FastifyInstance): AppError {
   const documents = ['/openapi.json', '/manage/openapi.json'].filter((url) => app.findRoute({ method: 'GET', url }))
   const lists = documents.length > 1 ? 'list' : 'lists'
   return new AppError('NotFound', `There is no such endpoint. GET ${documents.join(' and ')} ${lists} all of them.`)
 }
 
-/** 405 with `Allow` where the path exists under another method, 404 otherwise. */
+/** 405 with `Allow` if the path exists under another method, 404 otherwise. */
 function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): never {
   const [path = '/'] = request.url.split('?')
   const allowed = methods.filter((method) => app.findRoute({ method, url: path }) !== null)
@@ -138,7 +138,7 @@ export function handleFailures(
   app.addHook('onRequest', check)
 }
 
-/** For failures before a request has a route. No hook runs, so nothing would wait for its body. */
+/** For failures before routing. No hook runs, so nothing would wait for the body. */
 export function handleFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'X-Request-Id': request.id, ...answerHeaders, Connection: 'close' })
   sendFailure(error, request, reply)
@@ -150,7 +150,7 @@ const connectionFailures: Record<string, AppError> = {
 }
 const unreadable = new AppError('ValidationError', 'This is not a valid HTTP request.')
 
-/** For what is not a request at all: the envelope is written to the socket by hand. */
+/** For input that is no HTTP request: writes the envelope directly to the socket. */
 export function handleConnectionError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -166,5 +166,5 @@ export function handleConnectionError(error: NodeJS.ErrnoException, socket: Sock
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${headers.join('')}\r\n${body}`)
-  socket.destroySoon() // and not `end`, which would wait for a peer that may never close its side
+  socket.destroySoon() // `end` would wait for the peer to close its side
 }

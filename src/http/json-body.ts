@@ -7,16 +7,16 @@ import { checkInput, maxDepth, maxEntries, maxParts } from './check-input.ts'
 
 /** One value per this number of allowed bytes, since a parsed value takes many times its length. */
 const bytesPerPart = 16
-/** Each new set of names costs the parser as much as some ten values. */
+/** Each new set of names costs the parser as much as about ten values. */
 const maxKeys = 50_000
-/** Each value costs as much as some fifty characters of a text. */
+/** Each value costs as much as about fifty characters of text. */
 const charactersPerPart = 50
-/** Of a number, or of blanks: nothing but a text has more. */
+/** Maximum length of a number or a run of blanks; only text is longer. */
 const maxRunBytes = 10_000
 
 const tooLarge = () => new AppError('PayloadTooLarge', 'The body is too large.')
 
-/** Bytes are joined as they arrive: as separate chunks of one byte each they would take a hundred times the memory. */
+/** Bytes are joined on arrival, because chunks of a single byte would take a hundred times the memory. */
 function createBuffer(limitBytes: number) {
   let bytes = Buffer.alloc(0)
   let length = 0
@@ -36,7 +36,7 @@ function createBuffer(limitBytes: number) {
   }
 }
 
-/** The bytes of a body, at most as many as its route takes. What the meter refuses is read to its end, and then refused. */
+/** The bytes of a body within the limit of its route. A body that the meter refuses is read to its end first. */
 export async function readBody(
   { headers, routeOptions }: FastifyRequest,
   payload: Readable,
@@ -82,7 +82,7 @@ export async function readBody(
 const codeOf = (sign: string): number => sign.charCodeAt(0)
 const [quoteCode, backslashCode] = [codeOf('"'), codeOf('\\')]
 const meanings = { none: 0, opens: 1, closes: 2, comma: 3, colon: 4, quote: 5 }
-/** What each byte does outside of a text; most do nothing. */
+/** The meaning of each byte outside of text; most have none. */
 const meaningOf = new Uint8Array(256)
 for (const [signs, meaning] of [
   ['[{', meanings.opens],
@@ -93,7 +93,7 @@ for (const [signs, meaning] of [
 ] as const)
   for (const sign of signs) meaningOf[codeOf(sign)] = meaning
 
-/** Bytes of a text that are looked at one by one before its end is searched for. */
+/** Bytes of text to check one by one before searching for its end. */
 const lookedAtOnce = 256
 
 function nextQuote(chunk: Uint8Array, start: number): number {
@@ -101,35 +101,35 @@ function nextQuote(chunk: Uint8Array, start: number): number {
   return found === -1 ? chunk.length : found
 }
 
-/** A quote belongs to the text behind an odd number of backslashes: then what follows it comes next. */
+/** A quote after an odd number of backslashes belongs to the text, which then continues. */
 function unescaped(chunk: Uint8Array, start: number, quote: number): number {
   let before = quote
   while (before > start && chunk[before - 1] === backslashCode) before -= 1
   return (quote - before) % 2 === 0 ? quote : quote + 1
 }
 
-/** Counts JSON chunk by chunk, as it comes: no chunk is long enough to make others wait. */
+/** Measures JSON in chunks as they arrive; none is long enough to delay other requests. */
 export interface JsonMeter {
-  /** Throws as soon as there is too much. */
+  /** Throws as soon as a limit is exceeded. */
   add(chunk: Uint8Array): void
-  /** How many characters of a plain text take as long to parse and to check. */
+  /** The equivalent number of plain characters, by the time for parsing and checking. */
   cost(): number
 }
 
 /**
- * Counts how deep JSON is nested and how much it holds, before it is parsed: the parser would go along with any depth, and
- * 8 MB of brackets take it seconds. Whether it is JSON at all is left to the parser.
+ * Measures the depth and size of JSON before it is parsed: the parser has no limit of depth, and 8 MB of brackets take it
+ * seconds. Syntax errors are left to the parser.
  */
 export function createJsonMeter(maxParts: number): JsonMeter {
-  const entries = new Uint32Array(maxDepth + 1) // of each list or object that is open
+  const entries = new Uint32Array(maxDepth + 1) // per open list or object
   let depth = 0
   let parts = 0
   let keys = 0
   let isInText = false
-  let isEscaped = false // a chunk may end behind a backslash
-  let runBytes = 0 // since something had a meaning
+  let isEscaped = false // a chunk may end after a backslash
+  let runBytes = 0 // since the last meaningful byte
 
-  /** Where a text ends, or the chunk if that is before it. A search finds the end of a long text, but is slow where quotes are dense. */
+  /** The end of the text or of the chunk. A search finds the end of long text, but is slow if quotes are frequent. */
   function skipText(chunk: Uint8Array, start: number): number {
     let at = start + (isEscaped ? 1 : 0)
     for (let looked = 0; at < chunk.length && chunk[at] !== quoteCode; looked += 1) {
@@ -193,12 +193,12 @@ export function createJsonMeter(maxParts: number): JsonMeter {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a JSON body, in characters of a plain text. */
+    /** The cost of a JSON body in plain characters. */
     bodyCost: number
   }
 }
 
-/** JSON for all routes: read and counted within the route's limits, then parsed as the framework does it. */
+/** Parses JSON for all routes: measured within the route's limits, then parsed as by the framework. */
 export function parseJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.decorateRequest('bodyCost', 0)

@@ -9,8 +9,8 @@ const mark = '\0items'
 const [beforeData = '', afterData = ''] = okJson(mark).split(mark)
 
 /**
- * What `JSON.stringify` makes of a successful answer, unless it has more bytes than an answer may have. The items of a list are written
- * one by one: others come in between where they are long, and no text of the whole answer is made, which would be there several times.
+ * Serialises a successful answer like `JSON.stringify`, within the limit of answers. The items of a list are written one by one,
+ * yielding to other work if they are long, and without a text of the whole answer, which would be in memory several times.
  */
 export async function answerJson(data: unknown, maxBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = []
@@ -23,7 +23,7 @@ export async function answerJson(data: unknown, maxBytes: number): Promise<Buffe
   }
   async function addItems(items: readonly unknown[]): Promise<void> {
     add('[')
-    let lastBytes = 0 // of the item before: the next one may be as long
+    let lastBytes = 0 // of the previous item, as an estimate of the next one
     for (const [position, item] of items.entries()) {
       await yieldForHeavyWork(lastBytes)
       const beforeBytes = bytes

@@ -4,13 +4,13 @@ import { isHeaderText } from '../content/texts.ts'
 import { Type } from '../core/type.ts'
 import { withRule } from './check-input.ts'
 
-/** What the bodies of both e-mail endpoints are made of; one schema validates, types and documents each. */
+/** The fields of both e-mail endpoints; one schema validates, types and documents each. */
 
 const maxNameLength = 200
 const maxTextLength = 1000
 const maxBoxLength = 100_000
 
-/** No visitor of a site has an address on the machine of its mail server. */
+/** Refuses addresses on the mail server's own machine, which no visitor has. */
 const isVisitorsAddress = (text: string): boolean => isEmailAddress(text) && !text.toLowerCase().endsWith('@localhost')
 
 export const emailAddress = (description: string, example: string) =>
@@ -39,7 +39,7 @@ export const filledText = (maxLength: number, description: string, example: stri
 const boxAbout =
   'The main block. Simple markup is kept; scripts, styles and pictures are not. At most 5,000 tags and line breaks.'
 
-/** The texts of a contact e-mail: as many as the caller likes. */
+/** The texts of a contact e-mail, all optional. */
 export const someTexts = Type.Object(
   {
     title: Type.Optional(Type.String({ maxLength: maxTextLength, examples: ['A message from your site'] })),
@@ -47,10 +47,10 @@ export const someTexts = Type.Object(
     whiteBoxText: Type.Optional(Type.String({ maxLength: maxBoxLength, description: boxAbout })),
     signature: Type.Optional(Type.String({ maxLength: maxTextLength })),
   },
-  { description: 'Texts for the template; `{}` for the template as it is.' },
+  { description: 'Texts for the template; `{}` for its defaults.' },
 )
 
-/** The texts of an order's confirmation: all of them, and the title becomes the subject. */
+/** The texts of an order confirmation, all required. The title becomes the subject. */
 export const allTexts = Type.Object({
   title: headerText(maxTextLength, 'The heading, and the subject.', 'Thank you for your order'),
   subtitle: filledText(maxTextLength, 'Below the heading.', 'We are baking it now.'),
@@ -58,17 +58,17 @@ export const allTexts = Type.Object({
   signature: filledText(maxTextLength, 'How it ends.', 'The Corner Bakery'),
 })
 
-/** What both take besides. Neither is needed by the specification; both were seen in clients. */
+/** Fields of both that the specification does not require, and that clients send. */
 export const senderFields = {
   contactEmail: Type.Optional(emailAddress('The same as `to`, for clients of the older form.', 'hello@bakery.example')),
   siteId: Type.Optional(
     Type.Unknown({
       description:
-        'The site in whose name and colours it is sent. Otherwise the site of that name, the one that lives at the request’s `Origin`, or the first.',
+        'The site whose name and colours the e-mail has. Default: the site of that name, the one at the request’s `Origin`, or the first.',
     }),
   ),
 }
 
-/** A body with the rule that it names a recipient. */
+/** A body with the rule that it must have a recipient. */
 export const withRecipient = <Body extends TObject>(body: Body): Body =>
   withRule(body, 'to is required', (given: object) => 'to' in given || 'contactEmail' in given)

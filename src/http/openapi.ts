@@ -4,14 +4,14 @@ import packageFile from '../../package.json' with { type: 'json' }
 import { renderDocsPage } from './docs-page.ts'
 
 declare module 'fastify' {
-  /** A route whose schema has a summary is in the document of the delivery API. */
+  /** Routes with a summary are in the document of the delivery API. */
   interface FastifySchema {
     summary?: string
     description?: string
   }
 }
 
-/** The parts of a JSON schema that the document repeats beside it. */
+/** The parts of a JSON schema that the document repeats. */
 export type Schema = TSchema & { type?: string; description?: string; examples?: unknown[] }
 
 interface Parameter {
@@ -23,7 +23,7 @@ interface Parameter {
 
 export interface Operation {
   method: string
-  /** As the router writes it, with `:name`. */
+  /** In the router's notation, with `:name`. */
   path: string
   summary: string
   description: string
@@ -38,14 +38,14 @@ export interface Operation {
 interface Api {
   title: string
   description: string
-  /** The one scheme by which callers authenticate, by its name. */
+  /** The authentication scheme and its name. */
   securitySchemes: Record<string, object>
   operations: readonly Operation[]
-  /** How the schema of a parameter is written. */
+  /** Adapts the schema of a parameter. */
   schemaOf?(schema: Schema): object
 }
 
-/** An OpenAPI 3.1 document: TypeBox schemas are JSON schemas, so they go in as they are. */
+/** An OpenAPI 3.1 document; TypeBox schemas are JSON schemas and need no conversion. */
 export function describeApi(api: Api): object {
   const { title, description, securitySchemes, operations, schemaOf = (schema) => schema } = api
   const describeParameter = ({ schema, ...parameter }: Parameter): object => ({
@@ -79,7 +79,7 @@ The examples use \`$BASE_URL\` for the address of the service and \`$API_KEY\` f
 
 Every answer has the same envelope: \`success\`, \`data\` and \`error\`; failures also have a stable \`code\`. Only the two e-mail endpoints answer a plain \`true\` on success.`
 
-/** The delivery document was first published in the dialect that more code generators read: no `const`, no patterns. */
+/** The delivery document keeps to the dialect that more code generators support: no `const`, no patterns. */
 const widelyRead = (schema: Schema): Schema =>
   JSON.parse(
     JSON.stringify(schema, (_name, part) => {
@@ -130,7 +130,7 @@ function operationOf({ method, url, schema }: RouteOptions): Operation | undefin
   }
 }
 
-/** Documents the routes that are registered after it, by the schemas that validate their requests. */
+/** Documents routes registered later, from the schemas that validate their requests. */
 export function registerDocs(app: FastifyInstance): void {
   const operations: Operation[] = []
   app.addHook('onRoute', (route) => {

@@ -5,15 +5,15 @@ import { isStorableText } from '../content/texts.ts'
 import { invalid } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 
-/** The JSON schemas that a query string can be described by. */
+/** The JSON schemas for parameters of a query string. */
 interface ParameterSchema {
-  /** Where there is none, the schema lists the texts that are allowed. */
+  /** Undefined in an enumeration of allowed texts. */
   type?: 'string' | 'integer' | 'boolean' | 'object'
   minimum?: number
   maximum?: number
   minLength?: number
   maxLength?: number
-  /** Of an object: its names, where they are fixed. */
+  /** For an object: its names, if they are fixed. */
   properties?: Record<string, ParameterSchema>
 }
 
@@ -22,10 +22,10 @@ export interface QuerySchema {
   required?: string[]
 }
 
-/** Flat names, and a list where a name was repeated. */
+/** Flat names; a list for repeated names. */
 export type RawQuery = Readonly<Record<string, string | string[]>>
 
-/** What is not valid percent-encoding stays as it is. */
+/** Invalid percent-encoding is kept unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -76,7 +76,7 @@ function parseSingle(name: string, value: string | string[], schema: ParameterSc
 
 const maxShownName = 64
 const spelling = (name: string): string => name.toLowerCase().replace(/[^a-z]|s$/g, '')
-/** As it is written in an address. */
+/** In URL notation. */
 const shapeOf = (name: string, { properties }: ParameterSchema): string =>
   `${name}[${properties ? Object.keys(properties).join(' or ') : '<field>'}]`
 
@@ -100,7 +100,7 @@ function refuseMisspelt({ properties }: QuerySchema, raw: RawQuery): void {
   }
 }
 
-/** `name[key]=value` parameters as one object: with fixed names a value each, with free ones a list of values each. */
+/** Combines `name[key]=value` parameters into an object: fixed names have a value each, free names a list of values each. */
 function parseBracketed(name: string, raw: RawQuery, whole: ParameterSchema): object | undefined {
   const { properties } = whole
   const found: [string, unknown][] = []
@@ -122,8 +122,8 @@ function checkText(raw: RawQuery): void {
 }
 
 /**
- * Reads a query string by the schema that also documents it. Nothing is coerced, clamped or dropped: a known
- * parameter is right or the request is refused. Unknown ones are left out, unless they are in brackets.
+ * Reads a query string by the schema that also documents it. Known parameters are neither coerced nor clamped: an invalid one
+ * is refused. Unknown ones are ignored, unless they have brackets.
  */
 export function parseQuery(schema: QuerySchema, raw: RawQuery): Record<string, unknown> {
   const { properties, required = [] } = schema
@@ -158,7 +158,7 @@ export const limitParameter = Type.Optional(
 )
 
 export const skipParameter = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'How many matches to leave out first.' }),
+  Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Number of matches to skip.' }),
 )
 
 export const sortParameter = Type.Optional(

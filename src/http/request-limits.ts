@@ -6,7 +6,7 @@ import { callerOf } from './admission.ts'
 import { handleConnectionError } from './failures.ts'
 import { asHook } from './server.ts'
 
-/** How many requests a server works on, and how many it may. */
+/** The current and the maximum number of concurrent requests of a server. */
 export interface InFlightRequests {
   count: number
   readonly max: number
@@ -14,7 +14,7 @@ export interface InFlightRequests {
 
 const healthPaths = ['/healthz', '/readyz']
 
-/** A service that is overloaded is alive, and must not be restarted for it. */
+/** Exempt from the limit: an overloaded service must not be restarted by its supervisor. */
 export const isHealthCheck = ({ routeOptions }: FastifyRequest): boolean => healthPaths.includes(routeOptions.url ?? '')
 
 /** Refuses a request above the limit at once and cheaply, instead of making every request wait. */
@@ -49,7 +49,7 @@ export function limitConcurrency(app: FastifyInstance, inFlight: InFlightRequest
     done(null, payload)
   })
   app.addHook('preValidation', startAgain)
-  // The work ends when the answer is sent: a client that reads slowly holds a socket, not a permit.
+  // The permit is released when the answer is sent, so that a slow reader holds a socket only.
   app.addHook('onSend', (request, _reply, payload, done) => {
     release(request)
     done(null, payload)
@@ -57,7 +57,7 @@ export function limitConcurrency(app: FastifyInstance, inFlight: InFlightRequest
 }
 
 const bodyTimeoutMs = 30_000
-/** Beside its bytes, a request whose body is arriving holds a connection, its headers and timers. */
+/** The cost of a request with an arriving body besides its bytes: the connection, headers and timers. */
 const bytesPerRequest = 128 * 1024
 /** Memory for all bodies that are arriving … */
 const maxBytes = 160 * 2 ** 20
@@ -78,7 +78,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 export const isBuffered = (request: FastifyRequest): boolean =>
   hasBody(request.raw) && !request.routeOptions.config.takesFile
 
-/** As many bytes as the request announces, or as its route accepts at most. */
+/** The announced length, else the maximum of the route. */
 function announcedBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): number {
   const announced = Number(headers['content-length'])
   return bytesPerRequest + Math.min(Number.isNaN(announced) ? bodyLimit : announced, bodyLimit)
@@ -92,7 +92,7 @@ const limits = {
   retryAfterSeconds: 1,
 }
 
-/** Slow senders fill neither the memory nor the limit of concurrent requests. */
+/** Prevents slow senders from exhausting the memory or the limit of concurrent requests. */
 export function limitArrivingBodies(app: FastifyInstance): void {
   const semaphore = createSemaphore(limits)
   const releases = new WeakMap<FastifyRequest, () => void>()
@@ -115,10 +115,10 @@ export function limitArrivingBodies(app: FastifyInstance): void {
 
 const tooLate = Object.assign(new Error('A body came too late.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
-/** Closes a connection whose body does not arrive in time, as Node does with headers; also when the answer did not wait for it. */
+/** Closes a connection whose body does not arrive in time, as Node does for headers, even if the answer did not wait for it. */
 export function limitBodyTime(request: IncomingMessage, response: ServerResponse, timeoutMs: number): void {
   const { socket } = request
-  if (!hasBody(request) || request.complete !== false) return // a request through app.inject has nothing to wait for
+  if (!hasBody(request) || request.complete !== false) return // undefined for a request through app.inject
   const giveUp = (): void => {
     if (request.complete || socket.destroyed) return
     if (response.headersSent) socket.destroy()
@@ -128,7 +128,7 @@ export function limitBodyTime(request: IncomingMessage, response: ServerResponse
   for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer))
 }
 
-/** A file may take longer: its time is limited from the answer on. */
+/** A file may take longer; its time is limited after the answer. */
 export function limitBodyTimes(app: FastifyInstance): void {
   app.decorate('bodyTimeoutMs', bodyTimeoutMs)
   const limitUnlessFile = asHook((request, reply) => {

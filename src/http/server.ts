@@ -10,7 +10,7 @@ const uploadTimeoutMs = 3_600_000
 /** A connection without any traffic for this long is closed. */
 const quietTimeoutMs = 90_000
 
-/** Pipelined requests that may wait on a connection; one more, and it is closed. */
+/** Pipelined requests that may wait on a connection. With more, it is closed. */
 const maxWaitingRequests = 32
 
 /**
@@ -33,13 +33,12 @@ function answerInOrder(handle: RequestListener): RequestListener {
   }
 }
 
-/** Checks within the time for which a connection may be quiet. */
+/** Checks per idle timeout. */
 const checksPerTimeout = 15
 
 /**
- * Closes connections without traffic: idle ones, and those of clients that have stopped reading. Node's own timers, restarted with
- * every request, cost as much as a good part of a cached answer. So a connection gets one only when a check finds it quiet, and
- * loses it when it is not any more.
+ * Closes connections without traffic: idle ones, and those of clients that have stopped reading. Node's own timers, restarted by
+ * every request, cost a considerable part of a cached answer. So a connection has one only while checks find it quiet.
  */
 export function closeQuietConnections(server: Server, quietMs: number): void {
   const bytesAtLastCheck = new Map<Socket, number>()
@@ -82,7 +81,7 @@ export function createHttpServer(listener: RequestListener): Server {
     },
     answerInOrder(listener),
   )
-  server.maxHeadersCount = 0 // their size is limited; none is dropped
+  server.maxHeadersCount = 0 // unlimited, since their size is limited
   rememberPeers(server)
   closeQuietConnections(server, quietTimeoutMs)
   return server
@@ -104,8 +103,7 @@ const repeatsAuthorization = (request: IncomingMessage): boolean => repeatsHeade
 /** The problem with a request that Node accepts although it is ambiguous (RFC 9112 §2.3, §3.2, §6.1). */
 export function findProtocolFault(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request
-  if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return 'This is not a version of HTTP that is spoken here; use 1.1.'
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This version of HTTP is not supported; use 1.1.'
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
     return 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length, or use HTTP/1.1.'
   if (httpVersion === '1.1' && headers.host === undefined) return 'The Host header is missing.'
@@ -114,7 +112,7 @@ export function findProtocolFault(request: IncomingMessage): string | undefined 
   return undefined
 }
 
-/** Every number from first to last has eight hex digits. */
+/** All numbers with eight hex digits. */
 const [first, last] = [0x1000_0000, 0xffff_ffff]
 
 /**
@@ -134,20 +132,20 @@ export function createRequestIds(): () => string {
   }
 }
 
-/** They describe how to handle content, so an answer without content needs none (RFC 9110 §15.4.5). */
+/** They describe the handling of content, so an answer without content needs none (RFC 9110 §15.4.5). */
 export const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** On every answer, also on those sent before any hook runs; content and pages override some of them. */
+/** On every answer, including those sent before any hook runs. Content and pages override some of them. */
 export const answerHeaders = { ...securityHeaders, 'cache-control': 'no-store' }
 
 /** Private, because it depends on the key; no-cache, because time alone can change it. */
 export const contentHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Accept-Encoding' }
 
-/** A hook that returns or throws. As a callback, because each promise costs every request, and few hooks have to wait. */
+/** A synchronous hook. Callbacks save every request the cost of a promise per hook. */
 export function asHook(
   check: (request: FastifyRequest, reply: FastifyReply) => Promise<void> | void,
 ): onRequestHookHandler {
@@ -159,7 +157,7 @@ export function asHook(
         return
       }
     } catch (error) {
-      // Not before the parser has finished: it may yet find that this is not a valid request, which then is the answer.
+      // After the parser has finished, since it may still find the request invalid and answer that.
       queueMicrotask(() => done(error as Error))
       return
     }

@@ -4,7 +4,7 @@ import type { EncodedContent } from '../delivery/answer.ts'
 import type { AnswerCache, CachedAnswer, Question } from '../delivery/answer-cache.ts'
 import { anonymousCaller, type ManageAdmissionDeps } from './admission.ts'
 
-/** Carries the token of an administrator who asks where the time of a delivery request goes. */
+/** Contains the token of an administrator who requests the timing of a delivery request. */
 export const timingHeader = 'x-sluice-timing'
 
 const steps = ['auth', 'cache', 'read', 'sign', 'serialise'] as const
@@ -13,7 +13,7 @@ type Step = (typeof steps)[number]
 /** The time of a request by step: time counts for the step that began last. */
 export interface Timing {
   begin(step: Step): void
-  /** Whether the answer was cached; one that was neither cached nor read was being made for another request. */
+  /** Whether the answer was cached. An answer neither cached nor read was being built for another request. */
   noteCache(isHit: boolean): void
   /** The value of `Server-Timing` at the end. */
   describe(totalMs: number): string
@@ -21,7 +21,7 @@ export interface Timing {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Only when an administrator asked for it. */
+    /** Only if an administrator requested it. */
     timing?: Timing
   }
 }
@@ -55,7 +55,7 @@ export function createTiming(authMs: number): Timing {
   }
 }
 
-/** Finds an answer as the cache does, and times the steps. */
+/** Finds an answer through the cache, and times the steps. */
 export async function findTimed(
   timing: Timing,
   answers: AnswerCache,
@@ -75,8 +75,8 @@ export async function findTimed(
 }
 
 /**
- * Starts a timing for an administrator's token. Any other token is charged to the address and otherwise ignored: a header that was
- * left in a client must not take its site down.
+ * Starts a timing for an administrator's token. Any other token is charged to the address and otherwise ignored: a header left in
+ * a client must not take its site down.
  */
 export async function findTiming(
   { authorizeManager, takeToken, config }: ManageAdmissionDeps,

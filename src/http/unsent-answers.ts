@@ -6,9 +6,9 @@ import { AppError } from '../core/errors.ts'
 import { callerOf } from './admission.ts'
 import { isHealthCheck } from './request-limits.ts'
 
-/** Besides its own bytes, an unsent answer holds a file's buffers, its request, and the requests pipelined behind it. */
+/** The cost of an unsent answer besides its bytes: file buffers, its request, and requests pipelined behind it. */
 const bytesPerAnswer = 128 * 1024
-/** The share of all unsent bytes that one caller may have. */
+/** A caller's maximum share of all unsent bytes. */
 const callerShare = 1 / 4
 /** A client must read this much on average within the time limit. */
 const minBytesPerSecond = 1024
@@ -19,18 +19,18 @@ export const tooManyUnread = (): AppError =>
     retryAfterSeconds: 5,
   })
 
-/** An answer that the network has not taken yet, because its client is slow to read. */
+/** An answer still buffered because its client reads slowly. */
 interface UnsentAnswer {
   response: ServerResponse
   socket: Socket
   caller: Caller
   bytes: number
-  /** Bytes that had left this connection when the client was last seen to read fast enough. */
+  /** Bytes sent on this connection when the client last read fast enough. */
   takenBytes: number
   seenMs: number
 }
 
-/** Most answers leave within the turn in which they are sent, and are not counted at all. */
+/** Most answers leave in the same turn of the event loop, and are never counted. */
 interface Sent {
   response: ServerResponse
   name: string
@@ -39,19 +39,19 @@ interface Sent {
 interface Caller {
   name: string
   bytes: number
-  /** The one whose client has not read for the longest time comes first. */
+  /** Ordered by the time since the client last read, longest first. */
   answers: Set<UnsentAnswer>
 }
 
 /**
- * Answers that clients have not read yet. They are bounded for each caller and for the service: a caller above its share is refused
- * before another answer is made. If the bound is exceeded anyway, the connection without progress for longest is cut off.
+ * Bounds the answers that clients have not read yet, per caller and in total: a caller above its share is refused before another
+ * answer is built. If the bound is exceeded anyway, the connection without progress for longest is cut off.
  */
 export interface UnsentAnswers {
   readonly counts: { bytes: number; cut: number }
-  /** Counts an answer from the next turn on, with the bytes that are unsent by then, until its response is closed. */
+  /** Counts the unsent bytes of an answer from the next turn of the event loop until its response is closed. */
   hold(response: ServerResponse, caller: string): void
-  /** Whether a caller has to read before it gets another answer. */
+  /** Whether a caller must read before it gets another answer. */
   isFull(caller: string): boolean
   close(): void
 }
@@ -184,7 +184,7 @@ export function limitUnsent(app: FastifyInstance, unsent: UnsentAnswers): void {
   })
   app.addHook('onSend', (request, { raw: response }, payload, done) => {
     const hold = (): void => unsent.hold(response, callerOf(request))
-    // A file is in transit until its end; anything else has been written by then, and is either buffered or gone.
+    // A file is in transit until its end; any other answer has been written by now, and is either buffered or gone.
     if (isStream(payload)) setImmediate(() => response.closed || hold())
     else response.once('prefinish', () => void (response.writableLength > 0 && hold()))
     done(null, payload)

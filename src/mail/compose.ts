@@ -4,7 +4,7 @@ import { asHeaderText } from '../content/texts.ts'
 import { readDkimKey } from './dkim-key.ts'
 import type { SiteLook } from './site-look.ts'
 
-/** Everything that the library which composes e-mails gets to see. */
+/** The complete input of the composing library. */
 export interface MailParts {
   from: { name: string; address: string }
   to: string

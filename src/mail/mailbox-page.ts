@@ -43,7 +43,7 @@ export function findPageUrl(
 /** Behind a proxy on this machine, every request comes from a loopback address. */
 const isProxyHeader = (header: string): boolean => /^(?:x-)?forwarded|^via$|^x-real-ip$/.test(header)
 
-/** By the socket's address, whichever proxies are trusted. The Host must be local, too, against DNS rebinding. */
+/** By the socket's address, regardless of trusted proxies. The Host must be local, too, against DNS rebinding. */
 function isLocalRequest({ raw, headers }: FastifyRequest): boolean {
   const peer = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
   const host = URL.parse(`http://${headers.host}`)?.hostname.replace(/^\[|\]$/g, '') ?? ''

@@ -31,7 +31,7 @@ function saysMessage(text: string | undefined, message: string): boolean {
   return !mayBeChance && says(text, message)
 }
 
-/** What the caller's texts do not say already about the visitor. */
+/** The visitor's data that the caller's texts lack. */
 function notSaid(visitor: WholeVisitor, whiteBox: string | undefined, others: (string | undefined)[]) {
   const { name, email, message } = visitor
   if (!saysMessage(whiteBox, message)) return { name, email, message: message.trim() }

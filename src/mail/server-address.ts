@@ -16,11 +16,11 @@ const defaultPorts = { implicit: 465, other: 587 }
 function readTls(url: URL): TlsMode {
   const mode = url.searchParams.get('tls')
   if (url.protocol === 'smtps:') {
-    if (mode !== null) throw new Error('must not say tls with smtps, which is encrypted from the first byte')
+    if (mode !== null) throw new Error('must not have tls with smtps, which is encrypted from the first byte')
     return 'implicit'
   }
   if (mode !== null && mode !== 'required' && mode !== 'optional' && mode !== 'off')
-    throw new Error('must say tls=required, tls=optional or tls=off')
+    throw new Error('must have tls=required, tls=optional or tls=off')
   return mode ?? (isLoopback(hostOf(url)) ? 'optional' : 'required')
 }
 
@@ -33,7 +33,7 @@ export function parseMailServer(text: string): MailServerAddress {
   if (!isPlain || !/^smtps?:$/.test(url.protocol) || url.hostname === '')
     throw new Error(`must be the address of a mail server such as ${example}`)
   const unknown = [...url.searchParams.keys()].find((name) => name !== 'tls')
-  if (unknown !== undefined) throw new Error(`must not have "${unknown}"; it knows tls`)
+  if (unknown !== undefined) throw new Error(`must not have "${unknown}"; it accepts tls`)
   if ((url.username === '') !== (url.password === '')) throw new Error('must have both a user and a password, or none')
   const tls = readTls(url)
   const port = url.port === '' ? (tls === 'implicit' ? defaultPorts.implicit : defaultPorts.other) : Number(url.port)

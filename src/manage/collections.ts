@@ -43,7 +43,7 @@ export const collectionShape = Type.Object({
   schema: openObject('Field name → field.'),
   accepts: Type.Array(Type.String()),
   moderation: Type.Boolean(),
-  hourlyLimit: Type.Integer({ description: '0 where it has no limit of its own.' }),
+  hourlyLimit: Type.Integer({ description: '0 if it has no separate limit.' }),
   version: Type.Integer(),
 })
 

@@ -39,10 +39,7 @@ export const integrationShape = Type.Object({
   status: Type.Enum(['active', 'disconnecting']),
   sandbox: Type.Boolean({ description: 'Whether the provider is our own sandbox.' }),
   live: Type.Boolean({ description: 'Whether real money moves.' }),
-  account: Type.Object(
-    { id: Type.String(), name: Type.String() },
-    { description: 'The account as the provider knows it.' },
-  ),
+  account: Type.Object({ id: Type.String(), name: Type.String() }, { description: 'The account at the provider.' }),
   webhook: Type.Enum(['registered', 'by hand', 'none'], {
     description:
       'How the provider notifies us of changes: by a webhook that we registered, by one that was set up there by hand, or not at all.',
@@ -128,7 +125,7 @@ export const integrationVerbs = [
     isCreation: true,
     summary: 'Connect an account at a payment provider',
     description:
-      'The key is tested before it is stored, is stored sealed, and is never shown again. The catalogue is imported afterwards. Where PUBLIC_URL is an https URL, a webhook is registered at the provider; webhookProblem tells why it was refused.',
+      'The key is tested before it is stored, is stored sealed, and is never shown again. The catalogue is imported afterwards. If PUBLIC_URL is an https URL, a webhook is registered at the provider; webhookProblem is the reason of a refusal.',
     input: { type, accountHandle: accountHandle('main'), secretKey },
     args: ['type'],
     answer: integrationShape,

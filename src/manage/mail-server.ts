@@ -16,8 +16,7 @@ import { defineGroupVerb, type GroupContext } from './verb.ts'
 
 export const mailServerShape = Type.Object({
   owner: Type.Enum(['group', 'service', 'mailbox'], {
-    description:
-      'Whose server sends the group’s e-mails; `mailbox`: nobody’s, they are stored in a folder of the service.',
+    description: 'Whose server sends the group’s e-mails; `mailbox`: none, they are stored in a folder of the service.',
   }),
   from: Type.String({ description: 'The sender address of the e-mails.' }),
   host: orNull(Type.String({ description: 'The host of the service’s own server is shown to administrators only.' })),

@@ -30,7 +30,7 @@ export const objectId = id('The object.')
 const maxItems = 1000
 const writeLimitsText = `A call writes at most ${requestLimits.indexRows} index entries, one for each value that can be filtered or sorted by, and works on at most ${requestLimits.bytes / 1024 ** 2} MB of objects. If it is refused, send fewer at a time.`
 const objectValue = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Field → value, as the collection’s schema says.',
+  description: 'Field → value, according to the collection’s schema.',
 })
 const publishDate = Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
   description: 'When it becomes visible; null: always visible. Default for a new visible object: now.',
@@ -41,7 +41,7 @@ export const state = {
   draft: Type.Optional(
     Type.Boolean({ description: 'Whether it stays hidden until it is published. Use it instead of publishDate.' }),
   ),
-  archived: Type.Optional(Type.Boolean({ description: 'Whether it is hidden, whatever its publishDate.' })),
+  archived: Type.Optional(Type.Boolean({ description: 'Whether it is hidden, regardless of its publishDate.' })),
 }
 
 const containerId = id('The _id of the collection or integration type.')
@@ -203,7 +203,7 @@ export const objectVerbs: Verb[] = [
   actionVerb('schedule', {
     summary: 'Schedule when an object becomes visible',
     args: ['publishDate'],
-    input: { publishDate: Type.String({ maxLength: 40, description: 'A moment in the future.' }), ...optionalVersion },
+    input: { publishDate: Type.String({ maxLength: 40, description: 'A time in the future.' }), ...optionalVersion },
   }),
   actionVerb('unpublish', { summary: 'Make an object a draft again', input: optionalVersion }),
   actionVerb('archive', { summary: 'Archive an object, which hides it', input: optionalVersion }),

@@ -17,7 +17,7 @@ export const previewShape = Type.Object({
   createdAt: moment,
   expiresAt: moment,
   maxUses: orNull(Type.Integer()),
-  uses: Type.Integer({ description: 'Counted only where uses are limited.' }),
+  uses: Type.Integer({ description: 'Counted only if uses are limited.' }),
   revokedAt: orNull(moment),
 })
 
@@ -41,7 +41,7 @@ export const previewVerbs = [
     args: ['objectId'],
     isCreation: true,
     summary: 'Share one object before it is published',
-    description: 'The token gives access to this one object through GET /tenant/preview, whatever its state.',
+    description: 'The token gives access to this one object through GET /tenant/preview, in any state.',
     input: {
       objectId: id('The object or product.'),
       lifeSeconds: durationInput('How long the link is valid, 1 minute to 30 days. Default: 24 hours.', least, most),

@@ -84,7 +84,7 @@ function actorOf(holder: TokenHolder, address: string): Actor {
 
 const anonymousActor = (address: string): Actor => ({
   id: null,
-  name: 'somebody without a token',
+  name: 'a caller without a token',
   address,
   administrator: false,
   narrowed: false,

@@ -24,7 +24,7 @@ export const siteShape = Type.Object({
   allowedOrigins: Type.Array(Type.String()),
   allowedRecipients: Type.Array(Type.String()),
   shippingCountries: Type.Array(Type.String()),
-  noticesTo: Type.String({ description: 'Empty where nobody is notified.' }),
+  noticesTo: Type.String({ description: 'Empty for no notices.' }),
   noticesRhythm: Type.Enum([...noticeRhythms]),
   version: Type.Integer(),
   createdAt: moment,
@@ -224,7 +224,7 @@ export const siteVerbs = [
     name: 'site set-page',
     summary: 'Add or replace one page of a site, by its slug',
     description:
-      'Give the whole page; a new one is added behind the others, which stay as they are. It keeps its slug unless it names another one.',
+      'Send the whole page; a new one is appended, and the others stay unchanged. It keeps its slug unless it has another one.',
     maxBodyBytes: settingsBodyBytes,
     input: {
       ...pageInput,

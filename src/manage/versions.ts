@@ -102,7 +102,7 @@ export const versionVerbs = [
     description: 'This creates a new version, so it can be undone. Refused if the old value no longer fits the schema.',
     input: {
       objectId,
-      toVersion: versionNumber('The version to go back to.'),
+      toVersion: versionNumber('The version to restore.'),
       version: Type.Optional(Type.Integer({ description: 'The version you started from.' })),
     },
     answer: objectShape,

@@ -22,7 +22,7 @@ const readListQuery = memoizeByPair(({ schema }: Container, query: ListParameter
 /** spec §4.2 */
 export const collectionObjects = defineContentEndpoint({
   summary: 'Published items of a collection',
-  description: 'Items whose publish date has come, or is unset, and that are not archived.',
+  description: 'Items whose publish date is past or unset, and that are not archived.',
   query: Type.Object({
     collectionId: idParameter('The id of the collection.', '66f0c0ffee0123456789abce'),
     limit: limitParameter,

@@ -43,7 +43,7 @@ const groupHead = ({ value, count }: { value: string | null; count: number }): s
 export const integrationObjects = defineContentEndpoint({
   summary: 'Products of a payment integration, or objects of another integration type',
   description:
-    'Published products, from the service’s own copy of the provider’s catalogue; or objects of an integration type of the group’s own, such as posts. A type that the group does not have gives an empty list.',
+    'Published products, from the service’s own copy of the provider’s catalogue; or objects of a custom integration type, such as posts. The list of an unknown type is empty.',
   query: Type.Object({
     type: Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] }),
     accountHandle: Type.Optional(

@@ -14,7 +14,7 @@ import { usePreviewToken } from '../store/content/preview-tokens.ts'
 export const preview = defineEndpoint({
   summary: 'One draft, by preview token',
   description:
-    'The object that the token names, whatever its publish date and archive state, in the shape of its listing.',
+    'The object of the token, regardless of its publish date and archive state, in the shape of its listing.',
   query: Type.Object({
     token: Type.String({ minLength: 1, maxLength: 500, description: 'The token of a shared preview link.' }),
   }),

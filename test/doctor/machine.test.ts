@@ -121,7 +121,7 @@ describe('the doctor’s check of the settings', () => {
     [
       { METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' },
       'attention',
-      /anybody who reaches that port can read how busy the service is/,
+      /anyone who can reach that port can read the load of the service/,
       'METRICS_TOKEN=$(openssl rand -hex 32)',
     ],
   ]

@@ -48,7 +48,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
       check: 'Payments',
       level: 'attention',
       what: /^The provider of the stripe account "main" of Shop does not answer: /,
-      advice: /nobody can check out/,
+      advice: /checkouts fail/,
     })
   })
 

@@ -71,7 +71,7 @@ onBothEngines('a group’s own mail server', (engine) => {
         [`smtp://127.0.0.1:${silent.port}`, /^The mail server cannot be used: /],
         ['https://smtp.shop.example', /^smtpUrl must be the address of a mail server/],
         ['smtp://canary@smtp.shop.example', /^smtpUrl must have both a user and a password/],
-        ['smtp://smtp.shop.example?tls=perhaps', /^smtpUrl must say tls=/],
+        ['smtp://smtp.shop.example?tls=perhaps', /^smtpUrl must have tls=/],
         [`${plain.url}?tls=required`, /^The mail server cannot be used: /],
       ] as const) {
         const refused = await set(url)

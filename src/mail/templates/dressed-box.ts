@@ -77,7 +77,7 @@ export function dressBox(html: string, palette: Palette): string {
   const styles = stylesOf(palette)
   const tags = readTags(html).values()
   return html.replace(tagPattern, (written) => {
-    const { name, isEnd, isLast, isUnbroken } = tags.next().value as Tag // the same pattern found them
+    const { name, isEnd, isLast, isUnbroken } = tags.next().value as Tag // in step, since the same pattern found them
     const style = styles[isLast ? `${name} last` : name]
     if (isEnd || style === undefined) return written
     return `<${name} style="${style}${isUnbroken ? ';white-space:nowrap' : ''}"${written.slice(name.length + 1)}`
