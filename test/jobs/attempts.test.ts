@@ -162,7 +162,7 @@ onBothEngines('an attempt at a job', (engine) => {
     await newWorker([handlerOf(async (taken) => void runs.push(taken.id))]).runDue()
     const { state, problem } = (await job(group, id)) ?? {}
     assert.deepEqual([state, runs], ['failed', []])
-    assert.match(problem ?? '', /begun 3 times/)
+    assert.match(problem ?? '', /started 3 times/)
   })
 
   it('whose failure is final writes what its kind records about it, in the same transaction', async () => {

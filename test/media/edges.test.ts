@@ -85,7 +85,7 @@ onBothEngines('a file of the library', (engine) => {
     await database.write((db) => db.updateTable('jobs').set(died).execute())
     clock.now += leaseMs
     await service.worker.runDue()
-    assert.match((await does('GET', `/media/${picture._id}`)).problem, /begun 3 times/)
+    assert.match((await does('GET', `/media/${picture._id}`)).problem, /started 3 times/)
     const [job] = (await does('GET', '/jobs?state=failed')).items
     assert.equal(job.kind, 'media.derive')
   })
