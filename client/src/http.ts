@@ -113,9 +113,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function abortedBy(signal: AbortSignal): SluiceError {
-  return new SluiceError('The call was aborted by its signal', { code: 'Aborted', cause: signal.reason })
-}
+const abortedBy = (signal: AbortSignal): SluiceError =>
+  new SluiceError('The call was aborted by its signal', { code: 'Aborted', cause: signal.reason })
 
 /** The reason, such as ` (ECONNREFUSED)`, which some runtimes put on the cause of a `fetch` error. */
 function reasonOf(cause: unknown): string {

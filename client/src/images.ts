@@ -96,6 +96,4 @@ function writeTag(name: string, attributes: Record<string, string | number>): st
 
 const entities: Record<string, string> = { '&': '&amp;', '"': '&quot;', "'": '&#39;', '<': '&lt;', '>': '&gt;' }
 
-function escapeAttribute(value: string): string {
-  return value.replace(/[&"'<>]/g, (sign) => entities[sign] ?? sign)
-}
+const escapeAttribute = (value: string): string => value.replace(/[&"'<>]/g, (sign) => entities[sign] ?? sign)

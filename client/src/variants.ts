@@ -77,18 +77,15 @@ const variantNames = (product: Sellable): (string | undefined)[] =>
 type Optional<Value> = Value | null | undefined
 
 /** A field with the same value for all variants may be plain. */
-function textOf(field: Optional<Variants<string>>, variant: string | undefined): string | undefined {
-  return typeof field === 'string' ? field : entryOf(field, variant)
-}
+const textOf = (field: Optional<Variants<string>>, variant: string | undefined): string | undefined =>
+  typeof field === 'string' ? field : entryOf(field, variant)
 
-function imageOf(field: Optional<Variants<MediaValue>>, variant: string | undefined): MediaValue | undefined {
-  return isMedia(field) ? field : entryOf(field, variant)
-}
+const imageOf = (field: Optional<Variants<MediaValue>>, variant: string | undefined): MediaValue | undefined =>
+  isMedia(field) ? field : entryOf(field, variant)
 
 /** Own properties only: a variant may be called `constructor`. */
-function entryOf<Value>(map: Optional<{ [variant: string]: Value }>, variant: string | undefined): Value | undefined {
-  return map && variant !== undefined && Object.hasOwn(map, variant) ? map[variant] : undefined
-}
+const entryOf = <Value>(map: Optional<{ [variant: string]: Value }>, variant: string | undefined): Value | undefined =>
+  map && variant !== undefined && Object.hasOwn(map, variant) ? map[variant] : undefined
 
 /** A variant may be called `currentFile`; its value is then a media value, without `source`. */
 function isMedia(field: Optional<Variants<MediaValue>>): field is MediaValue {

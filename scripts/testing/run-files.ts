@@ -80,9 +80,8 @@ function whereIn(records: TestRecord[]): string {
 const currentFile = (records: TestRecord[]): string | undefined =>
   records.findLast((record) => record.kind === 'file')?.file
 
-function countTests(records: TestRecord[]): number {
-  return records.filter(({ kind }) => kind === 'passed' || kind === 'failed' || kind === 'skipped').length
-}
+const countTests = (records: TestRecord[]): number =>
+  records.filter(({ kind }) => kind === 'passed' || kind === 'failed' || kind === 'skipped').length
 
 /** The records of each file: its tests, up to the record with which the next file begins. */
 function splitByFile(records: TestRecord[]): FileShare[] {

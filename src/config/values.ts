@@ -74,9 +74,8 @@ export function rateLimit(text: string): RateLimit {
   return limit
 }
 
-export function portOrOff(text: string): number | 'off' | undefined {
-  return text === '' ? undefined : text === 'off' ? 'off' : wholeNumber(0, 65_535)(text)
-}
+export const portOrOff = (text: string): number | 'off' | undefined =>
+  text === '' ? undefined : text === 'off' ? 'off' : wholeNumber(0, 65_535)(text)
 
 export function rateLimits(text: string): RateLimits {
   const limits: Partial<Record<string, RateLimit>> = {}
@@ -124,9 +123,8 @@ export function countsByTier(text: string): Record<Tier, number> {
   return counts as Record<Tier, number>
 }
 
-export function mailServer(text: string): MailServerAddress | undefined {
-  return text === '' ? undefined : parseMailServer(text)
-}
+export const mailServer = (text: string): MailServerAddress | undefined =>
+  text === '' ? undefined : parseMailServer(text)
 
 export function mailAddress(text: string): string {
   const address = deliverableAddress(text)

@@ -108,9 +108,7 @@ function sorted(value: unknown): unknown {
 }
 
 /** Equal for equivalent requests: neither the order of parameters nor that of a filter's values matters. */
-function keyOf({ scope, route, query }: Question): string {
-  return `${scope} ${route} ${JSON.stringify(sorted(query))}`
-}
+const keyOf = ({ scope, route, query }: Question): string => `${scope} ${route} ${JSON.stringify(sorted(query))}`
 
 const isValidAt = ({ fromMs, untilMs }: Answer, nowMs: number): boolean => fromMs <= nowMs && nowMs < untilMs
 

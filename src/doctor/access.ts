@@ -21,9 +21,8 @@ export const administratorsCheck: Check = {
 const idleDays = 90
 const dayMs = 24 * 3600 * 1000
 
-function isIdle({ expiresMs, revokedMs, lastUsedMs, createdMs }: AdminToken, nowMs: number): boolean {
-  return expiresMs === null && revokedMs === null && (lastUsedMs ?? createdMs) < nowMs - idleDays * dayMs
-}
+const isIdle = ({ expiresMs, revokedMs, lastUsedMs, createdMs }: AdminToken, nowMs: number): boolean =>
+  expiresMs === null && revokedMs === null && (lastUsedMs ?? createdMs) < nowMs - idleDays * dayMs
 
 /** The theft of an unused token would go unnoticed. */
 export const tokensCheck: Check = {

@@ -1,8 +1,6 @@
 export const maxExamples = 5
 
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
-}
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB']
 
@@ -25,9 +23,8 @@ export function inTime(ms: number): string {
 }
 
 /** Quoted for a shell where necessary. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** Counts findings and retains the first few. */
 export interface Tally<Item = string> {

@@ -132,9 +132,7 @@ export function admitTenants(app: FastifyInstance, deps: AdmissionDeps): void {
   })
 }
 
-function tokenOf(header: string | undefined): string {
-  return /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
-}
+const tokenOf = (header: string | undefined): string => /^bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? ''
 
 /** The current holder of a request's token. Long operations check again. */
 export async function identifyManager(

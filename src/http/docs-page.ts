@@ -84,9 +84,8 @@ function exampleOf(answer: Answer | undefined): string {
   return `<details><summary>Example answer</summary><pre>${escapeHtml(JSON.stringify(media.example, null, 2))}</pre></details>`
 }
 
-function answerRow([status, answer]: [string, Answer]): string {
-  return `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(answer.description)}</td></tr>`
-}
+const answerRow = ([status, answer]: [string, Answer]): string =>
+  `<tr><td><span class="status s${status[0]}">${escapeHtml(status)}</span></td><td>${prose(answer.description)}</td></tr>`
 
 /** The names of the members of `data`, if there is no example. */
 function dataNames(schema: Schema | undefined): string {

@@ -70,9 +70,8 @@ declare module 'fastify' {
   }
 }
 
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
-}
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 
 /** Uploaded files are streamed, and have their own limits. */
 export const isBuffered = (request: FastifyRequest): boolean =>

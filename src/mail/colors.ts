@@ -28,9 +28,7 @@ const darkPage: Rgb = [20, 20, 23]
 const darkBox: Rgb = [32, 32, 36]
 const lightText: Rgb = [238, 238, 241]
 
-function toHex(color: Rgb): string {
-  return `#${color.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`
-}
+const toHex = (color: Rgb): string => `#${color.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`
 
 /** Interpolates: 0 is the first colour, 1 the second. */
 function mix(one: Rgb, other: Rgb, share: number): Rgb {

@@ -66,9 +66,8 @@ function printTable(cells: readonly Cell[][]): string {
 
 const elementsIn = ({ children }: DomNode): DomNode[] => children.filter(({ type }) => type === 'tag')
 
-function rowsIn(table: DomNode): DomNode[] {
-  return elementsIn(table).flatMap((part) => (part.name === 'tr' ? [part] : rowsIn(part)))
-}
+const rowsIn = (table: DomNode): DomNode[] =>
+  elementsIn(table).flatMap((part) => (part.name === 'tr' ? [part] : rowsIn(part)))
 
 const cellsIn = (row: DomNode): DomNode[] => elementsIn(row).filter(({ name }) => name === 'td' || name === 'th')
 
@@ -104,9 +103,8 @@ const formatTable: FormatCallback = (table, walk, builder) => {
 
 const formatPicture: FormatCallback = ({ attribs }, _walk, builder) => builder.addInline(attribs?.alt ?? '')
 
-function isInsideQuote({ parent }: DomNode): boolean {
-  return parent ? parent.name === 'blockquote' || isInsideQuote(parent) : false
-}
+const isInsideQuote = ({ parent }: DomNode): boolean =>
+  parent ? parent.name === 'blockquote' || isInsideQuote(parent) : false
 
 /** One mark before each line, also in nested quotes. */
 const formatQuote: FormatCallback = (quote, walk, builder) => {

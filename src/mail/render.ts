@@ -51,9 +51,8 @@ const previewOf = (texts: (string | undefined)[]): string =>
 
 const furtherText = (count: number): string | undefined => (count > 0 ? `And ${count} more.` : undefined)
 
-function footerText({ name, domainName }: SiteLook): string {
-  return `-- \n${name}${domainName === '' ? '' : `\nhttps://${domainName}`}`
-}
+const footerText = ({ name, domainName }: SiteLook): string =>
+  `-- \n${name}${domainName === '' ? '' : `\nhttps://${domainName}`}`
 
 /** The caller's markup replaces the template. The plain text adds the visitor's message if the markup lacks it. */
 function renderCustom(customHtml: string, { visitor }: MessageContent, subject: string): Rendered {

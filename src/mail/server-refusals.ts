@@ -31,9 +31,8 @@ function refusesRecipient({ command, responseCode = 0, response = '' }: SMTPErro
 }
 
 /** The reply to a login may repeat the login, so only its codes are shown. */
-function codesOf(response: string): string {
-  return (/^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?/.exec(response)?.[0] ?? 'nonsense').replace('-', ' ')
-}
+const codesOf = (response: string): string =>
+  (/^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?/.exec(response)?.[0] ?? 'nonsense').replace('-', ' ')
 
 /** For a server that did not reply. */
 function describeSilence({ code = '', originalCode = code, timeoutType, message }: SMTPError, isOpen: boolean): string {

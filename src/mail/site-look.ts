@@ -22,13 +22,11 @@ async function siteOf(group: GroupStore, siteId: string | undefined): Promise<St
   return (siteId !== undefined && (await findSite(group, siteId))) || (await listSites(group))[0]
 }
 
-function colorsOf({ settings: { colors = {} } }: StoredSite): SiteLook['colors'] {
-  return Object.fromEntries(colorNames.flatMap((name) => (colors[name] === undefined ? [] : [[name, colors[name]]])))
-}
+const colorsOf = ({ settings: { colors = {} } }: StoredSite): SiteLook['colors'] =>
+  Object.fromEntries(colorNames.flatMap((name) => (colors[name] === undefined ? [] : [[name, colors[name]]])))
 
-function logoKeyOf({ settings: { logo } }: StoredSite): string | undefined {
-  return isRecord(logo) && typeof logo.key === 'string' ? logo.key : undefined
-}
+const logoKeyOf = ({ settings: { logo } }: StoredSite): string | undefined =>
+  isRecord(logo) && typeof logo.key === 'string' ? logo.key : undefined
 
 export async function readSiteLook(
   readLogo: ReadLogo,

@@ -35,9 +35,8 @@ interface Plan {
 
 const endpoint = 'createCheckoutSession'
 
-function write<Result>({ clock }: OfferDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) {
-  return writeContent(group, endpointAuthoring(endpoint, clock()), work)
-}
+const write = <Result>({ clock }: OfferDeps, group: GroupStore, work: (writer: ContentWriter) => Promise<Result>) =>
+  writeContent(group, endpointAuthoring(endpoint, clock()), work)
 
 const notActive = (): AppError =>
   new AppError('IntegrationNotActive', 'The group has no active payment integration. Connect one first.')

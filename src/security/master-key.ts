@@ -44,6 +44,5 @@ function readKeyFile(path: string): Buffer {
 }
 
 /** A separate key for each purpose. */
-export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', masterKey, '', `sluice ${purpose}`, keyBytes))
-}
+export const deriveKey = (masterKey: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', masterKey, '', `sluice ${purpose}`, keyBytes))

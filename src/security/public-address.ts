@@ -34,9 +34,8 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 export async function resolveName(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true, order: 'ipv4first' })

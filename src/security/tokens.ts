@@ -15,9 +15,7 @@ function toBase62(value: bigint, length: number): string {
   return text
 }
 
-function checksum(text: string): string {
-  return toBase62(BigInt(crc32(text)), checksumLength)
-}
+const checksum = (text: string): string => toBase62(BigInt(crc32(text)), checksumLength)
 
 function makeSecret(prefix: string): string {
   const body = prefix + toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
@@ -49,9 +47,7 @@ export function isSameSecret(given: string, expected: string): boolean {
 }
 
 /** The stored form. 256 random bits need neither salt nor a slow hash. */
-export function hashSecret(secret: string): string {
-  return hash('sha256', secret, 'hex')
-}
+export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** Enough to recognise a key in a list. */
 export function displayPrefix(secret: string): string {

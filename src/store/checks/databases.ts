@@ -44,9 +44,8 @@ export type AnyFound = FoundDatabase<ControlTables> | FoundDatabase<ContentTable
 export type AnyDatabase = Database<ControlTables> | Database<ContentTables>
 
 /** Undefined unless the database is at this version's schema. */
-export function usableDatabase<Tables>(found: FoundDatabase<Tables>): Database<Tables> | undefined {
-  return found.version === found.knownVersion ? found.database : undefined
-}
+export const usableDatabase = <Tables>(found: FoundDatabase<Tables>): Database<Tables> | undefined =>
+  found.version === found.knownVersion ? found.database : undefined
 
 /** The databases of an engine. */
 interface DatabaseSource {

@@ -13,9 +13,8 @@ import type { AnyDatabase } from './databases.ts'
 const maxShown = 5
 const sqliteCorrupt = 11
 
-function isCorrupt(error: unknown): error is Error {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteCorrupt
-}
+const isCorrupt = (error: unknown): error is Error =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteCorrupt
 
 /** SQLite only: the first problems of a damaged file. */
 export async function findDamage({ read }: AnyDatabase): Promise<string[]> {

@@ -120,13 +120,11 @@ async function changeOwn(db: Transaction<ContentTables>, { job, worker }: Claime
 const done = (nowMs: number) => ({ state: 'done', due_ms: null, worker: null, problem: null, finished_ms: nowMs })
 
 /** False, here and below, when the lease is lost. */
-export function renewLease(database: Content, claimed: ClaimedJob, nowMs: number): Promise<boolean> {
-  return database.write((db) => changeOwn(db, claimed, { due_ms: nowMs + leaseMs }))
-}
+export const renewLease = (database: Content, claimed: ClaimedJob, nowMs: number): Promise<boolean> =>
+  database.write((db) => changeOwn(db, claimed, { due_ms: nowMs + leaseMs }))
 
-export function completeJob(database: Content, claimed: ClaimedJob, nowMs: number): Promise<boolean> {
-  return database.write((db) => changeOwn(db, claimed, done(nowMs)))
-}
+export const completeJob = (database: Content, claimed: ClaimedJob, nowMs: number): Promise<boolean> =>
+  database.write((db) => changeOwn(db, claimed, done(nowMs)))
 
 const takenOver = (): Error => new Error('Another process has taken this job over; nothing was written.')
 

@@ -37,9 +37,8 @@ function stateColumns({ engine }: SqlBuilder, { query }: Listing, alias: string,
 }
 
 /** All of spec §3: an unset publish date is stored as a value before all others. */
-function visible({ bind }: SqlBuilder, { archived, publishMs }: StateColumns, nowMs: number): string {
-  return `${archived} = 0 and ${publishMs} <= ${bind(nowMs)}`
-}
+const visible = ({ bind }: SqlBuilder, { archived, publishMs }: StateColumns, nowMs: number): string =>
+  `${archived} = 0 and ${publishMs} <= ${bind(nowMs)}`
 
 /** `statusOf` as SQL. */
 function hasStatus(draft: SqlBuilder, columns: StateColumns, status: ObjectStatus, nowMs: number): string {
@@ -72,9 +71,8 @@ function hasValue(draft: SqlBuilder, { field, keys }: Filter, objectId: string, 
   return `exists (select 1 from ${table('object_fields')} as probe where probe.object_id = ${objectId} and probe.field = ${bind(field)} and ${isOneOf(draft, 'probe.filter_key', keys)}${inOrder})`
 }
 
-function hasWord({ engine, bind }: SqlBuilder, word: string): string {
-  return `${engine === 'sqlite' ? 'instr' : 'strpos'}(o.search_text, ${bind(word)}) > 0`
-}
+const hasWord = ({ engine, bind }: SqlBuilder, word: string): string =>
+  `${engine === 'sqlite' ? 'instr' : 'strpos'}(o.search_text, ${bind(word)}) > 0`
 
 /** Conditions on the rows of `objects` or of its index. A search requires `objects` as `o`. */
 export function rowConditions(

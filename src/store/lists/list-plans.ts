@@ -80,9 +80,10 @@ function orderOf(sort: readonly SortTerm[], from: number, id: string): OrderKey[
 }
 
 /** The tie-break takes the last term's direction, so that a descending list is the ascending one read backwards. */
-function tieBreak(sort: readonly SortTerm[], id: string): OrderKey {
-  return { column: id, descending: sort.at(-1)?.descending ?? false }
-}
+const tieBreak = (sort: readonly SortTerm[], id: string): OrderKey => ({
+  column: id,
+  descending: sort.at(-1)?.descending ?? false,
+})
 
 export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
   const { sort } = listing.query
@@ -146,9 +147,8 @@ export function selectIds({ bind }: SqlBuilder, plan: Plan, limit: number, skip:
 }
 
 /** Selects the ids with the limit in a subquery, then columns of these objects in the same order. */
-export function selectPage(draft: SqlBuilder, plan: Plan, limit: number, skip: number, rest: PageParts): string {
-  return `select ${rest.columns} from (${selectIds(draft, plan, limit, skip)}) as page join ${draft.table('objects')} as o on o.id = page.page_id where ${rest.condition} order by ${keyOrder(plan)}`
-}
+export const selectPage = (draft: SqlBuilder, plan: Plan, limit: number, skip: number, rest: PageParts): string =>
+  `select ${rest.columns} from (${selectIds(draft, plan, limit, skip)}) as page join ${draft.table('objects')} as o on o.id = page.page_id where ${rest.condition} order by ${keyOrder(plan)}`
 
 /** What to select of a page's objects, with `objects` as `o`. */
 export interface PageParts {

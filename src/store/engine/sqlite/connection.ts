@@ -18,9 +18,8 @@ const writeRetryMs = 5
 /** How long a series of statements may block the event loop. */
 const turnEveryMs = 5
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
-}
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
 
 // biome-ignore lint/correctness/useYield: Kysely asks for a generator, and we never stream
 async function* refuseToStream(): AsyncGenerator<never> {
