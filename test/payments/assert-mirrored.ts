@@ -15,7 +15,7 @@ export async function allPages<Item>(list: (after: string | undefined) => Promis
   }
 }
 
-/** All that websites get, by the provider's id. */
+/** Everything delivered to websites, by the provider's id. */
 async function deliveredProducts({ get }: Pick<TestGroup, 'get'>): Promise<Map<string, IntegrationObject>> {
   const delivered = new Map<string, IntegrationObject>()
   for (let skip = 0; ; skip += 100) {
@@ -28,7 +28,7 @@ async function deliveredProducts({ get }: Pick<TestGroup, 'get'>): Promise<Map<s
   }
 }
 
-/** Websites get exactly what follows from the provider's catalogue as it is now. Answers how many products that is. */
+/** Asserts that the delivered products follow exactly from the provider's current catalogue. Returns their number. */
 export async function assertMirrored(group: Pick<TestGroup, 'get'>, provider: Provider): Promise<number> {
   const prices = Map.groupBy(await allPages(provider.listPrices), ({ productId }) => productId)
   const products = await allPages(provider.listProducts)

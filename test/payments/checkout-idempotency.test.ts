@@ -18,7 +18,7 @@ async function openKeyedShop(engine: TestEngine) {
 }
 
 onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
-  it('gives the same answer to the same key and body, and asks the provider once', async () => {
+  it('returns the same answer for the same key and body, and calls the provider once', async () => {
     const { buy, provider } = await openKeyedShop(engine)
     const first = await buy('one')
     assert.equal(first.statusCode, 200, first.body)
@@ -30,7 +30,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(provider.sessions.size, 2)
   })
 
-  it('refuses another body under the same key, also where only the Origin makes it another', async () => {
+  it('refuses a different body under the same key, also if only the Origin differs', async () => {
     const { buy, provider } = await openKeyedShop(engine)
     await buy('one')
     const others = [
@@ -48,7 +48,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(provider.asked.length, 2)
   })
 
-  it('is the group’s own: the same key elsewhere is another key', async () => {
+  it('belongs to its group: the same key in another group is independent', async () => {
     const { buy, provider, newGroup, connect, app } = await openKeyedShop(engine)
     await buy('one')
     const other = await newGroup()
@@ -75,7 +75,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(provider.sessions.size, 2)
   })
 
-  it('stores neither the key nor the body as they were sent', async () => {
+  it('stores neither the key nor the body in plain text', async () => {
     const { buy, rows } = await openKeyedShop(engine)
     await buy('canary-key', { ...oneLoaf, note: 'canary-body' })
     const text = JSON.stringify(await rows())
@@ -91,7 +91,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     for (const key of ['x', ' ~'.repeat(100), 'x'.repeat(255)]) assert.equal((await buy(key)).statusCode, 200)
   })
 
-  it('makes one session for 20 calls at once', async () => {
+  it('creates one session for 20 concurrent calls', async () => {
     const { buy, provider } = await openKeyedShop(engine)
     const answers = await Promise.all(Array.from({ length: 20 }, () => buy('one')))
     assert.deepEqual([...new Set(answers.map(({ body }) => body))], [answers[0]?.body])
@@ -99,14 +99,14 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(provider.sessions.size, 1)
   })
 
-  it('makes one session where the provider made it and the answer was lost', async () => {
+  it('creates one session when the provider’s answer was lost', async () => {
     const { buy, provider, group, clock } = await openKeyedShop(engine)
     provider.after = async () => {
       throw new ProviderFailure('unreachable', 'It is away.')
     }
     for (const _time of [1, 2, 3]) assertFailure(await buy('one'), 503, 'Unavailable')
     provider.after = async () => {}
-    // What has changed meanwhile does not make it another request.
+    // Changes in between do not make it a different request.
     const privateSettings = { shippingCountries: ['CA'] }
     await createSite(group.store, { name: 'New', domainName: 'shop.example', settings: {}, privateSettings }, clock.now)
     assert.equal((await buy('one')).statusCode, 200)
@@ -114,7 +114,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(new Set(provider.asked.map((asked) => JSON.stringify(asked))).size, 1)
   })
 
-  it('can be used again when the provider has refused, and nothing was made', async () => {
+  it('can be used again after the provider refused', async () => {
     const { buy, provider, rows } = await openKeyedShop(engine)
     provider.before = async () => {
       throw new ProviderFailure('invalid', 'Too small an amount.', { parameter: 'line_items' })
@@ -124,10 +124,10 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     provider.before = async () => {}
     assert.equal((await buy('one')).statusCode, 200)
     const [refused, made] = provider.asked
-    assert.notEqual(refused?.key, made?.key) // a provider answers a key as it did before, also with a refusal
+    assert.notEqual(refused?.key, made?.key) // a provider repeats its answer for a key, also a refusal
   })
 
-  it('stays with its session where a call was not answered and a later one is refused', async () => {
+  it('keeps its session when a call was not answered and a later one is refused', async () => {
     const { buy, provider, rows } = await openKeyedShop(engine)
     provider.after = async () => {
       throw new ProviderFailure('unreachable', 'It is away.')
@@ -143,7 +143,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal(provider.sessions.size, 1)
   })
 
-  it('gives nobody a second address, whatever the provider answers to whom', async () => {
+  it('never returns a second URL, whatever the provider answers', async () => {
     const { buy, provider } = await openKeyedShop(engine)
     const [first, second] = [gate(), gate()]
     const begun = [gate(), gate()]
@@ -163,14 +163,14 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     await begun[1]?.opened
     first.open()
     assertFailure(await refused, 400, 'ValidationError')
-    const third = await buy('one') // the key was given back meanwhile
+    const third = await buy('one') // the key was released in between
     second.open()
     const late = await joined
     assert.deepEqual([third.statusCode, late.statusCode], [200, 200])
     assert.equal(late.json().data, third.json().data)
   })
 
-  it('is not used up by a request that we refuse ourselves', async () => {
+  it('is not used up by a request that Sluice refuses itself', async () => {
     const { buy, rows, sell } = await openKeyedShop(engine)
     const cake = { ...oneLoaf, products: [{ price: 'price_cake', quantity: 1 }] }
     assertFailure(await buy('one', cake), 400, 'ValidationError')
@@ -179,7 +179,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
     assert.equal((await buy('one', cake)).statusCode, 200)
   })
 
-  it('has its plan written down before the provider hears of it', async () => {
+  it('is stored with its plan before the provider is called', async () => {
     const { buy, provider, rows } = await openKeyedShop(engine)
     const asked = gate()
     const answer = gate()

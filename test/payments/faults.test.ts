@@ -4,7 +4,7 @@ import { distantShop, manyProducts } from '../helpers/distant-shop.ts'
 import { seededRandom, spoilSome } from '../helpers/flaky-proxy.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 
-/** `npm run prove -- checkout` asks for 1,000. */
+/** `npm run prove -- checkout` runs 1,000. */
 const callCount = Number(process.env.CHECKOUT_CALLS ?? 40)
 const keyCount = Math.ceil(callCount * 0.3)
 const atOnce = 8
@@ -25,17 +25,17 @@ interface Answered {
   ms: number
 }
 
-/** Each customer clicks several times: at once, or a little later. */
+/** Each customer clicks several times, with varying delays. */
 function clicks(): number[] {
   const random = seededRandom(4)
   const inTurn = Array.from({ length: callCount }, (_, call) => call % keyCount)
-  const placed = inTurn.map((customer) => ({ customer, place: customer + random() * 6 }))
-  return placed.toSorted((one, other) => one.place - other.place).map(({ customer }) => customer)
+  const clicks = inTurn.map((customer) => ({ customer, position: customer + random() * 6 }))
+  return clicks.toSorted((one, other) => one.position - other.position).map(({ customer }) => customer)
 }
 
 const emailOf = (customer: number): string => `customer-${customer}@example.com`
 
-/** Goes through all of them, several at a time. */
+/** Runs all of them, several at a time. */
 async function inLanes<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
   const rest = [...items].values()
   const lane = async () => {
@@ -50,13 +50,13 @@ function assertClear({ status, retryAfter, body }: Answered): void {
     return
   }
   assert.equal(status, 503, JSON.stringify(body))
-  assert.ok(Number(retryAfter) >= 1, 'it says when to try again')
+  assert.ok(Number(retryAfter) >= 1, 'it has a Retry-After')
   assert.deepEqual({ ...body, error: '' }, { success: false, data: null, error: '', code: 'Unavailable' })
   assert.match(String(body.error), /^[A-Z].+\.$/)
 }
 
-onBothEngines(`${callCount.toLocaleString('en')} checkouts at a provider that spoils 30 % of the calls`, (engine) => {
-  it('make at most one session for each idempotency key, and answer each caller clearly', async (context) => {
+onBothEngines(`${callCount.toLocaleString('en')} checkouts at a provider that fails 30 % of the calls`, (engine) => {
+  it('create at most one session per idempotency key, and answer each caller clearly', async (context) => {
     const { shop, group, proxy, seed, connect, stripe } = await distantShop(engine)
     seed(manyProducts(1))
     await connect()

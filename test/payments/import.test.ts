@@ -8,18 +8,18 @@ import { onBothEngines } from '../helpers/harness.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { assertMirrored } from './assert-mirrored.ts'
 
-/** `npm run prove -- catalogue` asks for more. */
+/** `npm run prove -- catalogue` sets more. */
 const productCount = Number(process.env.CATALOGUE_PRODUCTS ?? 120)
 const kills = Number(process.env.IMPORT_KILLS ?? 1)
 const pageSize = 100
 const checkEveryMs = 100
-/** What the process keeps beyond this ends it. */
+/** The heap limit of the process. */
 const mostHeap = '--max-old-space-size=96'
 
-/** Whether the catalogue is walked through with this call, and not one product looked up. */
+/** Whether the call is part of a synchronisation, not a lookup of one product. */
 const isPage = (call: string): boolean => /^GET \/v1\/(prices|products)\?/.test(call) && !call.includes('product=')
 
-/** Kills a server when it asks for a page, which it then has not got. */
+/** Kills the server at its request for a page, before the answer. */
 async function killAt({ proxy }: DistantShop, { child }: ServerProcess, pages: string[], wanted: number) {
   const ended = once(child, 'close')
   proxy.spoil = (call) => {
@@ -32,25 +32,25 @@ async function killAt({ proxy }: DistantShop, { child }: ServerProcess, pages: s
   await ended
 }
 
-/** Nobody renews it any more: instead of waiting for its end, the end comes now. */
+/** Ends the lease now, as no process renews it. */
 async function endLeases({ group }: DistantShop): Promise<void> {
   await group.store.database.write((db) =>
     db.updateTable('jobs').set({ due_ms: 0 }).where('state', '=', 'running').execute(),
   )
 }
 
-/** The most memory that a process has had, where the system tells. */
+/** The peak memory of a process, if the system reports it. */
 async function peakMegabytes({ child }: ServerProcess): Promise<number | undefined> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
   const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(status) ?? []
   return kilobytes === undefined ? undefined : Math.round(Number(kilobytes) / 1024)
 }
 
-onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that comes in`, (engine) => {
-  it('goes on after kill -9 where it was, asks for no page twice that it has, and shows how far it is', async (context) => {
+onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that is imported`, (engine) => {
+  it('continues after kill -9 where it stopped, requests no stored page again, and shows its progress', async (context) => {
     const distant = await distantShop(engine)
     const { shop, group, env, seed, connect, proxy, provider } = distant
-    shop.clock.now = Date.now() // as the real server's
+    shop.clock.now = Date.now() // like the real server's
     const catalogue = manyProducts(productCount)
     seed(catalogue)
     const integration = `/manage/groups/${group.groupId}/integrations/${await connect()}`

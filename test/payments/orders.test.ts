@@ -10,7 +10,7 @@ import { write } from '../helpers/authoring.ts'
 import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { connectAccount } from './shop.ts'
 
-async function openTill(engine: TestEngine) {
+async function openShop(engine: TestEngine) {
   const created = await harness(engine)
   const group = await created.newGroup()
   const account = await connectAccount(created, group, 'main')
@@ -36,13 +36,13 @@ async function openTill(engine: TestEngine) {
     createdMs: clock.now - 60_000,
     ...more,
   })
-  const tell = (told: CheckoutSession) => void provider.told.set(told.id, told)
+  const complete = (completed: CheckoutSession) => void provider.completed.set(completed.id, completed)
   const ask = (sessionId: string) =>
     write(group.store, clock.now, (writer) => insertJob(writer, orderJob(integration.id, sessionId)))
-  /** An event came, and its job is done. */
-  async function hear(told: CheckoutSession): Promise<void> {
-    tell(told)
-    await ask(told.id)
+  /** Receives an event and runs its job. */
+  async function receive(completed: CheckoutSession): Promise<void> {
+    complete(completed)
+    await ask(completed.id)
     await service.worker.runDue()
   }
   const orders = async () => (await listOrders(group.store, { limit: 100, skip: 0 })).orders
@@ -56,17 +56,17 @@ async function openTill(engine: TestEngine) {
       .execute()
     return rows
   }
-  return { ...created, ...account, group, session, tell, ask, hear, orders, records }
+  return { ...created, ...account, group, session, complete, ask, receive, orders, records }
 }
 
 onBothEngines('an order', (engine) => {
-  it('is written down with all that was bought, by whom, and where it goes', async () => {
-    const { hear, session, orders, clock, records } = await openTill(engine)
-    const told = session('cs_1')
-    await hear(told)
+  it('is recorded with everything bought, the customer, and the shipping address', async () => {
+    const { receive, session, orders, clock, records } = await openShop(engine)
+    const completed = session('cs_1')
+    await receive(completed)
     const [order, ...more] = await orders()
     assert.deepEqual(more, [])
-    const { id: _id, metadata: _metadata, ...purchase } = told
+    const { id: _id, metadata: _metadata, ...purchase } = completed
     assert.deepEqual(order, {
       id: order?.id,
       type: 'stripe',
@@ -82,33 +82,33 @@ onBothEngines('an order', (engine) => {
     assert.doesNotMatch(JSON.stringify(await records()), /ada@|Ada|Mill Lane/) // 'ada' alone may be part of an id
   })
 
-  it('is one for each session, however many events come and in whichever order', async () => {
-    const till = await openTill(engine)
+  it('exists once per session, whatever the number and order of events', async () => {
+    const shop = await openShop(engine)
     const statuses = fc.array(fc.constantFrom<OrderStatus>('pending', 'paid', 'failed'), { minLength: 1, maxLength: 6 })
     let number = 0
     await fc.assert(
-      fc.asyncProperty(statuses, async (told) => {
+      fc.asyncProperty(statuses, async (completed) => {
         number += 1
         const sessionId = `cs_${number}`
-        for (const status of told) await till.hear(till.session(sessionId, { status }))
-        const own = (await till.orders()).filter((order) => order.sessionId === sessionId)
-        const outcome = told.includes('paid') ? 'paid' : told.includes('failed') ? 'failed' : 'pending'
+        for (const status of completed) await shop.receive(shop.session(sessionId, { status }))
+        const own = (await shop.orders()).filter((order) => order.sessionId === sessionId)
+        const outcome = completed.includes('paid') ? 'paid' : completed.includes('failed') ? 'failed' : 'pending'
         assert.deepEqual(own.map(({ status }) => status), [outcome]) // biome-ignore format: short
       }),
       { numRuns: 15 },
     )
   })
 
-  it('changes in its status only, and each change is on record', async () => {
-    const { hear, session, orders, records, clock } = await openTill(engine)
-    await hear(session('cs_1', { status: 'pending' }))
+  it('changes in its status only, and each change is recorded', async () => {
+    const { receive, session, orders, records, clock } = await openShop(engine)
+    await receive(session('cs_1', { status: 'pending' }))
     const [before] = await orders()
     clock.now += 1000
-    await hear(session('cs_1', { status: 'failed', total: '0.00', email: null }))
-    await hear(session('cs_1', { status: 'pending' }))
+    await receive(session('cs_1', { status: 'failed', total: '0.00', email: null }))
+    await receive(session('cs_1', { status: 'pending' }))
     clock.now += 1000
-    await hear(session('cs_1', { status: 'paid' }))
-    await hear(session('cs_1', { status: 'failed' }))
+    await receive(session('cs_1', { status: 'paid' }))
+    await receive(session('cs_1', { status: 'failed' }))
     assert.deepEqual(await orders(), [{ ...before, status: 'paid', updatedMs: clock.now }])
     assert.deepEqual(
       (await records()).map(({ type, note }) => [type, note]),
@@ -120,11 +120,11 @@ onBothEngines('an order', (engine) => {
     )
   })
 
-  it('is not made of a session that is not complete, is gone, or was not made by this group', async () => {
-    const { hear, ask, session, orders, service } = await openTill(engine)
-    await hear(session('cs_open', { status: null }))
-    await hear(session('cs_elsewhere', { metadata: {} }))
-    await hear(session('cs_theirs', { metadata: { sluice_group: '66f0c0ffee0123456789abcd' } }))
+  it('is not created for a session that is incomplete, missing, or of another group', async () => {
+    const { receive, ask, session, orders, service } = await openShop(engine)
+    await receive(session('cs_open', { status: null }))
+    await receive(session('cs_elsewhere', { metadata: {} }))
+    await receive(session('cs_theirs', { metadata: { sluice_group: '66f0c0ffee0123456789abcd' } }))
     await ask('cs_gone')
     await service.worker.runDue()
     assert.deepEqual(await orders(), [])
@@ -132,9 +132,9 @@ onBothEngines('an order', (engine) => {
     assert.deepEqual([...new Set(jobs.map(({ state }) => state))], ['done'])
   })
 
-  it('is written down later where the provider is away for a while', async () => {
-    const { tell, ask, session, orders, provider, service, clock } = await openTill(engine)
-    tell(session('cs_1'))
+  it('is recorded later if the provider is temporarily unreachable', async () => {
+    const { complete, ask, session, orders, provider, service, clock } = await openShop(engine)
+    complete(session('cs_1'))
     const { fetchSession } = provider
     provider.fetchSession = async () => {
       throw new ProviderFailure('unreachable', 'It is away.')

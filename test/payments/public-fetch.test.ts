@@ -26,7 +26,7 @@ before(() => {
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** A server under a name of its own, as if it were out on the Internet. */
+/** A server under a host name, like one on the Internet. */
 async function serve(t: TestContext, answer: Answer) {
   const seen: IncomingMessage[] = []
   const server = createServer(certificate, (request, response) => {
@@ -58,13 +58,13 @@ const refusal = (message: RegExp) => ({ name: 'PublicFetchFailure', isTransient:
 const trouble = (message: RegExp) => ({ name: 'PublicFetchFailure', isTransient: true, message })
 
 describe('openPublic', () => {
-  it('gives the bytes', async (t) => {
+  it('returns the bytes', async (t) => {
     const bytes = Buffer.alloc(300_000, 'picture')
     const { open } = await serve(t, (response) => response.end(bytes))
     assert.deepEqual(await open(), bytes)
   })
 
-  it('tells the name, and nothing else of us', async (t) => {
+  it('sends the host name, and nothing about the service', async (t) => {
     const { open, seen, port } = await serve(t, (response) => response.end('x'))
     await open('/a.png?size=1#part')
     assert.equal(seen[0]?.url, '/a.png?size=1')
@@ -77,7 +77,7 @@ describe('openPublic', () => {
     })
   })
 
-  it('asks for the name once, and connects with the very address that was checked', async (t) => {
+  it('resolves the name once, and connects to the address that was checked', async (t) => {
     const { open, seen } = await serve(t, (response) => response.end('x'))
     const answers = [['127.0.0.1'], ['127.0.0.2']]
     const checked: string[] = []
@@ -139,13 +139,13 @@ describe('openPublic', () => {
     ['https://pictures.example:22/', /port/],
     ['https://pictures.example:6379/', /port/],
   ] as const) {
-    it(`refuses ${url} before asking for a name`, async (t) => {
+    it(`refuses ${url} before resolving a name`, async (t) => {
       const resolve = () => assert.fail('asked for a name')
       await assert.rejects(openPublic(url, { signal: t.signal, resolve }), refusal(message))
     })
   }
 
-  it('asks the machine for localhost, and refuses what it says', async (t) => {
+  it('resolves localhost, and refuses the result', async (t) => {
     await assert.rejects(openPublic('https://localhost/', { signal: t.signal }), { name: 'PublicFetchFailure' })
   })
 
@@ -157,7 +157,7 @@ describe('openPublic', () => {
     assert.equal(seen.length, 1)
   })
 
-  it('does not trust a certificate of another name, nor one that nobody vouches for', async (t) => {
+  it('does not trust a certificate for another name, or an untrusted one', async (t) => {
     const { open, seen } = await serve(t, (response) => response.end('x'))
     await assert.rejects(open('/', {}, 'other.example'), trouble(/other\.example:\d+ could not be reached \(ERR_TLS/))
     await assert.rejects(open('/', { ca: undefined }), trouble(/could not be reached \(DEPTH_ZERO_SELF_SIGNED_CERT\)/))
@@ -173,7 +173,7 @@ describe('openPublic', () => {
     [500, true],
     [503, true],
   ] as const) {
-    it(`does not take status ${status}, ${isTransient ? 'but may later' : 'now or later'}`, async (t) => {
+    it(`refuses status ${status} ${isTransient ? 'temporarily' : 'permanently'}`, async (t) => {
       const { open } = await serve(t, (response) => response.writeHead(status).end())
       await assert.rejects(open(), {
         name: 'PublicFetchFailure',
@@ -183,18 +183,18 @@ describe('openPublic', () => {
     })
   }
 
-  it('refuses what says that it is too large, and what turns out to be', async (t) => {
+  it('refuses an answer that declares a size over the limit, or exceeds it', async (t) => {
     const { open } = await serve(t, (response, { url }) => {
-      if (url === '/said') response.setHeader('content-length', 1001)
+      if (url === '/declared') response.setHeader('content-length', 1001)
       response.write(Buffer.alloc(900))
       response.end(Buffer.alloc(101))
     })
-    await assert.rejects(open('/said', { maxBytes: 1000 }), refusal(/more than 1000 bytes/))
+    await assert.rejects(open('/declared', { maxBytes: 1000 }), refusal(/more than 1000 bytes/))
     await assert.rejects(open('/', { maxBytes: 1000 }), refusal(/more than 1000 bytes/))
     assert.equal((await open('/', { maxBytes: 1001 })).length, 1001)
   })
 
-  it('stops reading what has no end', async (t) => {
+  it('stops reading an endless answer', async (t) => {
     let closed: Promise<unknown> | undefined
     const { open } = await serve(t, (response) => {
       closed = once(response, 'close')
@@ -208,7 +208,7 @@ describe('openPublic', () => {
     await closed
   })
 
-  it('does not wait for headers that drip in', async (t) => {
+  it('does not wait for headers that trickle in', async (t) => {
     const { open } = await serve(t, (response) => {
       const timer = setInterval(() => response.socket?.write('x'), 20)
       response.socket?.write('HTTP/1.1 200 OK\r\nX-Slow: ')
@@ -217,7 +217,7 @@ describe('openPublic', () => {
     await assert.rejects(open('/', { timeouts: quick }), trouble(/took more than 0\.15 seconds/))
   })
 
-  it('does not wait for a body that falls silent, or that drips in', async (t) => {
+  it('does not wait for a body that stalls or trickles in', async (t) => {
     const { open } = await serve(t, (response, { url }) => {
       response.write('x')
       if (url === '/silent') return
@@ -228,19 +228,19 @@ describe('openPublic', () => {
     await assert.rejects(open('/drip', { timeouts: quick }), trouble(/took more than 0\.3 seconds/))
   })
 
-  it('does not wait for a name that is not found in time', async (t) => {
+  it('does not wait for a name that does not resolve in time', async (t) => {
     const { open } = await serve(t, (response) => response.end('x'))
     const resolve = () => new Promise<string[]>(() => {})
     await assert.rejects(open('/', { resolve, timeouts: quick }), trouble(/took more than 0\.15 seconds/))
   })
 
-  it('may be tried again where a name is not found', async (t) => {
+  it('may be retried if a name is not found', async (t) => {
     const { open } = await serve(t, (response) => response.end('x'))
     const missing = Object.assign(new Error('getaddrinfo'), { code: 'EAI_AGAIN' })
     await assert.rejects(open('/', { resolve: () => Promise.reject(missing) }), trouble(/\(EAI_AGAIN\)/))
   })
 
-  it('ends with its signal, before and while the answer comes', async (t) => {
+  it('ends when its signal aborts, before and during the answer', async (t) => {
     const reason = new Error('the job is over')
     const { open } = await serve(t, (response) => response.write('x'))
     await assert.rejects(open('/', { signal: AbortSignal.abort(reason) }), reason)
@@ -250,7 +250,7 @@ describe('openPublic', () => {
     await assert.rejects(opened, reason)
   })
 
-  it('names no more of the address than the host', async (t) => {
+  it('names only the host in an error', async (t) => {
     const { open } = await serve(t, (response) => response.writeHead(404).end())
     await assert.rejects(open('/path?token=hidden'), (error: unknown) => {
       assert.ok(error instanceof PublicFetchFailure)
@@ -263,7 +263,7 @@ describe('openPublic', () => {
 describe('isPublicAddress', () => {
   const publicOnes = ['1.1.1.1', '8.8.8.8', '93.184.215.14', '172.15.255.255', '172.32.0.0', '100.63.255.255']
   for (const address of [...publicOnes, '100.128.0.0', '223.255.255.255', '2606:4700::1111', '2a00:1450::1']) {
-    it(`takes ${address}`, () => assert.equal(isPublicAddress(address), true))
+    it(`accepts ${address}`, () => assert.equal(isPublicAddress(address), true))
   }
   const private4 = '0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.255'
   const more4 = '169.254.0.1 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.0.2.1 192.88.99.1 192.168.1.1'

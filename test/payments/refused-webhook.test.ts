@@ -8,7 +8,7 @@ import { managing } from '../helpers/manage.ts'
 const refusal = 'Invalid URL: it must be publicly accessible'
 const problem = `Stripe does not accept this: ${refusal}`
 
-/** An account that was connected while the provider refused a webhook. */
+/** An account connected while the provider refused a webhook. */
 async function refused(engine: TestEngine, webhookRefusal = refusal) {
   const created = await managing(engine, { env: { PUBLIC_URL: 'https://shop.example' } })
   created.stripe.webhookRefusal = webhookRefusal
@@ -19,7 +19,7 @@ async function refused(engine: TestEngine, webhookRefusal = refusal) {
 }
 
 onBothEngines('a webhook that the provider refuses', (engine) => {
-  it('does not keep the account from being connected; the answer, the account and the log say why', async () => {
+  it('does not prevent connecting the account; the answer, the account and the log have the reason', async () => {
     const { ask, accounts, answer, path, log } = await refused(engine)
     assert.deepEqual([answer.status, answer.webhook, answer.webhookProblem], ['active', 'none', problem])
     assert.ok(Value.Check(integrationShape, answer))
@@ -31,7 +31,7 @@ onBothEngines('a webhook that the provider refuses', (engine) => {
     assert.ok(!log().includes('canary'))
   }) // biome-ignore format: short
 
-  it('is asked for again on demand: the reason of now is kept, until there is a webhook', async () => {
+  it('is requested again on demand: the latest reason is stored until there is a webhook', async () => {
     const { ask, call, path, stripe } = await refused(engine)
     stripe.webhookRefusal = 'You have reached the maximum of 16 webhook endpoints'
     assert.match((await call('POST', `${path}/webhook`)).json().error, /maximum of 16/)
@@ -41,19 +41,19 @@ onBothEngines('a webhook that the provider refuses', (engine) => {
     assert.deepEqual([webhook, webhookProblem], ['registered', undefined])
   })
 
-  it('is no problem any more once the secret of another one is kept', async () => {
+  it('is no longer a problem once the secret of another one is stored', async () => {
     const { ask, path } = await refused(engine)
     const { webhook, webhookProblem } = await ask('PUT', `${path}/webhookSecret`, { webhookSecret: 'whsec_by_hand' })
     assert.deepEqual([webhook, webhookProblem], ['by hand', undefined])
   })
 
-  it('shows no secret that the provider quotes', async () => {
+  it('discloses no secret that the provider quotes', async () => {
     const { answer, log } = await refused(engine, 'The key sk_test_shop_canary may not do this')
     assert.equal(answer.webhookProblem, 'Stripe does not accept this.')
     assert.ok(!log().includes('canary'))
   })
 
-  it('is not asked for where there is no public address, and then nothing is logged', async () => {
+  it('is not requested without a public URL, and nothing is logged', async () => {
     const { ask, newManagedGroup, log, stripe } = await managing(engine)
     const { groupId } = await newManagedGroup()
     for (const [path, body] of [

@@ -16,12 +16,12 @@ const webhookSecret = 'whsec_canary0Kd83hfQx72LmPz5Wv9TgYb4Rn1Js6'
 const wrongKey = 'sk_test_canary1Zt46vbNq83MwEx7Uc2RhYk9Fj5Ld'
 const wrongWebhookSecret = 'whsec_canary2Gp57cmAo94NvDy8Ib3SiXl0Ge6Kf'
 
-/** All forms in which a secret could lie somewhere: as it is, without its beginning, in hex, in base64 at any place. */
+/** All forms of a stored secret: plain, without its prefix, in hex, in base64 at any offset. */
 function formsOf(secret: string): string[] {
   const rare = secret.replace(/^(sk_test|whsec)_(canary\d|sandbox_)?/, '')
   const base64 = [0, 1, 2].map((offset) => {
     const text = Buffer.from('x'.repeat(offset) + rare).toString('base64')
-    return text.slice(offset === 0 ? 0 : 4, -4) // its ends depend on what stands beside it
+    return text.slice(offset === 0 ? 0 : 4, -4) // its ends depend on the adjacent bytes
   })
   const hex = Buffer.from(rare).toString('hex')
   return [
@@ -42,21 +42,24 @@ async function filesIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
 }
 
-/** Calls of all kinds, and everything that was answered to them. */
+/** Calls of all kinds, and their answers. */
 function createCaller({ shop, group }: DistantShop) {
-  const heard: string[] = []
+  const recorded: string[] = []
   const counts = new Map<number, number>()
-  const hear = (what: string, { statusCode, headers, body }: { statusCode: number; headers: object; body: string }) => {
-    heard.push(`${what} ${statusCode} ${JSON.stringify(headers)} ${body}`)
+  const record = (
+    what: string,
+    { statusCode, headers, body }: { statusCode: number; headers: object; body: string },
+  ) => {
+    recorded.push(`${what} ${statusCode} ${JSON.stringify(headers)} ${body}`)
     counts.set(statusCode, (counts.get(statusCode) ?? 0) + 1)
     return statusCode
   }
   return {
-    heard,
+    recorded,
     counts,
     async manage(method: Method, path: string, body?: object) {
       const answer = await shop.call(method, `/manage/groups/${group.groupId}${path}`, body)
-      hear(`${method} ${path}`, answer)
+      record(`${method} ${path}`, answer)
       return answer
     },
     async checkOut(idempotencyKey: string) {
@@ -67,16 +70,16 @@ function createCaller({ shop, group }: DistantShop) {
       }
       const headers = { authorization: group.key, 'idempotency-key': idempotencyKey }
       const url = '/tenant/createCheckoutSession'
-      return hear('checkout', await shop.app.inject({ method: 'POST', url, headers, payload }))
+      return record('checkout', await shop.app.inject({ method: 'POST', url, headers, payload }))
     },
-    /** Tells of something as the provider does, signed with a secret. */
-    async tell(integrationId: string, event: object, secret: string, agoMs = 0) {
+    /** Sends an event like the provider, signed with a secret. */
+    async sendEvent(integrationId: string, event: object, secret: string, agoMs = 0) {
       const payload = JSON.stringify(event, null, 2)
       const timestamp = Math.floor((shop.clock.now - agoMs) / 1000)
       const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp })
       const url = `/webhooks/stripe/${integrationId}`
       const headers = { 'content-type': 'application/json', 'stripe-signature': signature }
-      return hear('webhook', await shop.app.inject({ method: 'POST', url, headers, payload }))
+      return record('webhook', await shop.app.inject({ method: 'POST', url, headers, payload }))
     },
   }
 }
@@ -104,14 +107,14 @@ describe('the search for secrets', () => {
 })
 
 onBothEngines('the secrets of a payment provider', (engine) => {
-  it('are in no log, answer, output, export or database, whatever goes well or wrong', async (t) => {
+  it('are in no log, answer, output, export or database, on success or failure', async (t) => {
     const distant = await distantShop(engine, { PUBLIC_URL: 'https://content.shop.example' })
     const { shop, group, proxy, secretKey, seed, env } = distant
     const { worker, payments, store } = shop.service
-    const { heard, counts, manage, checkOut, tell } = createCaller(distant)
+    const { recorded, counts, manage, checkOut, sendEvent } = createCaller(distant)
     const run = commandsOn(shop)
     const soon = async () => {
-      shop.clock.now += 3 * 3_600_000 // when everything that failed is tried again
+      shop.clock.now += 3 * 3_600_000 // when all failed jobs are retried
       await worker.runDue()
     }
     const dumps: string[] = []
@@ -128,12 +131,12 @@ onBothEngines('the secrets of a payment provider', (engine) => {
     await worker.runDue()
     assert.equal(await checkOut('good'), 200)
     const product = eventAbout('product.updated', { id: 'prod_00000', object: 'product' })
-    assert.equal(await tell(id, product, registered), 200)
+    assert.equal(await sendEvent(id, product, registered), 200)
     await manage('PUT', `/integrations/${id}/webhookSecret`, { webhookSecret })
     const session = eventAbout('checkout.session.completed', { id: 'cs_test_gone', object: 'checkout.session' })
-    assert.equal(await tell(id, session, webhookSecret), 200)
+    assert.equal(await sendEvent(id, session, webhookSecret), 200)
     for (const [secret, agoMs] of [[registered, 0], [wrongWebhookSecret, 0], [webhookSecret, 3_600_000]] as const) // biome-ignore format: short
-      assert.equal(await tell(id, product, secret, agoMs), 400)
+      assert.equal(await sendEvent(id, product, secret, agoMs), 400)
 
     for (const fault of ['refused', 'failed', 'resetAfter'] as const) {
       proxy.spoil = () => fault
@@ -174,12 +177,12 @@ onBothEngines('the secrets of a payment provider', (engine) => {
     for (const status of [200, 201, 400, 409, 502, 503])
       assert.ok(counts.has(status), `something was answered ${status}`)
     assert.ok(/main\.secrets .*"v1\./.test(dump), 'the secrets are there, sealed')
-    assert.ok(/main\.jobs .*"problem":"Stripe/.test(dump), 'and jobs that tell why they failed')
+    assert.ok(/main\.jobs .*"problem":"Stripe/.test(dump), 'and jobs with the reason of their failure')
     assert.ok(shop.log().includes('"route":"/webhooks/:type/:integrationId","status":400'), 'and what was refused')
     const secrets = [secretKey, registered, webhookSecret, wrongKey, wrongWebhookSecret]
     const hays = {
       'the log': shop.log(),
-      'an answer': heard.join('\n'),
+      'an answer': recorded.join('\n'),
       'an output': printed.join('\n'),
       'a table': dump,
     }

@@ -7,22 +7,22 @@ import { type Integration, insertIntegration, registerIntegration } from '../../
 import { write } from '../helpers/authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from '../helpers/harness.ts'
 
-/** A provider that does as the test says, and remembers what it was asked for. */
+/** A scripted provider that records its calls. */
 export interface ScriptedProvider extends Provider {
   products: Map<string, { product: CatalogueProduct; prices: CataloguePrice[] }>
-  /** What it made, by the key that it was asked with: the same key gives the same session. */
+  /** The created sessions by idempotency key. */
   sessions: Map<string, { id: string; url: string }>
-  /** Every time that it was asked for a session. */
+  /** Every request for a session. */
   asked: { request: SessionRequest; key: string }[]
-  /** Sessions as it tells of them. */
-  told: Map<string, CheckoutSession>
-  /** What happens when it is asked for a session, before and after it made one. */
+  /** Its completed sessions. */
+  completed: Map<string, CheckoutSession>
+  /** Hooks before and after it creates a session. */
   before: () => Promise<void>
   after: () => Promise<void>
 }
 
-const nobodyAsks = async (): Promise<never> => {
-  throw new Error('Nobody asks for this here.')
+const notExpected = async (): Promise<never> => {
+  throw new Error('This call is not expected.')
 }
 
 export function createScriptedProvider(): ScriptedProvider {
@@ -30,15 +30,15 @@ export function createScriptedProvider(): ScriptedProvider {
     products: new Map(),
     sessions: new Map(),
     asked: [],
-    told: new Map(),
+    completed: new Map(),
     before: async () => {},
     after: async () => {},
-    verify: nobodyAsks,
-    listProducts: nobodyAsks,
-    listPrices: nobodyAsks,
-    listCompletedSessions: nobodyAsks,
-    registerWebhook: nobodyAsks,
-    removeWebhook: nobodyAsks,
+    verify: notExpected,
+    listProducts: notExpected,
+    listPrices: notExpected,
+    listCompletedSessions: notExpected,
+    registerWebhook: notExpected,
+    removeWebhook: notExpected,
     fetchProduct: async (id) => provider.products.get(id),
     async findProductOfPrice(priceId) {
       const all = [...provider.products.values()]
@@ -53,7 +53,7 @@ export function createScriptedProvider(): ScriptedProvider {
       await provider.after()
       return session
     },
-    fetchSession: async (id) => provider.told.get(id),
+    fetchSession: async (id) => provider.completed.get(id),
   }
   return provider
 }
@@ -76,13 +76,13 @@ const priceOf = (id: string, productId: string, more: Partial<CataloguePrice> = 
 export interface Account {
   integration: Integration
   provider: ScriptedProvider
-  /** Puts a product with one price into the provider's catalogue; the mirror does not know of it yet. */
+  /** Adds a product with one price to the provider's catalogue, not yet mirrored. */
   offer(priceId: string, more?: Partial<CataloguePrice>): string
-  /** The same, and the mirror knows. */
+  /** The same, mirrored. */
   sell(priceId: string, more?: Partial<CataloguePrice>): Promise<void>
 }
 
-/** A group that sells: products are `prod_<price>`, sold at `price`. */
+/** A group with a shop: products are `prod_<price>`, sold at `price`. */
 export interface Shop extends Harness {
   group: TestGroup
   connect(group: TestGroup, accountHandle: string): Promise<Account>
@@ -91,14 +91,14 @@ export interface Shop extends Harness {
 
 export const checkoutPath = '/tenant/createCheckoutSession'
 
-/** Something to buy, from a website that is none of the group's sites. */
+/** A checkout from a website that is not one of the group's sites. */
 export const oneLoaf = {
   products: [{ price: 'price_loaf', quantity: 2 }],
   requiresShipping: false,
   originUrl: 'https://shop.example/cart',
 }
 
-/** Connects an account to a group, and puts a provider behind it. */
+/** Connects an account of a scripted provider to a group. */
 export async function connectAccount(created: Harness, group: TestGroup, accountHandle: string): Promise<Account> {
   const { service, clock } = created
   const provider = createScriptedProvider()
@@ -136,7 +136,7 @@ export async function connectAccount(created: Harness, group: TestGroup, account
   }
 }
 
-/** A group with one account, in which a loaf is sold. */
+/** A group with one account that sells a loaf. */
 export async function openShop(engine: TestEngine): Promise<Shop & Account> {
   const created = await harness(engine)
   const group = await created.newGroup()

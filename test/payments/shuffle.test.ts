@@ -6,7 +6,7 @@ import { onBothEngines } from '../helpers/harness.ts'
 import { shuffledEvents } from '../helpers/shuffled-events.ts'
 import { assertMirrored } from './assert-mirrored.ts'
 
-/** `npm run prove -- catalogue` asks for more. */
+/** `npm run prove -- catalogue` sets more. */
 const productCount = Number(process.env.CATALOGUE_PRODUCTS ?? 120)
 const changeCount = Number(process.env.CATALOGUE_CHANGES ?? 200)
 
@@ -61,13 +61,13 @@ function createShopkeeper(stripe: Stripe, productIds: string[]) {
       productIds.push(id)
     },
     async () => {
-      // Only what has no price can be deleted there.
+      // Only products without a price can be deleted there.
       const { id } = await stripe.products.create({ name: `Mistake ${changes}` })
       await stripe.products.del(id)
     },
   ]
 
-  /** One change, and what the provider has to tell of it. */
+  /** One change, and its event. */
   return async (random: Random): Promise<Stripe.Event> => {
     changes += 1
     await chosen(random, kinds)(random)
@@ -76,7 +76,7 @@ function createShopkeeper(stripe: Stripe, productIds: string[]) {
   }
 }
 
-/** As the provider calls a webhook. */
+/** Calls the webhook like the provider. */
 async function deliver({ shop }: DistantShop, integrationId: string, event: Stripe.Event): Promise<void> {
   const payload = JSON.stringify(event, null, 2)
   const timestamp = Math.floor(shop.clock.now / 1000)
@@ -91,7 +91,7 @@ async function deliver({ shop }: DistantShop, integrationId: string, event: Stri
 }
 
 onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (engine) => {
-  it('of which we hear in any order, twice or never, leave its mirror exact after one comparison', async (context) => {
+  it('with events in any order, repeated or lost, leave its mirror exact after one synchronisation', async (context) => {
     const distant = await distantShop(engine, { JOB_WORKERS: '2' })
     const { shop, group, seed, connect, stripe, provider } = distant
     const catalogue = manyProducts(productCount)
@@ -99,7 +99,7 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     const integrationId = await connect()
     await shop.service.worker.runDue()
     await assertMirrored(group, provider)
-    await shop.service.listen() // from here on jobs are done while things change
+    await shop.service.listen() // from here on jobs run during the changes
 
     const startedMs = performance.now()
     const types = new Map<string, number>()
@@ -124,7 +124,7 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     const products = await assertMirrored(group, provider)
     const { lastSync, progress } = await shop.ask('GET', integration)
     assert.equal(progress, null)
-    assert.ok(lastSync.added + lastSync.changed + lastSync.archived > 0, 'it tells what it found')
+    assert.ok(lastSync.added + lastSync.changed + lastSync.archived > 0, 'it reports what it found')
 
     await shop.ask('POST', `${integration}/sync`)
     await shop.service.worker.runDue()

@@ -43,7 +43,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
     return { ...created, group, edit, add, list, fieldsOf, change, show, account, run }
   }
 
-  it('is delivered, filtered and sorted by its type; what does not fit is reported and comes back as text', async () => {
+  it('is delivered, filtered and sorted by its type; what does not fit is reported and delivered as text', async () => {
     const { add, list, fieldsOf, change, show, account, run, group, edit } = await shop()
     await add('box', { quantityOptions: '1, 6,12', weight: '10.50', organic: 'true' })
     await add('bag', { quantityOptions: 'a few', weight: '9' })
@@ -77,7 +77,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('is refused where it is the provider’s own field, or cannot be read of a text', async () => {
+  it('is refused if it is the provider’s own field, or its type cannot be parsed from text', async () => {
     const { change, show } = await shop()
     const { version, schema } = await show()
     const refused: [schema: object, message: RegExp][] = [
@@ -96,7 +96,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
   })
 })
 
-it('reads metadata by its declared type, and leaves what it cannot read', () => {
+it('reads metadata by its declared type, and leaves what it cannot parse', () => {
   const field = (written: object) => parseSchema({ a: written }).get('a') as Parameters<typeof readMetadata>[0]
   const integers = { type: 'list', of: { type: 'integer' } }
   const cases: [written: object, item: unknown, read: unknown][] = [

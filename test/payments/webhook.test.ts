@@ -14,13 +14,13 @@ import { connectAccount } from './shop.ts'
 const secret = 'whsec_canary_of_this_test'
 const dayMs = 24 * 3_600_000
 
-/** As Stripe signs: the moment and the bytes, under the secret. */
+/** Signs the time and the bytes like Stripe. */
 function sign(payload: string, nowMs: number, key = secret): string {
   const seconds = Math.floor(nowMs / 1000)
   return `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${payload}`).digest('hex')}`
 }
 
-/** Written as Stripe writes it, with line breaks: parsed and written again it would be other bytes. */
+/** Formatted with line breaks like Stripe's: parsing and serialising it changes the bytes. */
 const eventText = (id: string, type: string, object: object, more: object = {}): string =>
   JSON.stringify({ id, object: 'event', type, livemode: false, data: { object }, ...more }, null, 2)
 
@@ -65,7 +65,7 @@ async function listen(engine: TestEngine, env: Record<string, string> = {}) {
 }
 
 onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
-  it('takes a signed event at once, and leaves the work to a job', async () => {
+  it('accepts a signed event at once, and leaves the work to a job', async () => {
     const { signed, jobs, events, integration, group, clock } = await listen(engine)
     const answer = await signed(productEvent())
     assert.equal(answer.statusCode, 200, answer.body)
@@ -79,11 +79,11 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.equal((await findIntegrationById(group.store, integration.id))?.lastEventMs, clock.now)
   })
 
-  it('takes an event once, however often and under whichever fresh signature it comes', async () => {
+  it('accepts an event once, however often it is sent with a fresh signature', async () => {
     const { signed, events, group, clock } = await listen(engine)
     const count = () => group.store.database.read.selectFrom('jobs').selectAll().execute()
     await signed(productEvent())
-    // The first job is under way: a second one would not be the same as one that waits.
+    // While the first job runs, a second one would not be merged with a waiting one.
     await write(group.store, clock.now, ({ db }) => db.updateTable('jobs').set({ state: 'running' }).execute())
     for (const _time of [1, 2]) {
       clock.now += 10_000
@@ -97,7 +97,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.equal((await count()).length, 2)
   })
 
-  it('refuses what is unsigned, signed with another secret, or in any other way', async () => {
+  it('refuses a missing signature, one with another secret, or any other invalid one', async () => {
     const { call, nothingHappened, clock } = await listen(engine)
     const payload = productEvent()
     assertFailure(await call(payload), 400, 'ValidationError', /stripe-signature header is missing/)
@@ -111,7 +111,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     await nothingHappened()
   })
 
-  it('refuses what was signed more than 300 seconds ago, or from now', async () => {
+  it('refuses a signature more than 300 seconds old or ahead', async () => {
     const { call, signed, nothingHappened, clock, events } = await listen(engine)
     const payload = productEvent()
     for (const away of [-301_000, 301_000, -dayMs]) {
@@ -127,7 +127,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.equal((await events()).length, 2)
   })
 
-  it('refuses a body that was parsed and written again: the very bytes were signed', async () => {
+  it('refuses a re-serialised body: the exact bytes were signed', async () => {
     const { call, nothingHappened, clock } = await listen(engine)
     const payload = productEvent()
     const headers = { 'stripe-signature': sign(payload, clock.now) }
@@ -136,7 +136,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     await nothingHappened()
   })
 
-  it('looks at the bytes whatever content type they come under, and takes no more than 256 KB of them', async () => {
+  it('checks the bytes under any content type, up to 256 KB', async () => {
     const { call, clock, events } = await listen(engine)
     const types = ['text/plain', 'application/octet-stream', 'application/json', 'x/y; charset=latin1']
     for (const [at, type] of types.entries()) {
@@ -152,7 +152,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assertFailure(answer, 413, 'PayloadTooLarge')
   })
 
-  it('refuses bytes that are no text, before their signature is looked at', async () => {
+  it('refuses bytes that are not text before checking their signature', async () => {
     const { call, nothingHappened, clock } = await listen(engine)
     const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x7d])
     const answer = await call(bytes, { 'stripe-signature': sign(bytes.toString('latin1'), clock.now) })
@@ -160,7 +160,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     await nothingHappened()
   })
 
-  it('says nothing of a vault that does not open to who calls', async () => {
+  it('does not disclose to the caller that the vault does not open', async () => {
     const { signed, group, clock, log } = await listen(engine)
     await write(group.store, clock.now, ({ db }) =>
       db.updateTable('secrets').set({ sealed: 'v1.AAAA' }).where('field', '=', webhookSecretField).execute(),
@@ -170,7 +170,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.match(log(), /A webhook secret cannot be read/)
   })
 
-  it('refuses every call where no secret is kept, also one that is signed with an empty one', async () => {
+  it('refuses every call without a stored secret, also one signed with an empty secret', async () => {
     const { call, nothingHappened, group, clock, log } = await listen(engine)
     await write(group.store, clock.now, ({ db }) =>
       db.deleteFrom('secrets').where('field', '=', webhookSecretField).execute(),
@@ -184,7 +184,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.ok(!log().includes(secret))
   })
 
-  it('answers 404 for an integration that is not there, has another type, or whose group is being deleted', async () => {
+  it('answers 404 for an integration that is missing, has another type, or whose group is being deleted', async () => {
     const { call, url, integration, service, group, clock, nothingHappened } = await listen(engine)
     const payload = productEvent()
     const headers = { 'stripe-signature': sign(payload, clock.now) }
@@ -204,14 +204,14 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     await nothingHappened()
   })
 
-  it('leaves alone what is not about what we keep: test events of a live account, other types', async () => {
+  it('ignores other events: test events of a live account, other types', async () => {
     const { signed, nothingHappened } = await listen(engine)
     assert.equal((await signed(productEvent('evt_1', { livemode: true }))).statusCode, 200)
     assert.equal((await signed(eventText('evt_2', 'customer.created', { id: 'cus_1' }))).statusCode, 200)
     await nothingHappened()
   })
 
-  it('takes events of a frozen group, and of an account that is about to go: money moves all the same', async () => {
+  it('accepts events of a frozen group, and of an account being disconnected, because money still moves', async () => {
     const { signed, events, service, group, clock, integration } = await listen(engine)
     await setFrozen(service.store, group.group.id, true)
     clock.now += 1000
@@ -223,7 +223,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.equal((await events()).length, 2)
   })
 
-  it('answers 5xx where it could not be written down as a whole, and takes it when it is sent again', async () => {
+  it('answers 5xx if it could not be stored entirely, and accepts it when it is sent again', async () => {
     const { signed, events, jobs, group } = await listen(engine)
     const rename = (from: string, to: string) =>
       group.store.database.write((db) => db.schema.alterTable(from).renameTo(to).execute())
@@ -235,7 +235,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.equal((await jobs()).length, 1)
   })
 
-  it('limits strangers by their address, and never the provider', async () => {
+  it('limits other callers by IP address, and never the provider', async () => {
     const { call, signed } = await listen(engine, {
       RATE_LIMITS: 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9',
     })
@@ -246,7 +246,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     assert.equal((await signed(productEvent('evt_last'))).statusCode, 200)
   })
 
-  it('needs no API key, takes POST only, and writes no secret into the log', async () => {
+  it('needs no API key, accepts POST only, and writes no secret into the log', async () => {
     const { app, url, signed, log } = await listen(engine)
     const answer = await app.inject({ url })
     assertFailure(answer, 405, 'MethodNotAllowed')
@@ -256,7 +256,7 @@ onBothEngines('POST /webhooks/stripe/<integration id>', (engine) => {
     for (const canary of [secret, 'whsec_', 'v1=']) assert.ok(!log().includes(canary), canary)
   })
 
-  it('forgets events after 30 days', async () => {
+  it('deletes events after 30 days', async () => {
     const { signed, events, group, clock } = await listen(engine)
     await signed(productEvent('evt_1'))
     clock.now += 1

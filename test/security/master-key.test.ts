@@ -9,7 +9,7 @@ import { after, describe, it } from 'node:test'
 import { deriveKey, loadMasterKey } from '../../src/security/master-key.ts'
 
 const moduleUrl = new URL('../../src/security/master-key.ts', import.meta.url).href
-/** Says that it is ready, waits for a word, loads the key at once and prints it. */
+/** Reports that it is ready, waits for input, then loads the key and prints it. */
 const loader = `
   const { loadMasterKey } = await import(process.argv[1])
   process.stderr.write('ready')
@@ -26,7 +26,7 @@ function freshFolder(): string {
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 
-/** Starts real processes, lets them loose together, and answers the key that each of them has. */
+/** Starts real processes, releases them together, and returns the key of each. */
 async function loadInProcesses(folder: string, count: number): Promise<string[]> {
   const processes = Array.from({ length: count }, () =>
     spawn(process.execPath, ['--input-type=module', '--eval', loader, moduleUrl, folder]),

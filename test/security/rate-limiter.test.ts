@@ -10,7 +10,7 @@ function limiterAt(startsAt = startMs, maxSubjects?: number) {
   return { clock, take: createRateLimiter(() => clock.now, maxSubjects) }
 }
 
-/** How many of `attempts` requests at one moment are let through. */
+/** How many of `attempts` simultaneous requests are allowed. */
 function allowedOf(take: ReturnType<typeof createRateLimiter>, subject: string, limit: RateLimit, attempts: number) {
   return Array.from({ length: attempts }, () => take(subject, limit)).filter(({ allowed }) => allowed).length
 }
@@ -55,7 +55,7 @@ describe('the rate limiter', () => {
     assert.equal(allowedOf(take, 'a', limit, 100), 20)
   })
 
-  it('reports what is left, when the bucket is full again, and when to retry', () => {
+  it('reports the remaining requests, when the bucket is full again, and when to retry', () => {
     const { take, clock } = limiterAt()
     const slow = { perSecond: 2, burst: 5 }
     assert.deepEqual(take('a', slow), {
@@ -141,10 +141,10 @@ describe('the rate limiter', () => {
     const { take } = limiterAt(startMs, 3)
     const once = { perSecond: 1, burst: 1 }
     for (const subject of ['a', 'b', 'c']) assert.equal(take(subject, once).allowed, true)
-    assert.equal(take('a', once).allowed, false) // a was heard of last; b is the quietest now
+    assert.equal(take('a', once).allowed, false) // a was active last; b is the least recently active
     assert.equal(take('d', once).allowed, true)
     for (const subject of ['a', 'c', 'd']) assert.equal(take(subject, once).allowed, false, subject)
-    assert.equal(take('b', once).allowed, true, 'b was forgotten and begins anew')
+    assert.equal(take('b', once).allowed, true, 'b was evicted and starts with a full bucket')
   })
 
   it('stays bounded under a flood of new subjects: it remembers the last 50,000', () => {

@@ -15,7 +15,7 @@ import { createHarness } from '../helpers/harness.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** The value of base 62 digits, written apart from the code under test. */
+/** The value of base 62 digits, implemented independently of the code under test. */
 const fromBase62 = (text: string): bigint =>
   [...text].reduce((value, digit) => value * 62n + BigInt(alphabet.indexOf(digit)), 0n)
 
@@ -126,7 +126,7 @@ describe('a stored secret', () => {
       const kept = JSON.stringify(rows) + log()
       const secret = key.slice('slc_live_'.length)
       assert.ok(kept.includes(hashSecret(key)))
-      // Nothing longer than the part that may be shown.
+      // At most the part that may be shown.
       for (let start = 0; start + 6 <= secret.length; start += 1) {
         assert.ok(!kept.includes(secret.slice(start, start + 6)))
       }

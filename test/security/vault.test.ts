@@ -80,7 +80,7 @@ onBothEngines('the vault', (engine) => {
     const sealed = (await readSealed(mine, 'one', 'secretKey')) ?? ''
     await write(theirs, clock.now, (writer) => writeSealed(writer, 'one', 'secretKey', sealed))
     await assert.rejects(vault.read(theirs, 'one', 'secretKey'), /cannot be opened/)
-    // Not even together with the key of the group that it came from: that one is bound to its group too.
+    // Not even with its former group's key, which is bound to that group, too.
     const dataKey = (await readSealed(mine, mine.groupId, 'dataKey')) ?? ''
     await write(theirs, clock.now, (writer) => writeSealed(writer, theirs.groupId, 'dataKey', dataKey))
     await assert.rejects(vault.read(theirs, 'one', 'secretKey'), /cannot be opened/)

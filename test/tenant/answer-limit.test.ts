@@ -18,7 +18,7 @@ const refusal = {
 
 const mediaOf = ({ group }: TestGroup, name: string) => ({ name, key: `${group.id}/${name}`, type: 'image' })
 
-/** What was asked of the files that are delivered. */
+/** The calls to sign delivered files. */
 function watchSigning({ service }: Harness): { keys: number } {
   const seen = { keys: 0 }
   const { currentFiles } = service.media
@@ -31,7 +31,7 @@ function watchSigning({ service }: Harness): { keys: number } {
 }
 
 onBothEngines('an answer', (engine) => {
-  it('is refused where it would have more bytes than an answer may have, and is the same as ever below that', async () => {
+  it('is refused if it would exceed the maximum size, and unchanged below that', async () => {
     const { newGroup } = await harness(engine, { env })
     const group = await newGroup()
     const posts = await group.collection('Posts', {
@@ -51,7 +51,7 @@ onBothEngines('an answer', (engine) => {
     }
   })
 
-  it('with large objects among small ones has them all, in their order', async () => {
+  it('with large objects among small ones has all of them, in order', async () => {
     const { newGroup } = await harness(engine, { env })
     const group = await newGroup()
     const posts = await group.collection('Posts', { text: { type: 'longText' }, n: { type: 'integer' } })
@@ -79,7 +79,7 @@ onBothEngines('an answer', (engine) => {
     assert.ok(signing.keys > 0)
   })
 
-  it('stops while files make it grow: in lists, groups, previews and sites', async () => {
+  it('is stopped when files make it too large: in lists, groups, previews and sites', async () => {
     const { newGroup, clock } = await harness(engine, { env })
     const group = await newGroup()
     const gallery = { pictures: { type: 'list', of: { type: 'image' } } }
@@ -155,7 +155,7 @@ onBothEngines('an answer', (engine) => {
 })
 
 describe('the meter of an answer', () => {
-  it('counts the addresses of media values before a text is made of them, and those in texts with the text', () => {
+  it('counts the URLs of media values before they are serialised, and those in texts with the text', () => {
     const file = { source: 'x'.repeat(1000), expiresAt: '' } as CurrentFile
     const meter = createAnswerMeter(10_000)
     const sign = meter.measured(() => file)

@@ -28,7 +28,7 @@ function setUp(maxEntries?: number) {
 }
 
 describe('the authorizer', () => {
-  it('gives database, bucketName, groupID and tier for a valid key', async () => {
+  it('returns database, bucketName, groupID and tier for a valid key', async () => {
     const { authorize } = setUp()
     const { database, bucketName, groupID, tier } = (await authorize(makeApiKey())) ?? {}
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('the authorizer', () => {
     )
   })
 
-  it('uses an answer for exactly 1 second, good or bad', async () => {
+  it('caches an answer for exactly 1 second, whether it grants or refuses', async () => {
     for (const answer of [tenant, undefined]) {
       const { state, authorize } = setUp()
       state.answer = answer
@@ -52,7 +52,7 @@ describe('the authorizer', () => {
     }
   })
 
-  it('refuses a revoked key at the latest 1 second after, whatever was asked before (property)', async () => {
+  it('refuses a revoked key after at most 1 second, after any sequence of lookups (property)', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 700 }), { maxLength: 20 }),
@@ -71,7 +71,7 @@ describe('the authorizer', () => {
     )
   })
 
-  it('counts the second from the question, so that a slow database does not stretch it', async () => {
+  it('counts the second from the lookup’s start, so that a slow database does not extend it', async () => {
     let release = (_: KeyHolder): void => {}
     let asked = 0
     let now = 0
@@ -92,14 +92,14 @@ describe('the authorizer', () => {
     assert.equal(asked, 2)
   })
 
-  it('asks once for many callers at the same moment', async () => {
+  it('makes one lookup for concurrent callers', async () => {
     const { state, authorize } = setUp()
     const key = makeApiKey()
     await Promise.all(Array.from({ length: 50 }, () => authorize(key)))
     assert.equal(state.asked, 1)
   })
 
-  it('does not keep a failure: the next caller asks again', async () => {
+  it('does not cache a failure: the next caller looks up again', async () => {
     let fail = true
     const authorize = createAuthorizer({
       clock: () => 0,
@@ -114,7 +114,7 @@ describe('the authorizer', () => {
     assert.equal(await authorize(key), tenant)
   })
 
-  it('does not stretch the second when the clock is set back', async () => {
+  it('does not extend the second when the clock is set back', async () => {
     const { state, authorize } = setUp()
     const key = makeApiKey()
     state.now = 10_000
@@ -124,7 +124,7 @@ describe('the authorizer', () => {
     assert.equal(state.asked, 2)
   })
 
-  it('tells at once what was looked up within the last second, and nothing else', async () => {
+  it('returns at once only what was looked up within the last second', async () => {
     const { state, authorize } = setUp()
     const key = makeApiKey()
     assert.equal(authorize.peek(key), undefined)
@@ -142,7 +142,7 @@ describe('the authorizer', () => {
     assert.equal(state.asked, 2)
   })
 
-  it('looks up at once whom a change concerns, and nobody else', async () => {
+  it('looks up again at once only the keys affected by a change', async () => {
     const state = { asked: 0 }
     const authorize = createAuthorizer<KeyHolder>({
       clock: () => 0,
@@ -165,7 +165,7 @@ describe('the authorizer', () => {
     assert.equal(state.asked, 3)
   })
 
-  it('does not share an answer that was asked for before a change, whose it will be', async () => {
+  it('does not share a lookup that started before a change', async () => {
     const releases: ((holder: KeyHolder | undefined) => void)[] = []
     const authorize = createAuthorizer<KeyHolder>({
       clock: () => 0,
@@ -183,7 +183,7 @@ describe('the authorizer', () => {
     assert.equal(await authorize(key), undefined, 'nor when the earlier one comes later')
   })
 
-  it('costs no look-up for a key with a wrong checksum or shape', async () => {
+  it('makes no lookup for a key with a wrong checksum or format', async () => {
     const { state, authorize } = setUp()
     const key = makeApiKey()
     for (const bad of ['', 'x', key.slice(0, -1), `${key}x`, key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))]) {
@@ -192,7 +192,7 @@ describe('the authorizer', () => {
     assert.equal(state.asked, 0)
   })
 
-  it('keeps a bounded number of answers', async () => {
+  it('caches a limited number of answers', async () => {
     const { state, authorize } = setUp(10)
     const first = makeApiKey()
     await authorize(first)

@@ -86,7 +86,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     })
   })
 
-  it('delivers the fields that the schema names: none without a value, null where null is stored, nothing else', async () => {
+  it('delivers the fields of the schema: none without a value, null if null is stored, nothing else', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Posts', {
@@ -148,7 +148,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     assert.deepEqual(objectValue.mediaFields, { gallery: 'image', byColour: 'image', galleries: 'image' })
   })
 
-  it('answers 500, never an unsigned URL, when a signature cannot be made', async () => {
+  it('answers 500, never an unsigned URL, if signing fails', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Posts', { cover: { type: 'image' } })
@@ -188,7 +188,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     for (const [sort, expected] of orders) assert.deepEqual(await titles(sort), expected, sort)
   })
 
-  it('sorts by the field "order" when the schema has one and nothing else is asked', async () => {
+  it('sorts by the field "order" by default if the schema has one', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Team', { name: { type: 'text' }, order: { type: 'integer' } })
@@ -230,7 +230,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     ['&search=', ['Bread', 'apple pie', 'Cake', 'äpfel']],
     ['&search=e&filters[rating]=5', ['Bread', 'Cake']],
   ]
-  it('filters exactly and by type, all fields and any value of a repeated one; searches every word', async () => {
+  it('filters exactly and by type, by every field and any value of a repeated one; searches every word', async () => {
     const { titles } = await withPosts(engine)
     for (const [filter, expected] of filters) assert.deepEqual(await titles(filter), expected, filter)
   })
@@ -286,14 +286,14 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     ['&sort[]=title:asc', /^sort\[\] is not a parameter\. Write sort=<value>\.$/],
     [`&x[${'y'.repeat(500)}]=1`, /^x\[y{62} is not a parameter/],
   ]
-  it('refuses bracketed names that nobody reads, with the right one; other unknown names are ignored', async () => {
+  it('refuses unknown bracketed names, with the correct one; other unknown names are ignored', async () => {
     const { list } = await withPosts(engine)
     for (const [parameters, message] of misspelt) assertFailure(await list(parameters), 400, 'ValidationError', message)
     const plain = await list()
     assert.equal((await list('&filter=x&where=y&populate=*&code=1')).body, plain.body)
   })
 
-  it('refuses bad parameters with 400 and a message that names them', async () => {
+  it('refuses invalid parameters with 400 and a message that names them', async () => {
     const { list } = await withPosts(engine)
     for (const [parameters, message] of refused) assertFailure(await list(parameters), 400, 'ValidationError', message)
   })
@@ -316,7 +316,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     'title%',
     '(select 1)',
   ]
-  it('refuses field names made to reach SQL or a JSON path, in filters, sort and everywhere', async () => {
+  it('refuses field names crafted for SQL or JSON path injection, in filters, sort and everywhere else', async () => {
     const { list } = await withPosts(engine)
     for (const name of injections) {
       const encoded = encodeURIComponent(name)
@@ -340,7 +340,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     }
   })
 
-  it('answers alike, byte for byte, whatever a private field holds', async () => {
+  it('answers the same, byte for byte, for any value of a private field', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Posts', schema)
@@ -422,7 +422,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     }
   })
 
-  it('gives 100 items when no limit is asked', async () => {
+  it('returns 100 items by default', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Posts', { n: { type: 'integer' } })
@@ -445,7 +445,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     }
   })
 
-  it('answers 304 to clients that have the content already, only after authorization, and 200 after a change', async () => {
+  it('answers 304 to clients that have the content, only after authorization, and 200 after a change', async () => {
     const { group, created, list } = await withPosts(engine)
     const first = await list()
     const etag = String(first.headers.etag)
@@ -485,7 +485,7 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     assert.equal((await two.get(url, { 'if-none-match': String(first.headers.etag) })).statusCode, 200)
   })
 
-  it('keeps groups apart also when each has a database of its own', async () => {
+  it('isolates groups with separate databases, too', async () => {
     const { newGroup } = await harness(engine)
     const one = await newGroup({ database: 'first' })
     const two = await newGroup({ database: 'second' })

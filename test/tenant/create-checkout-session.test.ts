@@ -32,7 +32,7 @@ const lastAsked = ({ provider }: Shop & Account) => {
   return asked.request
 }
 
-/** Changes what visitors are shown of a product. */
+/** Changes a delivered product. */
 async function changeProduct({ group, clock }: Shop, priceId: string, wanted: ObjectChange): Promise<void> {
   const [known] = await findPrices(group.store, [priceId])
   assert.ok(known?.object)
@@ -45,7 +45,7 @@ async function changeProduct({ group, clock }: Shop, priceId: string, wanted: Ob
 }
 
 onBothEngines(`POST ${checkoutPath}`, (engine) => {
-  it('answers the address of a session, and asks the provider for what was asked of us', async () => {
+  it('answers the URL of a session, and passes the request on to the provider', async () => {
     const shop = await openShop(engine)
     const { post, provider, group } = shop
     const answer = await post({
@@ -68,13 +68,13 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal(provider.asked.length, 1)
   })
 
-  it('collects no address where nothing is sent', async () => {
+  it('collects no shipping address if nothing is shipped', async () => {
     const shop = await openShop(engine)
     await shop.post(oneLoaf)
     assert.equal(lastAsked(shop).shippingCountries, undefined)
   })
 
-  it('keeps lines as they were sent, also the same price twice', async () => {
+  it('keeps lines as sent, also with a repeated price', async () => {
     const shop = await openShop(engine)
     await shop.sell('price_cake')
     const products = ['price_loaf', 'price_cake', 'price_loaf'].map((price, at) => ({ price, quantity: at + 1 }))
@@ -82,7 +82,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.deepEqual(lastAsked(shop).lines, products)
   })
 
-  it('makes a subscription where a price recurs', async () => {
+  it('creates a subscription for a recurring price', async () => {
     const shop = await openShop(engine)
     await shop.sell('price_weekly', { interval: 'week' })
     const products = [...oneLoaf.products, { price: 'price_weekly', quantity: 1 }]
@@ -90,7 +90,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal(lastAsked(shop).mode, 'subscription')
   })
 
-  it('never reads a price, an amount or a name that the caller sends along', async () => {
+  it('ignores prices, amounts and names sent by the caller', async () => {
     const shop = await openShop(engine)
     const line = { price: 'price_loaf', quantity: 1, price_data: { unit_amount: 1 }, amount: 1, currency: 'usd' }
     const more = { price_data: { unit_amount: 1 }, line_items: [], discounts: [{ coupon: 'all' }], mode: 'setup' }
@@ -104,7 +104,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assertFailure(await shop.post({ ...oneLoaf, products: [without] }), 400, 'ValidationError', /price is required/)
   })
 
-  it('refuses what is not as it must be, says what, and asks the provider nothing', async () => {
+  it('refuses invalid input with the reason, without calling the provider', async () => {
     const { post, provider } = await openShop(engine)
     const line = (more: object) => ({ products: [{ price: 'price_loaf', quantity: 1, ...more }] })
     const quantity = /^products\[0\]\.quantity must be/
@@ -141,7 +141,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.deepEqual(provider.asked, [])
   })
 
-  it('names everything that is wrong in one answer', async () => {
+  it('names every problem in one answer', async () => {
     const { post } = await openShop(engine)
     const answer = await post({ products: [{ price: '', quantity: 0 }, { quantity: 1.5 }], originUrl: 5 })
     assertFailure(answer, 400, 'ValidationError')
@@ -175,7 +175,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal(await cancelUrl(full, browser), 'https://second.example/checkoutcancel')
   })
 
-  it('returns, where sites list no origins, to their domains only, and with test money to the own machine', async () => {
+  it('returns to the domains of sites if they list no origins, and in test mode also to localhost', async () => {
     const shop = await openShop(engine)
     const { post, group, clock, provider } = shop
     const at = (originUrl: string) => post({ ...oneLoaf, originUrl })
@@ -211,7 +211,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal((await at('https://bücher.example')).statusCode, 200)
   })
 
-  it('returns only to allowed origins where any site of the group lists some', async () => {
+  it('returns only to allowed origins if any site of the group lists some', async () => {
     const shop = await openShop(engine)
     const { post, group, clock, provider } = shop
     const site = (domainName: string, ...allowedOrigins: string[]) =>
@@ -240,7 +240,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal(provider.asked.length, 3)
   })
 
-  it('takes the countries and the name of the site that lives at the origin, else of the first', async () => {
+  it('uses the countries and the name of the site at the origin, else of the first', async () => {
     const shop = await openShop(engine)
     const { post, group, clock } = shop
     const site = (domainName: string, shippingCountries: string[]) =>
@@ -261,17 +261,17 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.deepEqual(await asked('http://localhost:3000'), [['CA'], { sluice_group, sluice_site: first.id }])
   })
 
-  it('refuses a price that the provider does not know, by its name', async () => {
+  it('refuses a price unknown to the provider, and names it', async () => {
     const { post, provider } = await openShop(engine)
     const products = [...oneLoaf.products, { price: 'price_nowhere', quantity: 1 }]
     assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /"price_nowhere"/)
     assert.deepEqual(provider.asked, [])
   })
 
-  it('asks once in a while, and not each time, for a price that is no use', async () => {
+  it('looks up an unusable price occasionally, not each time', async () => {
     const { post, provider, offer, clock } = await openShop(engine)
     offer('price_old', { active: false })
-    provider.products.get('prod_price_old')?.prices.splice(0) // the provider lists prices in use only
+    provider.products.get('prod_price_old')?.prices.splice(0) // the provider lists active prices only
     let asked = 0
     provider.findProductOfPrice = async (priceId) => {
       asked += 1
@@ -288,7 +288,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal(asked, 3)
   })
 
-  it('asks for none of the prices where it knows more than ten of them not', async () => {
+  it('looks up no price if more than ten are unknown', async () => {
     const { post, provider, offer } = await openShop(engine)
     const products = Array.from({ length: 11 }, (_, number) => ({ price: `price_${number}`, quantity: 1 }))
     for (const { price } of products) offer(price)
@@ -296,7 +296,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assertFailure(await post({ ...oneLoaf, products }), 400, 'ValidationError', /11 of the prices are unknown/)
   })
 
-  it('sells for the price that visitors are shown, and for no other of the same product', async () => {
+  it('sells at the delivered price, and at no other of the same product', async () => {
     const { post, provider, sell, integration, group, clock } = await openShop(engine)
     await sell('price_cake', { unitAmount: '4500' })
     const cake = provider.products.get('prod_price_cake')
@@ -310,13 +310,13 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.equal((await buy('price_cake')).statusCode, 200)
   })
 
-  it('sells what the provider has and the mirror has not heard of yet', async () => {
+  it('sells products of the provider that are not yet mirrored', async () => {
     const { post, offer } = await openShop(engine)
     offer('price_new')
     assert.equal((await post({ ...oneLoaf, products: [{ price: 'price_new', quantity: 1 }] })).statusCode, 200)
   })
 
-  it('does not sell what visitors are not shown: archived, not yet published, a price out of use', async () => {
+  it('does not sell hidden products: archived, not yet published, or with an inactive price', async () => {
     const shop = await openShop(engine)
     const { post, sell, offer, clock, provider } = shop
     const buy = (price: string) => post({ ...oneLoaf, products: [...oneLoaf.products, { price, quantity: 1 }] })
@@ -326,17 +326,17 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     await changeProduct(shop, 'price_later', { publishMs: clock.now + 1000 })
     for (const price of ['price_archived', 'price_later'])
       assertFailure(await buy(price), 409, 'ProductUnavailable', new RegExp(`"${price}"`))
-    // The provider tells whose price it is, but a price out of use comes with no product.
+    // The provider names the product of a price, but an inactive price has none.
     const productId = offer('price_old')
     provider.findProductOfPrice = async (id) => (id === 'price_old' ? productId : undefined)
     provider.products.get(productId)?.prices.splice(0)
     assertFailure(await buy('price_old'), 409, 'ProductUnavailable', /"price_old"/)
     assert.deepEqual(provider.asked, [])
     clock.now += 1000
-    assert.equal((await buy('price_later')).statusCode, 200) // time alone makes it appear
+    assert.equal((await buy('price_later')).statusCode, 200) // it becomes visible by time alone
   })
 
-  it('refuses prices of two accounts in one checkout, and takes either alone', async () => {
+  it('refuses prices of two accounts in one checkout, and accepts either alone', async () => {
     const { post, connect, group, provider } = await openShop(engine)
     const second = await connect(group, 'second')
     await second.sell('price_book')
@@ -347,7 +347,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assert.deepEqual([provider.asked.length, second.provider.asked.length], [0, 1])
   })
 
-  it('refuses where no integration is active: none at all, or one that is being disconnected', async () => {
+  it('refuses if no integration is active: none at all, or one that is being disconnected', async () => {
     const { post, group, clock, integration, newGroup } = await openShop(engine)
     const bare = await newGroup()
     const nowhere = await bare.post(checkoutPath, oneLoaf)
@@ -358,17 +358,17 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
     assertFailure(await post(oneLoaf), 400, 'IntegrationNotActive')
   })
 
-  it('answers another group’s price byte for byte like one that nobody has', async () => {
+  it('answers another group’s price byte for byte like an unknown one', async () => {
     const shop = await openShop(engine)
     const stranger = await shop.newGroup()
     const { sell } = await shop.connect(stranger, 'main')
     await sell('price_theirs')
     const ask = async (price: string) =>
       (await shop.post({ ...oneLoaf, products: [{ price, quantity: 1 }] })).body.replaceAll(price, 'price')
-    assert.equal(await ask('price_theirs'), await ask('price_nobodys'))
+    assert.equal(await ask('price_theirs'), await ask('price_unknown'))
   })
 
-  it('says whose fault it is when the provider does not do it', async () => {
+  it('attributes a failure of the provider correctly', async () => {
     const { post, provider, log } = await openShop(engine)
     const cases: [ProviderFailure, number, string, RegExp, string?][] = [
       [new ProviderFailure('unreachable', 'It is away.'), 503, 'Unavailable', /It is away\. Try again/, '1'],
@@ -391,13 +391,13 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
       assertFailure(answer, status, code, message)
       assert.equal(answer.headers['retry-after'], retryAfter)
     }
-    assert.match(log(), /Ours\./) // what we did wrong is in the log
+    assert.match(log(), /Ours\./) // our own error is in the log
     assert.match(log(), /Set a name in your account\./)
     provider.before = async () => {}
     assert.equal((await post(oneLoaf)).statusCode, 200)
   })
 
-  it('asks with another key of its own each time where the caller sends none', async () => {
+  it('uses a new idempotency key for each call without one', async () => {
     const { post, provider } = await openShop(engine)
     for (const _time of [1, 2]) await post(oneLoaf)
     assert.equal(provider.sessions.size, 2)

@@ -52,19 +52,19 @@ function created(answer: LightMyRequestResponse) {
 }
 
 onBothEngines(`POST ${submissionPath}`, (engine) => {
-  it('stores what a visitor sends, and answers it exactly as the listing shows it', async () => {
-    const place = await visitors(engine)
-    const data = created(await place.review({ ...goodReview, email: 'ada@visitor.example', photo: null }))
-    assert.deepEqual(await listed(place, place.reviews.id), [data])
+  it('stores a submission, and answers it exactly as listed', async () => {
+    const context = await visitors(engine)
+    const data = created(await context.review({ ...goodReview, email: 'ada@visitor.example', photo: null }))
+    assert.deepEqual(await listed(context, context.reviews.id), [data])
     assert.deepEqual(data.objectValue, { _id: data._id, ...goodReview, photo: null, mediaFields: {} })
     const now = '2026-03-01T12:00:00.000Z'
     assert.deepEqual([data.archived, data.publishDate, data.createdAt], [false, now, now])
-    const [object] = await stored(place, 'approved')
+    const [object] = await stored(context, 'approved')
     assert.deepEqual([object?.id, object?.value.email], [data._id, 'ada@visitor.example'])
-    await assertIndexIsRight(place.group.store)
+    await assertIndexIsRight(context.group.store)
   })
 
-  it('is recorded in the feed of changes, as sent in and seen', async () => {
+  it('is recorded in the feed of changes as submitted and published', async () => {
     const { group, review } = await visitors(engine)
     const { _id } = created(await review())
     const changes = await group.store.database.read
@@ -83,18 +83,18 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
     )
   })
 
-  it('holds submissions back where the collection is moderated', async () => {
-    const place = await visitors(engine, { settings: { moderation: true } })
-    const data = created(await place.review())
+  it('hides submissions to a moderated collection', async () => {
+    const context = await visitors(engine, { settings: { moderation: true } })
+    const data = created(await context.review())
     assert.deepEqual([data.archived, data.publishDate], [true, null])
-    assert.deepEqual(await listed(place, place.reviews.id), [])
-    const [object] = await stored(place, 'pending')
+    assert.deepEqual(await listed(context, context.reviews.id), [])
+    const [object] = await stored(context, 'pending')
     assert.equal(object?.id, data._id)
   })
 
-  it('names everything that is wrong in one answer, and stores nothing', async () => {
-    const place = await visitors(engine)
-    const { service, review, send, reviews } = place
+  it('names every problem in one answer, and stores nothing', async () => {
+    const context = await visitors(engine)
+    const { service, review, send, reviews } = context
     await assertUnchanged(service.store, async () => {
       const bad = { rating: 9, title: 5, author: 'x'.repeat(81), colour: 'red', photo: { key: 'x' } }
       const answer = await review(bad)
@@ -117,7 +117,7 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
     })
   })
 
-  it('takes nothing that the service itself decides', async () => {
+  it('refuses fields that the service sets itself', async () => {
     const { service, review } = await visitors(engine)
     await assertUnchanged(service.store, async () => {
       for (const name of ['_id', 'id', 'mediaFields', 'archived', 'publishDate', 'groupID', 'review', 'createdAt']) {
@@ -127,18 +127,18 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
     })
   })
 
-  it('takes a field of such a name where the schema has one, and means nothing else by it', async () => {
-    const place = await visitors(engine)
-    const { group, clock, send } = place
+  it('accepts a field of such a name if it is in the schema, as an ordinary field', async () => {
+    const context = await visitors(engine)
+    const { group, clock, send } = context
     const schema = { archived: { type: 'boolean' }, groupID: { type: 'text' } }
     const odd = await openCollection(group, 'Odd', schema, { accepts: ['createReview'] }, clock.now)
     const objectValue = { archived: true, groupID: 'x' }
     const data = created(await send({ collectionId: odd.id, type: 'createReview', objectValue }))
     assert.equal(data.archived, false)
-    assert.deepEqual(await listed(place, odd.id), [data])
+    assert.deepEqual(await listed(context, odd.id), [data])
   })
 
-  it('lets no visitor name a file of the group', async () => {
+  it('refuses references to the group’s files', async () => {
     const { service, group, clock, review } = await visitors(engine)
     const key = `${group.group.id}/secret.png`
     await createItem(group.store, key, clock.now)
@@ -162,7 +162,7 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
     created(await review({ ...goodReview, body: `media:${key} is only a text` }))
   })
 
-  it('answers 404 where the group has no such collection, byte for byte the same for another group’s', async () => {
+  it('answers 404 for an unknown collection, byte for byte the same for another group’s', async () => {
     const { newGroup, service, send, clock, group } = await visitors(engine)
     const other = await newGroup({ name: 'Other' })
     const accepts = ['createReview' as const]
@@ -179,7 +179,7 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
     })
   })
 
-  it('says what a collection takes where it does not take this', async () => {
+  it('names the types that a collection accepts when it refuses one', async () => {
     const { service, group, clock, send, reviews } = await visitors(engine)
     const posts = await group.collection('Posts', { title: { type: 'text' } })
     const accepts = ['createReview' as const, 'subscribeUser' as const]
@@ -232,7 +232,7 @@ onBothEngines(`POST ${submissionPath}`, (engine) => {
 })
 
 onBothEngines('subscribing', (engine) => {
-  it('needs one valid address, told among all other problems', async () => {
+  it('needs one valid address, reported together with all other problems', async () => {
     const { service, subscribe } = await visitors(engine)
     await assertUnchanged(service.store, async () => {
       for (const email of [undefined, null, ''])
@@ -252,37 +252,37 @@ onBothEngines('subscribing', (engine) => {
           'ValidationError',
           /objectValue\.email must be one e-mail address/,
         )
-      const answer = await subscribe({ email: 'nobody', name: 5, colour: 'red' })
+      const answer = await subscribe({ email: 'invalid', name: 5, colour: 'red' })
       for (const problem of [/email must be one/, /name must be a text/, /colour is not a field/])
         assertFailure(answer, 400, 'ValidationError', problem)
     })
   })
 
-  it('twice, in whichever case, answers the subscriber that is there, and stores nothing', async () => {
-    const place = await visitors(engine)
-    const { subscribe, service, clock, subscribers } = place
+  it('twice, in any case, answers the existing subscriber, and stores nothing', async () => {
+    const context = await visitors(engine)
+    const { subscribe, service, clock, subscribers } = context
     const first = created(await subscribe({ email: 'Ada@Visitor.example', name: 'Ada' }))
     assert.equal(first.objectValue.email, undefined, 'the address is private')
     clock.now += 60_000
     await assertUnchanged(service.store, async () => {
-      const again = created(await subscribe({ email: 'ada@visitor.EXAMPLE', name: 'Somebody else' }))
+      const again = created(await subscribe({ email: 'ada@visitor.EXAMPLE', name: 'Another person' }))
       assert.deepEqual(again, first)
     })
-    assert.deepEqual(await listed(place, subscribers.id), [first])
+    assert.deepEqual(await listed(context, subscribers.id), [first])
   })
 
-  it('twice, with the domain in its own letters and in ASCII, is one subscriber', async () => {
-    const place = await visitors(engine)
-    const { subscribe, service, subscribers } = place
+  it('twice, with the domain in Unicode and in ASCII, is one subscriber', async () => {
+    const context = await visitors(engine)
+    const { subscribe, service, subscribers } = context
     const first = created(await subscribe({ email: 'ada@bücher.example' }))
     await assertUnchanged(service.store, async () => {
       for (const email of ['ada@xn--bcher-kva.example', 'Ada@BÜCHER.example'])
         assert.deepEqual(created(await subscribe({ email })), first)
     })
-    assert.deepEqual(await listed(place, subscribers.id), [first])
+    assert.deepEqual(await listed(context, subscribers.id), [first])
   })
 
-  it('finds who is there by the hand of an editor, and answers no file that the editor gave them', async () => {
+  it('finds a subscriber created by an editor, and answers none of its files', async () => {
     const { group, clock, send, service } = await visitors(engine)
     const schema = { email: { type: 'text', required: true }, note: { type: 'text' }, photo: { type: 'image' } }
     const accepts = ['subscribeUser' as const]
@@ -301,20 +301,20 @@ onBothEngines('subscribing', (engine) => {
     })
   })
 
-  it('by twenty at once under one address makes one subscriber', async () => {
-    const place = await visitors(engine)
+  it('with one address by twenty concurrent requests creates one subscriber', async () => {
+    const context = await visitors(engine)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
-        place.subscribe({ email: n % 2 ? 'ada@visitor.example' : 'ADA@visitor.example', name: `${n}` }),
+        context.subscribe({ email: n % 2 ? 'ada@visitor.example' : 'ADA@visitor.example', name: `${n}` }),
       ),
     )
     assert.equal(new Set(answers.map((answer) => JSON.stringify(created(answer)))).size, 1)
-    assert.equal((await stored(place)).length, 1)
+    assert.equal((await stored(context)).length, 1)
   })
 
-  it('elsewhere is something else: in another collection, or as a review', async () => {
-    const place = await visitors(engine)
-    const { group, clock, subscribe, review, send } = place
+  it('to another collection, or as a review, is independent', async () => {
+    const context = await visitors(engine)
+    const { group, clock, subscribe, review, send } = context
     const accepts = ['subscribeUser' as const]
     const other = await openCollection(group, 'Others', { email: { type: 'text' } }, { accepts }, clock.now)
     const email = 'ada@visitor.example'
@@ -322,12 +322,12 @@ onBothEngines('subscribing', (engine) => {
     created(await send({ collectionId: other.id, type: 'subscribeUser', objectValue: { email } }))
     created(await review({ ...goodReview, email }))
     created(await review({ ...goodReview, email }))
-    assert.equal((await stored(place)).length, 4)
+    assert.equal((await stored(context)).length, 4)
   })
 })
 
 onBothEngines('the honeypot', (engine) => {
-  it('answers as if it had stored, wherever it is filled in, and stores nothing', async () => {
+  it('answers as if it had stored the submission, wherever it is filled in, and stores nothing', async () => {
     const { service, send, reviews, group, clock } = await visitors(engine)
     const notices = { to: 'owner@shop.example', rhythm: 'each' as const }
     const site = { name: 'Shop', domainName: '', settings: {}, privateSettings: { submissionNotices: notices } }
@@ -355,7 +355,7 @@ onBothEngines('the honeypot', (engine) => {
     assert.equal(ids.size, 7, 'each has an id of its own')
   })
 
-  it('that is empty is no part of what is sent', async () => {
+  it('that is empty is removed from the submission', async () => {
     const { send, reviews } = await visitors(engine)
     const body = { collectionId: reviews.id, type: 'createReview' }
     for (const empty of ['', null, false]) {
@@ -365,34 +365,34 @@ onBothEngines('the honeypot', (engine) => {
     }
   })
 
-  it('is a field like others where the schema has it', async () => {
-    const place = await visitors(engine)
-    const { group, clock, send } = place
+  it('is an ordinary field if the schema has it', async () => {
+    const context = await visitors(engine)
+    const { group, clock, send } = context
     const schema = { company_website: { type: 'text' } }
     const leads = await openCollection(group, 'Leads', schema, { accepts: ['createReview'] }, clock.now)
     const body = { collectionId: leads.id, type: 'createReview', objectValue: { company_website: 'https://a.example' } }
     const data = created(await send(body))
-    assert.deepEqual(await listed(place, leads.id), [data])
+    assert.deepEqual(await listed(context, leads.id), [data])
     created(await send({ ...body, company_website: 'spam' }))
-    assert.equal((await listed(place, leads.id)).length, 1)
+    assert.equal((await listed(context, leads.id)).length, 1)
   })
 })
 
 onBothEngines('a submission under an Idempotency-Key', (engine) => {
   const underKey = { 'idempotency-key': 'review-1' }
 
-  it('is stored once, however often it is sent, also at once', async () => {
-    const place = await visitors(engine)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => place.review(goodReview, underKey)))
+  it('is stored once, however often it is sent, also concurrently', async () => {
+    const context = await visitors(engine)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => context.review(goodReview, underKey)))
     assert.equal(new Set(answers.map(({ body }) => body)).size, 1)
     const { author, body, title, rating } = goodReview
-    const again = created(await place.review({ author, body, title, rating }, underKey))
-    assert.deepEqual((await stored(place)).map(({ id }) => id), [again._id]) // biome-ignore format: short
-    created(await place.review(goodReview, { 'idempotency-key': 'review-2' }))
-    assert.equal((await stored(place)).length, 2)
+    const again = created(await context.review({ author, body, title, rating }, underKey))
+    assert.deepEqual((await stored(context)).map(({ id }) => id), [again._id]) // biome-ignore format: short
+    created(await context.review(goodReview, { 'idempotency-key': 'review-2' }))
+    assert.equal((await stored(context)).length, 2)
   })
 
-  it('answers the same after the collection has changed, or is gone', async () => {
+  it('answers the same after the collection has changed or was deleted', async () => {
     const { review, group, clock, reviews } = await visitors(engine, { settings: { hourlyLimit: 1 } })
     const first = await review(goodReview, underKey)
     created(first)
@@ -404,19 +404,19 @@ onBothEngines('a submission under an Idempotency-Key', (engine) => {
     assertFailure(await review(goodReview), 404, 'NotFound')
   })
 
-  it('stands for one request: with another it is refused, and after 24 hours it is free again', async () => {
-    const place = await visitors(engine)
-    const { review, clock, service } = place
+  it('is refused for a different request, and the key can be reused after 24 hours', async () => {
+    const context = await visitors(engine)
+    const { review, clock, service } = context
     created(await review(goodReview, underKey))
     await assertUnchanged(service.store, async () => {
       assertFailure(await review({ ...goodReview, rating: 4 }, underKey), 422, 'IdempotencyMismatch')
     })
     clock.now += 24 * 3_600_000
     created(await review({ ...goodReview, rating: 4 }, underKey))
-    assert.equal((await stored(place)).length, 2)
+    assert.equal((await stored(context)).length, 2)
   })
 
-  it('leaves the key free when it was refused', async () => {
+  it('does not use up the key if it was refused', async () => {
     const { review, service } = await visitors(engine)
     await assertUnchanged(service.store, async () => {
       assertFailure(await review({ rating: 9 }, underKey), 400, 'ValidationError')
@@ -428,9 +428,9 @@ onBothEngines('a submission under an Idempotency-Key', (engine) => {
 onBothEngines('the limits of submissions', (engine) => {
   const limits = { SUBMISSION_HOURLY_LIMITS: 'free=3,basic=9,pro=9,proplus=9' }
 
-  it('are counted for the group and the hour, and said with the time to wait', async () => {
-    const place = await visitors(engine, { env: limits })
-    const { review, subscribe, clock, service } = place
+  it('are counted per group and hour, and a refusal has the time to wait', async () => {
+    const context = await visitors(engine, { env: limits })
+    const { review, subscribe, clock, service } = context
     clock.now += 600_000
     created(await review())
     created(await review())
@@ -439,31 +439,31 @@ onBothEngines('the limits of submissions', (engine) => {
       const refused = await review()
       assertFailure(refused, 429, 'RateLimited', /^This group has reached its hourly limit of submissions\./)
       assert.equal(refused.headers['retry-after'], '3000')
-      created(await subscribe({ email: 'Ada@visitor.example' })) // who is there already is not counted
+      created(await subscribe({ email: 'Ada@visitor.example' })) // an existing subscriber is not counted
       created(await review({ ...goodReview, company_website: 'spam' }))
-      // What is sent is not even looked at.
+      // The submission is not even validated.
       assertFailure(await review({}), 429, 'RateLimited')
       assertFailure(await subscribe({ email: 'not an address' }), 429, 'RateLimited')
     })
     clock.now += 3_000_000
     assertFailure(await review({}), 400, 'ValidationError')
     assertFailure(await review({}), 400, 'ValidationError')
-    assertFailure(await review({}), 400, 'ValidationError') // nor counted
+    assertFailure(await review({}), 400, 'ValidationError') // not counted
     created(await review())
-    assert.equal((await stored(place)).length, 4)
+    assert.equal((await stored(context)).length, 4)
   })
 
-  it('can be lower for one collection, and hold for many who come at once', async () => {
-    const place = await visitors(engine, { env: limits, settings: { hourlyLimit: 2 } })
-    const answers = await Promise.all(Array.from({ length: 6 }, () => place.review()))
+  it('can be lower for one collection, and hold for concurrent requests', async () => {
+    const context = await visitors(engine, { env: limits, settings: { hourlyLimit: 2 } })
+    const answers = await Promise.all(Array.from({ length: 6 }, () => context.review()))
     assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [201, 201, 429, 429, 429, 429])
     const refused = answers.find(({ statusCode }) => statusCode === 429)
     assert.match(refused?.json().error, /^This collection has reached its hourly limit/)
-    created(await place.subscribe({ email: 'ada@visitor.example' })) // what was refused was not counted
-    assert.equal((await stored(place)).length, 3)
+    created(await context.subscribe({ email: 'ada@visitor.example' })) // refused ones were not counted
+    assert.equal((await stored(context)).length, 3)
   })
 
-  it('are those of the tier', async () => {
+  it('depend on the tier', async () => {
     const { newGroup, clock } = await visitors(engine, { env: limits })
     const group = await newGroup({ tier: 'basic' })
     const { id } = await openCollection(group, 'Reviews', reviewSchema, { accepts: ['createReview'] }, clock.now)

@@ -127,7 +127,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     assert.equal(loaf.objectValue.variantName, 'Size')
   })
 
-  it('does not show what variants are called where the schema keeps that private', async () => {
+  it('does not deliver variant names that are private in the schema', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const hiding = { ...schema, variantName: { type: 'text', private: true } }
@@ -138,7 +138,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     assert.doesNotMatch(answer.body, /Secret/)
   })
 
-  it('falls back to the _id, an empty account and "variant" where a product has no id, account or variant name', async () => {
+  it('falls back to the _id, an empty account and "variant" if a product has no id, account or variant name', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const container = await group.integration('stripe', schema)
@@ -148,7 +148,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     assert.deepEqual(product.usingVariant, { name: 'variant', values: ['S', 'L'] })
   })
 
-  it('lists variants that are called by whole numbers in their order, as the maps are keyed', async () => {
+  it('lists variants named by integers in the order of the maps’ keys', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const container = await group.integration('stripe', schema)
@@ -189,12 +189,12 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     ['&search=bread', ['bread']],
     ['&accountHandle=second', ['cake', 'gift']],
     ['&accountHandle=second&filters[productType]=cake', ['cake']],
-    ['&accountHandle=nobody', []],
+    ['&accountHandle=unknown', []],
     ['&groupBy[key]=productType&groupBy[value]=bread', ['bread', 'loaf']],
     ['&groupBy[key]=objectValue.productType&groupBy[value]=cake', ['cake']],
     ['&groupBy[key]=productType&groupBy[value]=bread&filters[productType]=cake', []],
   ]
-  it('sorts, filters, searches names and descriptions of all variants, and keeps accounts apart', async () => {
+  it('sorts, filters, searches names and descriptions of all variants, and separates accounts', async () => {
     const { ids } = await withProducts(engine)
     for (const [parameters, expected] of lists) assert.deepEqual(await ids(parameters), expected, parameters)
   })
@@ -219,13 +219,13 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     )
   })
 
-  it('groups products that name a file of somebody else, and shows none', async () => {
+  it('groups products with another group’s file, and delivers none', async () => {
     const { newGroup } = await harness(engine)
     const [group, other] = [await newGroup(), await newGroup()]
     const products = await group.integration('stripe', { kind: { type: 'text' }, about: { type: 'longText' } })
     const about = `<img src="media:${other.group.id}/photo.jpg">`
     await group.add(products, { value: { kind: 'bread', about: '' } })
-    // A product comes from a provider, whose texts may say anything.
+    // Texts from a provider are arbitrary.
     const value = JSON.stringify({ kind: 'bread', about })
     await group.store.database.write((db) =>
       db.updateTable('objects').set({ value }).where('group_id', '=', group.group.id).execute(),
@@ -253,7 +253,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     assert.equal(new Set(ids).size, ids.length, 'in the flat page each stands once')
   })
 
-  it('has no groups when none are asked', async () => {
+  it('has no groups by default', async () => {
     const { list } = await withProducts(engine)
     assert.deepEqual(Object.keys((await list()).json().data), ['items', 'totalCount'])
     assert.deepEqual(Object.keys((await list('&groupBy[key]=productType&groupBy[value]=x')).json().data), [
@@ -285,12 +285,12 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     ['&limit=101', /^limit must be/],
     ['&skip=-1', /^skip must be/],
   ]
-  it('refuses bad parameters with 400 and a message that names them', async () => {
+  it('refuses invalid parameters with 400 and a message that names them', async () => {
     const { list } = await withProducts(engine)
     for (const [parameters, message] of refused) assertFailure(await list(parameters), 400, 'ValidationError', message)
   })
 
-  it('refuses to make more than 1000 groups', async () => {
+  it('refuses to return more than 1000 groups', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const container = await group.integration('stripe', { name: { type: 'text' } })

@@ -5,9 +5,9 @@ import type { NewObject } from '../../src/store/content/objects.ts'
 import { createHarness, engines, type Harness, type TestGroup, testStartMs } from '../helpers/harness.ts'
 import { type Item, listByReference, type Query, type Rules } from '../helpers/list-reference.ts'
 
-/** `npm run prove -- lists` asks for 10,000. */
+/** `npm run prove -- lists` runs 10,000. */
 const queries = Number(process.env.LIST_QUERIES ?? 300)
-/** More than the 1,000 matches up to which a listing gathers and sorts, so that both plans are met. */
+/** More than the 1,000 matches up to which a listing gathers and sorts, so that both plans are used. */
 const itemCount = 2500
 
 const schema = {
@@ -64,7 +64,7 @@ const words = [
 const titles = [...words, '', 'x'.repeat(300), `${'x'.repeat(300)}y`]
 const prices = ['4.50', '4.5', '10.00', '-1', '0', '0.10', '1000000000000']
 
-/** Deterministic items: many equal values, every field missing now and then, all states of visibility. */
+/** Deterministic items: many equal values, every field sometimes missing, all states of visibility. */
 function makeItems(): NewObject[] {
   let seed = 42
   const random = (): number => {
@@ -179,7 +179,7 @@ describe('list queries', () => {
     for (const { harness } of sides) await harness.close()
   })
 
-  it('give the same answer on SQLite, on PostgreSQL and in a plain array; none fails', async (context) => {
+  it('return the same on SQLite, on PostgreSQL and from a plain array; none fails', async (context) => {
     const seen = { answered: 0, refused: 0, walked: 0 }
     await fc.assert(
       fc.asyncProperty(query, async (asked) => {
@@ -194,9 +194,9 @@ describe('list queries', () => {
           assert.equal(answer.statusCode, 200, answer.body.slice(0, 300))
           const { items: delivered, totalCount } = answer.json().data
           assert.equal(totalCount, expected.total)
-          const places = delivered.map((item: { _id: string }) => positions.get(item._id))
+          const order = delivered.map((item: { _id: string }) => positions.get(item._id))
           assert.deepEqual(
-            places,
+            order,
             expected.ids.map((id) => positions.get(id)),
           )
           seen.answered += 1

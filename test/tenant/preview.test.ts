@@ -22,7 +22,7 @@ async function withDraft(engine: TestEngine) {
 }
 
 onBothEngines('GET /tenant/preview', (engine) => {
-  it('delivers the one object of the token in the shape its listing gives', async () => {
+  it('delivers the token’s object in the shape of its listing', async () => {
     const { share, open, draft, posts, clock } = await withDraft(engine)
     const { token } = await share()
     const answer = await open(token)
@@ -78,7 +78,7 @@ onBothEngines('GET /tenant/preview', (engine) => {
     assert.equal(new Set(answers.map(({ body }) => body)).size, 1)
   })
 
-  it('opens until its last millisecond and answers 410 from then on', async () => {
+  it('is valid until its last millisecond and answers 410 from then on', async () => {
     const { share, open, clock } = await withDraft(engine)
     const { token, expiresMs } = await share()
     assert.equal(expiresMs, clock.now + 24 * 3600 * 1000)
@@ -88,7 +88,7 @@ onBothEngines('GET /tenant/preview', (engine) => {
     assertFailure(await open(token), 410, 'PreviewExpired')
   })
 
-  it('can be opened as often as it says, also when all ask at once', async () => {
+  it('can be opened up to its number of uses, also concurrently', async () => {
     const { share, open } = await withDraft(engine)
     const { token } = await share({ maxUses: 3 })
     const answers = await Promise.all(Array.from({ length: 10 }, () => open(token)))
@@ -98,7 +98,7 @@ onBothEngines('GET /tenant/preview', (engine) => {
     )
   })
 
-  it('opens nothing but its object', async () => {
+  it('opens only its object', async () => {
     const { share, open, other, group } = await withDraft(engine)
     const { token } = await share()
     for (const more of [
@@ -121,7 +121,7 @@ onBothEngines('GET /tenant/preview', (engine) => {
     assert.ok(!JSON.stringify(rows).includes(token.slice(12, 40)))
   })
 
-  it('is made only for an object of the group, for 1 minute to 30 days, for 1 use at least', async () => {
+  it('can be created only for an object of the group, for 1 minute to 30 days, for at least 1 use', async () => {
     const { share, newGroup, draft, clock } = await withDraft(engine)
     const { least, most } = previewLifeSeconds
     for (const bad of [

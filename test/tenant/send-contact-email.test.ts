@@ -15,7 +15,7 @@ onBothEngines(`POST ${contactPath}, as every endpoint with a body`, (engine) =>
 )
 
 onBothEngines(`POST ${contactPath}`, (engine) => {
-  it('answers exactly true when the message and the job that delivers it are on disk', async () => {
+  it('answers exactly true when the message and its delivery job are on disk', async () => {
     const { post, group } = await openOutbox(engine)
     const answer = await post(contactPath, contactBody)
     assert.equal(answer.statusCode, 201)
@@ -43,7 +43,7 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.equal(message?.messageId, `${message?.id}@localhost`)
   })
 
-  it('takes contactEmail in place of to, and lets answers go to customerEmail', async () => {
+  it('accepts contactEmail instead of to, and uses customerEmail as Reply-To', async () => {
     const { post, latest } = await openOutbox(engine)
     const { to: contactEmail, ...rest } = contactBody
     await post(contactPath, { ...rest, contactEmail, customerEmail: 'Ada@BÜCHER.example' })
@@ -55,7 +55,7 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.equal((await latest()).recipient, 'first@bakery.example')
   })
 
-  it('keeps markup only after it was made safe, and texts as they are', async () => {
+  it('stores markup sanitised, and texts unchanged', async () => {
     const { post, latest } = await openOutbox(engine)
     const whiteBoxText = '<p onclick="x()">One<script>alert(1)</script></p>'
     const texts = { title: '<b>Hi</b> {{x}}', subtitle: '#{y}', signature: '<%= z %>' }
@@ -76,7 +76,7 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.equal((await latest()).content.customHtml, '<h1>Hello</h1>')
   })
 
-  it('shortens a long subject, and cuts no character in two', async () => {
+  it('truncates a long subject between characters', async () => {
     const { post, latest } = await openOutbox(engine)
     await post(contactPath, { ...contactBody, name: '🥐'.repeat(100), siteName: 'x'.repeat(200) })
     const { subject } = await latest()
@@ -85,13 +85,13 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.match(subject, /^New message from 🥐+…$/u)
   })
 
-  it('turns no part of the subject around', async () => {
+  it('removes the effect of direction characters in the subject', async () => {
     const { post, latest } = await openOutbox(engine)
     await post(contactPath, { ...contactBody, name: 'Ada\u202Eadnil', siteName: 'מאפייה\u2066' })
     assert.equal((await latest()).subject, 'New message from Adaadnil – מאפייה')
   })
 
-  it('refuses what is not as it must be, names all of it in one answer, and keeps nothing', async () => {
+  it('refuses invalid input, names every problem in one answer, and stores nothing', async () => {
     const { post, group } = await openOutbox(engine)
     const { htmlInfo: _html, ...withoutHtml } = contactBody
     const { to: _to, ...withoutTo } = contactBody
@@ -107,7 +107,7 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
       [{ ...contactBody, to: { address: 'a@b.c' } }, /^to must be a text/],
       [{ ...contactBody, to: `${'a'.repeat(250)}@b.c` }, /^to must be one e-mail address/],
       [{ ...contactBody, to: `a@${'b.'.repeat(200)}c` }, /^to must have at most 254 characters/],
-      [{ ...contactBody, contactEmail: 'nobody' }, /^contactEmail must be one e-mail address/],
+      [{ ...contactBody, contactEmail: 'invalid' }, /^contactEmail must be one e-mail address/],
       [{ ...contactBody, customerEmail: 'a@b.c\n' }, /^customerEmail must be one e-mail address/],
       ...['\r', '\n', '\t', '\u0007', '\u001b', '\u007f', '\u0085'].flatMap((character): [object, RegExp][] => [
         [{ ...contactBody, name: `Ada${character}Bcc: d@e.f` }, /^name must be one line of text/],
@@ -138,7 +138,7 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.deepEqual(await countTraces(group), { messages: 0, jobs: 0, keys: 0, changes: 0, tallied: 0 })
   })
 
-  it('writes, where sites list nobody, to the addresses that they name and to those in their domains only', async () => {
+  it('writes, if sites list no recipients, only to their addresses and to their domains', async () => {
     const { post, group, addSite } = await openOutbox(engine)
     const statusOf = async (to: string) => (await post(contactPath, { ...contactBody, to })).statusCode
     const stranger = 'victim@elsewhere.example'
@@ -169,7 +169,7 @@ onBothEngines(`POST ${contactPath}`, (engine) => {
     assert.equal(await statusOf('baker@mail.example'), 403)
   })
 
-  it('writes to nobody but listed recipients, where any site of the group lists some', async () => {
+  it('writes only to listed recipients if any site of the group lists some', async () => {
     const { post, group, addSite, latest } = await openOutbox(engine)
     await addSite({})
     assert.equal((await post(contactPath, contactBody)).statusCode, 201)

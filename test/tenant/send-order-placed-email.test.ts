@@ -20,7 +20,7 @@ onBothEngines(`POST ${orderPath}, as every endpoint with a body`, (engine) =>
 const { htmlInfo } = orderBody
 
 onBothEngines(`POST ${orderPath}`, (engine) => {
-  it('answers exactly true when the message and the job that delivers it are on disk', async () => {
+  it('answers exactly true when the message and its delivery job are on disk', async () => {
     const { post, group, addSite } = await openOutbox(engine)
     const site = await addSite({ name: 'Corner Bakery' })
     const answer = await post(orderPath, orderBody)
@@ -41,7 +41,7 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     })
   })
 
-  it('has the title without its tags as its subject, shortened where it is long', async () => {
+  it('has the title without tags as its subject, truncated if it is long', async () => {
     const { post, latest } = await openOutbox(engine)
     const subjectOf = async (title: string) => {
       assert.equal((await post(orderPath, { ...orderBody, htmlInfo: { ...htmlInfo, title } })).statusCode, 201)
@@ -54,7 +54,7 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     assert.ok(long.length <= 200 && long.isWellFormed() && long.endsWith('🥐…'))
   })
 
-  it('lets answers go to customerEmail, but not back to the customer, else to the site’s own address', async () => {
+  it('has customerEmail as Reply-To unless it is the customer’s own address, else the site’s address', async () => {
     const { post, latest, addSite } = await openOutbox(engine)
     const replyTo = async (more: object) => {
       assert.equal((await post(orderPath, { ...orderBody, ...more })).statusCode, 201)
@@ -68,13 +68,13 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     assert.equal(await replyTo({ customerEmail: 'shop@bakery.example' }), 'shop@bakery.example')
   })
 
-  it('goes to customers, whatever recipients a site lists for what visitors write', async () => {
+  it('goes to customers regardless of the recipients listed for contact e-mails', async () => {
     const { post, addSite } = await openOutbox(engine)
     await addSite({ privateSettings: { allowedRecipients: ['owner@bakery.example'] } })
     assert.equal((await post(orderPath, orderBody)).statusCode, 201)
   })
 
-  it('goes to one in ten addresses a day that no order of the group has, and to customers as often as any e-mail', async () => {
+  it('goes to addresses without an order for a tenth of the daily limit, and to customers without further limit', async () => {
     const outbox = await openOutbox(engine, { env: { MAIL_DAILY_LIMITS: 'free=20,basic=20,pro=20,proplus=20' } })
     const { post, group, clock } = outbox
     const send = (to: string) => post(orderPath, { ...orderBody, to })
@@ -91,7 +91,7 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     assert.equal((await send('c@victim.example')).statusCode, 201)
   })
 
-  it('refuses what is not as it must be, names all of it in one answer, and keeps nothing', async () => {
+  it('refuses invalid input, names every problem in one answer, and stores nothing', async () => {
     const { post, group } = await openOutbox(engine)
     const withTexts = (texts: object) => ({ ...orderBody, htmlInfo: { ...htmlInfo, ...texts } })
     const { to: _to, ...withoutTo } = orderBody
@@ -131,7 +131,7 @@ onBothEngines(`POST ${orderPath}`, (engine) => {
     assert.deepEqual(await countTraces(group), { messages: 0, jobs: 0, keys: 0, changes: 0, tallied: 0 })
   })
 
-  it('may have line breaks everywhere but in the title', async () => {
+  it('may have line breaks anywhere except in the title', async () => {
     const { post, latest } = await openOutbox(engine)
     const texts = { subtitle: 'a\nb', whiteBoxText: 'c\r\nd', signature: 'e\nf' }
     assert.equal((await post(orderPath, { ...orderBody, htmlInfo: { ...htmlInfo, ...texts } })).statusCode, 201)

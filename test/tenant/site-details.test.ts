@@ -27,7 +27,7 @@ async function withSite(engine: TestEngine, more: (media: (name: string) => obje
   return { group, site, settings, answer: await group.get(`/tenant/siteDetails?siteId=${site.id}`) }
 }
 
-/** Settings that can no longer be written, but may have been stored by an older version. */
+/** Settings that are now invalid, but may have been stored by an older version. */
 async function withStoredSettings(engine: TestEngine, settings: object) {
   const { group, site } = await withSite(engine)
   await write(group.store, testStartMs, async ({ db, bumpRevision }) => {
@@ -61,7 +61,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     }
   })
 
-  it('delivers social links under both of their names, however they were written', async () => {
+  it('delivers social links under both names, whichever was stored', async () => {
     const [type, link] = ['mastodon', 'https://social.example/@bakery']
     const written = [
       { type, link, icon: 'tusk' },
@@ -76,7 +76,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     ])
   })
 
-  it('signs pictures among the labels of pages, there and under siteDetails.values', async () => {
+  it('signs pictures in page labels, also under siteDetails.values', async () => {
     const { answer } = await withSite(engine, (media) => ({
       pages: [{ name: 'Home', slug: 'home', labels: { title: 'Fresh', heroImage: media('page-hero') } }],
     }))
@@ -87,7 +87,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.deepEqual(data.siteDetails.values.pages, data.pages)
   })
 
-  it('gives open settings once more under siteDetails.values, where a colour of the same name stands before them', async () => {
+  it('repeats open settings under siteDetails.values, after colours of the same name', async () => {
     const { answer, settings } = await withSite(engine, (media) => ({
       tagline: 'Bread',
       accent: 'a setting',
@@ -103,7 +103,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     for (const name of ['businessInfo', 'socialLinks', '_id', 'name', 'tier']) assert.ok(!(name in values), name)
   })
 
-  it('gives colours, pictures and pages once more under siteDetails.values', async () => {
+  it('repeats colours, pictures and pages under siteDetails.values', async () => {
     const { settings, answer } = await withSite(engine)
     const { data } = answer.json()
     assert.deepEqual(data.siteDetails.schema, {})
@@ -116,7 +116,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     })
   })
 
-  it('signs media wherever it sits in open settings', async () => {
+  it('signs media at any depth of open settings', async () => {
     const { answer } = await withSite(engine, (media) => ({
       gallery: [media('a'), { deep: { deeper: [media('b')] } }],
       banner: { summer: media('c'), text: 'Hello' },
@@ -128,7 +128,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.equal(data.banner.text, 'Hello')
   })
 
-  it('takes no key of another group’s file into its settings, however deep', async () => {
+  it('refuses another group’s file key at any depth of the settings', async () => {
     const { newGroup, clock } = await harness(engine)
     const [group, other] = [await newGroup(), await newGroup()]
     const foreign = { name: 'x', key: `${other.group.id}/secret.png`, type: 'image' }
@@ -136,7 +136,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     await assert.rejects(createSite(group.store, site, clock.now), /does not belong to this group/)
   })
 
-  it('lets no setting pose as the site’s id, name, domain or tier', async () => {
+  it('lets no setting override the site’s id, name, domain or tier', async () => {
     const { site, answer } = await withStoredSettings(engine, {
       _id: 'x',
       tier: 'proplus',
@@ -147,7 +147,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.deepEqual([data._id, data.name, data.domainName, data.tier], [site.id, 'Demo Bakery', 'demo.example', 'pro'])
   })
 
-  it('keeps siteDetails its own, and of a colour and a setting with one name delivers the setting', async () => {
+  it('lets no setting override siteDetails, and prefers a setting to a colour of the same name', async () => {
     const { answer } = await withStoredSettings(engine, {
       siteDetails: 'x',
       tagline: 'setting',
@@ -158,7 +158,7 @@ onBothEngines('GET /tenant/siteDetails', (engine) => {
     assert.equal(data.tagline, 'setting')
   })
 
-  it('leaves out what is not set', async () => {
+  it('omits unset values', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()
     const site = await createSite(group.store, { name: 'Bare', domainName: '', settings: {} }, clock.now)

@@ -4,7 +4,7 @@ import type { NewObject } from '../../src/store/content/objects.ts'
 import { createPreviewToken } from '../helpers/authoring.ts'
 import { harness, onBothEngines, testStartMs } from '../helpers/harness.ts'
 
-/** The table of spec §3, and its edges. */
+/** The table of spec §3, with its boundaries. */
 const table: [state: string, publication: Pick<NewObject, 'publishMs' | 'archived'>, visible: boolean][] = [
   ['publishDate in the future, archived missing', { publishMs: testStartMs + 1 }, false],
   ['publishDate in the future, archived false', { publishMs: testStartMs + 86_400_000, archived: false }, false],
@@ -54,7 +54,7 @@ onBothEngines('visibility', (engine) => {
       }
     })
 
-    it(`makes an item of a ${kind} appear when its moment comes, by time alone`, async () => {
+    it(`makes an item of a ${kind} visible at its publish date, by time alone`, async () => {
       const { newGroup, clock } = await harness(engine)
       const group = await newGroup()
       const container = await group[kind]('stripe', { name: { type: 'text' } })
@@ -72,7 +72,7 @@ onBothEngines('visibility', (engine) => {
     })
   }
 
-  it('does not matter to a preview', async () => {
+  it('does not apply to a preview', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()
     const posts = await group.collection('Posts', { title: { type: 'text' } })

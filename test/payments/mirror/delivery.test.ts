@@ -40,7 +40,7 @@ async function withBakery(engine: TestEngine) {
 }
 
 onBothEngines('products of a provider’s catalogue', (engine) => {
-  it('are delivered with plain fields where they are simple', async () => {
+  it('are delivered with plain fields if they are simple', async () => {
     const { products } = await withBakery(engine)
     const [rye] = await products('&filters[name]=Rye')
     const { _id, ...value } = rye.objectValue
@@ -59,7 +59,7 @@ onBothEngines('products of a provider’s catalogue', (engine) => {
     assert.equal(Object.hasOwn(rye, 'usingVariant'), false)
   })
 
-  it('are delivered with a map in every field where several products are variants of one', async () => {
+  it('are delivered with a map in every field if several products are variants of one', async () => {
     const { products } = await withBakery(engine)
     const [loaf] = await products('&filters[default_price]=price_l')
     assert.equal(loaf.id, 'loaf')
@@ -80,7 +80,7 @@ onBothEngines('products of a provider’s catalogue', (engine) => {
       assert.deepEqual(Object.keys(loaf.objectValue[field]), loaf.usingVariant.values, field)
   })
 
-  it('are delivered with a map in every field where one product has several prices', async () => {
+  it('are delivered with a map in every field if one product has several prices', async () => {
     const { products } = await withBakery(engine)
     const [tea] = await products('&filters[productType]=Drink')
     assert.deepEqual(tea.usingVariant, { name: 'variant', values: ['Tin', 'Bag'] })
@@ -89,13 +89,13 @@ onBothEngines('products of a provider’s catalogue', (engine) => {
     assert.deepEqual(tea.objectValue.default_price, { Tin: 'price_tea_1', Bag: 'price_tea_2' })
   })
 
-  it('say how often they are paid', async () => {
+  it('have the interval of a recurring price', async () => {
     const { products } = await withBakery(engine)
     const [club] = await products('&filters[interval]=month')
     assert.deepEqual([club.id, club.objectValue.price, club.objectValue.currency], ['club', '1.500', 'kwd'])
   })
 
-  it('are found by their type, by metadata, and by what any variant is called or said to be', async () => {
+  it('are found by their type, by metadata, and by the name or description of any variant', async () => {
     const { ids } = await withBakery(engine)
     const found = async (query: string) => (await ids(query)).toSorted()
     assert.deepEqual(await found('&filters[productType]=Bread'), ['loaf', 'rye'])
@@ -123,7 +123,7 @@ onBothEngines('products of a provider’s catalogue', (engine) => {
     assert.deepEqual(await ids('&groupBy[key]=weight&groupBy[value]=500%20g'), ['loaf'])
   })
 
-  it('can be filtered by metadata that came later, the older ones too', async () => {
+  it('can be filtered by metadata added later, including older products', async () => {
     const { provider, refresh, ids, group } = await withBakery(engine)
     assert.equal((await group.get('/tenant/integrationObjects?type=stripe&filters[vegan]=yes')).statusCode, 400)
     provider.put({ id: 'new', metadata: { vegan: 'yes' } }, {})

@@ -30,7 +30,7 @@ async function withRye(engine: TestEngine) {
 }
 
 onBothEngines('what editors set on a product', (engine) => {
-  it('survives a walk and an event, while the rest follows the provider', async () => {
+  it('survives a synchronisation and an event, while the rest follows the provider', async () => {
     const { rye, sync, refresh, edit, current, does } = await withRye(engine)
     const { name, key, type } = await does('POST', '/media', fileForm('ours.png', await smallPicture('png')))
     const productImage = { name, key, type }
@@ -46,7 +46,7 @@ onBothEngines('what editors set on a product', (engine) => {
     }
   })
 
-  it('survives that the product vanishes and comes back', async () => {
+  it('survives the removal and return of the product', async () => {
     const { provider, rye, sync, edit, current } = await withRye(engine)
     await edit({ productType: 'Ours' })
     provider.remove('rye')
@@ -57,7 +57,7 @@ onBothEngines('what editors set on a product', (engine) => {
     assert.deepEqual([(await current()).archived, (await current()).value.productType], [false, 'Ours'])
   })
 
-  it('stays away what they took away, and follows the provider again when they put it back', async () => {
+  it('remains removed if an editor removed it, and follows the provider again once restored', async () => {
     const { rye, sync, edit, current } = await withRye(engine)
     await edit({ productType: null })
     rye('Rye', 'Second')
@@ -81,7 +81,7 @@ onBothEngines('what editors set on a product', (engine) => {
     assert.equal((await current()).archived, false)
   })
 
-  it('leaves no new version where a walk finds nothing new', async () => {
+  it('creates no new version if a synchronisation finds no changes', async () => {
     const { sync, edit, current } = await withRye(engine)
     await edit({ productType: 'Ours', archived: true })
     const { version } = await current()

@@ -12,7 +12,7 @@ import { type Shop, shop } from './shop.ts'
 const byId = <Item extends { id: string }>(items: Iterable<Item>): Item[] =>
   [...items].toSorted((one, other) => (one.id < other.id ? -1 : 1))
 
-/** What is kept of the catalogue is the catalogue, and our products are what follows from it. */
+/** Asserts that the mirror equals the catalogue, and that our products follow from it. */
 async function assertMirrors({ group, provider, objects }: Shop): Promise<void> {
   const { read } = group.store.database
   const rows = {
@@ -42,7 +42,7 @@ async function assertMirrors({ group, provider, objects }: Shop): Promise<void> 
 const pick = <Item>(random: () => number, items: readonly Item[]): Item | undefined =>
   items[Math.floor(random() * items.length)]
 
-/** One change at the provider; answers the product that it tells of. */
+/** Makes one change at the provider; returns the product that its event names. */
 function changeSomething(provider: FakeProvider, random: () => number, products = 25): string {
   const id = `prod_${Math.floor(random() * products)}`
   const known = provider.products.get(id)
@@ -71,7 +71,7 @@ function changeSomething(provider: FakeProvider, random: () => number, products 
   return id
 }
 
-/** Answers come late, each as late as it likes: what was found is old when we get to know it. */
+/** Delays answers at random, so that results are outdated when they arrive. */
 function answerLate(provider: FakeProvider, seed: number): void {
   const random = randomFrom(seed)
   provider.onCall = async ({ moment }) => {
@@ -80,8 +80,8 @@ function answerLate(provider: FakeProvider, seed: number): void {
   }
 }
 
-onBothEngines('what is fetched of a catalogue', (engine) => {
-  it('never takes the place of something newer, when an older answer comes late', async () => {
+onBothEngines('data fetched from a catalogue', (engine) => {
+  it('never replaces newer data when an older answer arrives late', async () => {
     const { provider, refresh, objects } = await shop(engine)
     provider.put({ id: 'p', name: 'First' }, {})
     await refresh('p')
@@ -100,10 +100,10 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
     open()
     await late
     assert.equal((await objects()).get('p')?.value.name, 'Second')
-    assert.equal(provider.calls.filter((call) => call === 'fetchProduct p').length, 4) // the late one asked again
+    assert.equal(provider.calls.filter((call) => call === 'fetchProduct p').length, 4) // the late one fetched again
   })
 
-  it('does not bring back what was removed meanwhile', async () => {
+  it('does not restore what was removed in the meantime', async () => {
     const { provider, refresh, objects, group } = await shop(engine)
     provider.put({ id: 'p' }, {})
     await refresh('p')
@@ -126,7 +126,7 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
   })
 
   for (const name of ['listPrices', 'listProducts'] as const)
-    it(`is not undone by a page of a walk that is older than it (${name})`, async () => {
+    it(`is not overwritten by an older page of a synchronisation (${name})`, async () => {
       const created = await shop(engine)
       const { provider, refresh, sync, worker } = created
       provider.put({ id: 'changed', name: 'Old' }, { unitAmount: '100' })
@@ -146,7 +146,7 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
       await assertMirrors(created)
     })
 
-  it('is right when a price goes while the walk is between prices and products', async () => {
+  it('is correct when a price is removed between the prices and products phases', async () => {
     const created = await shop(engine)
     const { provider, sync } = created
     provider.put({ id: 'p', defaultPriceId: 'b' }, { id: 'a' }, { id: 'b' })
@@ -158,7 +158,7 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
     await assertMirrors(created)
   })
 
-  it('is not written twice by two that walk at once', async () => {
+  it('is not written twice by two concurrent synchronisations', async () => {
     const created = await shop(engine)
     const { provider, sync, objects } = created
     for (let number = 0; number < 220; number += 1) provider.put({ id: `prod_${number}` }, {})
@@ -168,7 +168,7 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
     await assertMirrors(created)
   })
 
-  it('equals the catalogue after events in any order, some twice, without a walk', async () => {
+  it('equals the catalogue after events in any order, some twice, without a synchronisation', async () => {
     const created = await shop(engine)
     const { provider, refresh } = created
     answerLate(provider, 5)
@@ -185,7 +185,7 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
     }
   })
 
-  it('equals the catalogue after events in any order, some twice and some never, and one walk', async () => {
+  it('equals the catalogue after events in any order, some twice and some never, and one synchronisation', async () => {
     const created = await shop(engine)
     const { provider, refresh, sync } = created
     answerLate(provider, 1)
@@ -200,7 +200,7 @@ onBothEngines('what is fetched of a catalogue', (engine) => {
     await assertMirrors(created)
   })
 
-  it('equals the catalogue when it changes while it is walked through, and events tell of it', async () => {
+  it('equals the catalogue when it changes during a synchronisation, with events', async () => {
     const created = await shop(engine)
     const { provider, refresh, sync, worker } = created
     for (let number = 0; number < 25; number += 1) provider.put({ id: `prod_${number}` }, {}, { nickname: 'B' })

@@ -17,8 +17,8 @@ function addVariants({ provider }: Shop, count: number): void {
   }
 }
 
-onBothEngines('a catalogue that is too much', (engine) => {
-  it('gives a product its first 1,000 variants, and no more of them are ever read', async () => {
+onBothEngines('a catalogue beyond the limits', (engine) => {
+  it('gives a product its first 1,000 variants, and never reads more of them', async () => {
     const created = await shop(engine)
     const { sync, objects, group, id } = created
     addVariants(created, 1100)
@@ -31,7 +31,7 @@ onBothEngines('a catalogue that is too much', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('reads of a product with very many prices the first, and always the default one', async () => {
+  it('reads only the first prices of a product, and always the default one', async () => {
     const { provider, refresh, objects, group, id } = await shop(engine)
     const prices = Array.from({ length: 1200 }, (_, number) => ({
       id: `price_${numbered(number)}`,
@@ -46,7 +46,7 @@ onBothEngines('a catalogue that is too much', (engine) => {
     assert.equal(member?.prices.length, 1002)
   })
 
-  it('gets a field for a new name of metadata without a word about the other products', async () => {
+  it('gets a field for a new metadata name without reports on other products', async () => {
     const { provider, sync, refresh, objects, ids, group } = await shop(engine)
     for (const id of ['a', 'b', 'c']) provider.put({ id }, {})
     provider.put({ id: 'off' }, {})
@@ -67,7 +67,7 @@ onBothEngines('a catalogue that is too much', (engine) => {
 
 onBothEngines('a catalogue with texts that cannot be stored', (engine) => {
   for (const text of ['a\0b', '\ud800']) {
-    it(`is walked through all the same, with ${JSON.stringify(text)} in every place`, async () => {
+    it(`is synchronised, with ${JSON.stringify(text)} in every text`, async () => {
       const { provider, sync, objects, worker, clock, products } = await shop(engine)
       provider.put({ id: 'good' }, {})
       provider.put({ id: text }, {})
@@ -82,13 +82,13 @@ onBothEngines('a catalogue with texts that cannot be stored', (engine) => {
       const { value = {} } = (await objects()).get('odd_price') ?? {}
       assert.equal(value.default_price, 'price_good')
       assert.deepEqual([...(await objects()).keys()].sort(), ['all', 'good', 'odd_default', 'odd_price', 'part'])
-      for (const told of [
+      for (const problem of [
         /^The product ".*" is left out/m,
         /^The price ".*" is left out/m,
         /"variant_of" of the product part/,
         /The name of the product all/,
       ])
-        assert.match(problems.join('\n'), told)
+        assert.match(problems.join('\n'), problem)
       assert.equal((await products()).length, 5)
       clock.now += dayMs
       await worker.runDue()
@@ -97,8 +97,8 @@ onBothEngines('a catalogue with texts that cannot be stored', (engine) => {
   }
 })
 
-onBothEngines('a walk that takes long', (engine) => {
-  it('lets others have a turn after a minute, and goes on where it was', async () => {
+onBothEngines('a long synchronisation', (engine) => {
+  it('yields to other jobs after a minute, and continues where it stopped', async () => {
     const first = await shop(engine, { workers: 1 })
     const { provider, clock, service, worker, group, objects } = first
     const second = await first.connect('second')

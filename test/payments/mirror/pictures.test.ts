@@ -31,7 +31,7 @@ async function withPicture(engine: TestEngine, open: () => Readable | Promise<Re
 }
 
 onBothEngines('pictures of products', (engine) => {
-  it('are taken into the library, and delivered by a signed address', async () => {
+  it('are stored in the library, and delivered with a signed URL', async () => {
     const png = await smallPicture('png')
     const { worker, image, library, products } = await withPicture(engine, () => Readable.from([png]))
     assert.equal(await image(), undefined)
@@ -43,7 +43,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.deepEqual(rye.objectValue.mediaFields, { productImage: 'image' })
   })
 
-  it('are fetched once, however many products show them, and not again at the next walk', async () => {
+  it('are fetched once, however many products show them, and not again by the next synchronisation', async () => {
     const png = await smallPicture('png')
     const { worker, provider, sync, opened, image, library } = await withPicture(engine, () => Readable.from([png]))
     await worker.runDue()
@@ -57,7 +57,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.deepEqual(Object(await image('other')).key, Object(await image()).key)
   })
 
-  it('that cannot be had just now are asked for once, not once for each product that shows them', async () => {
+  it('that are temporarily unavailable are requested once, not once per product', async () => {
     const { worker, provider, sync, opened, clock } = await withPicture(engine, () => {
       throw new PublicFetchFailure('pictures.example could not be reached.', { isTransient: true })
     })
@@ -75,7 +75,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(opened(), 5)
   })
 
-  it('are shown by every product that has them, however many these are, as soon as they are there', async () => {
+  it('are shown by all their products as soon as they are fetched', async () => {
     const png = await smallPicture('png')
     const { worker, provider, sync, opened, objects } = await withPicture(engine, () => Readable.from([png]))
     for (let number = 0; number < 230; number += 1) provider.put({ id: `prod_${number}`, images: [url] }, {})
@@ -87,7 +87,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(shown.length, 231)
   })
 
-  it('that no product shows any more are not fetched', async () => {
+  it('that no product shows any longer are not fetched', async () => {
     const png = await smallPicture('png')
     const { worker, provider, sync, opened } = await withPicture(engine, () => Readable.from([png]))
     provider.put({ id: 'rye', images: [] }, {})
@@ -96,7 +96,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(opened(), 0)
   })
 
-  it('belong to the variant whose product shows them', async () => {
+  it('belong to the variant whose product has them', async () => {
     const png = await smallPicture('png')
     const { worker, provider, sync, image } = await withPicture(engine, () => Readable.from([png]))
     provider.put({ id: 's', name: 'Small', images: [url], metadata: { variant_of: 'v', variant: 'S' } }, {})
@@ -107,7 +107,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(Object(await image('v')).S.alt, 'Small')
   })
 
-  it('that are none are refused for good, and it is said why', async () => {
+  it('that are not images are refused permanently, with the reason', async () => {
     const { worker, image, library, problems, sync, opened } = await withPicture(engine, () => Readable.from([page]))
     await worker.runDue()
     await sync()
@@ -118,7 +118,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.match((await problems())[0] ?? '', /picture could not be imported: The URL does not lead to a picture/)
   })
 
-  it('that may not be fetched are not asked for again', async () => {
+  it('that must not be fetched are not requested again', async () => {
     const { worker, problems, sync, opened, clock } = await withPicture(engine, () => {
       throw new PublicFetchFailure('pictures.example leads into a private network.', { isTransient: false })
     })
@@ -130,7 +130,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.match((await problems())[0] ?? '', /leads into a private network/)
   })
 
-  it('that cannot be had just now are tried again', async () => {
+  it('that are temporarily unavailable are retried', async () => {
     const png = await smallPicture('png')
     let isAway = true
     const { worker, image, clock } = await withPicture(engine, () => {
@@ -145,7 +145,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(Object(await image()).name, 'rye.png')
   })
 
-  it('that were deleted from the library are simply not shown', async () => {
+  it('that were deleted from the library are omitted', async () => {
     const png = await smallPicture('png')
     const { worker, image, library, does, sync, opened } = await withPicture(engine, () => Readable.from([png]))
     await worker.runDue()
@@ -157,7 +157,7 @@ onBothEngines('pictures of products', (engine) => {
     assert.equal(opened(), 1)
   })
 
-  it('are left alone while the group is frozen', async () => {
+  it('are not fetched while the group is frozen', async () => {
     const png = await smallPicture('png')
     const { worker, opened, service, group } = await withPicture(engine, () => Readable.from([png]))
     await setFrozen(service.store, group.groupId, true)

@@ -23,23 +23,23 @@ import type { TestEngine } from '../../helpers/harness.ts'
 export interface Account {
   id: string
   provider: FakeProvider
-  /** As it is now. */
+  /** Its current state. */
   read(): Promise<Integration>
-  /** Walks through the catalogue, and gives the report. */
+  /** Synchronises the catalogue and returns the report. */
   sync(): Promise<NonNullable<Integration['lastSync']>>
   refresh(productId: string): ReturnType<typeof refreshProduct>
-  /** Its products of ours by their keys. */
+  /** Our products of the account, by key. */
   objects(): Promise<Map<string, StoredObject>>
 }
 
 /** A group whose products come from the fake provider. */
 export interface Shop extends Editing, Account {
   connect(accountHandle: string): Promise<Account>
-  /** What is handed out for the address of a picture. */
+  /** The content returned for a picture's URL. */
   pictures: Map<string, () => Readable>
   /** Runs the jobs of the mirror. */
   worker: Worker
-  /** The items that the delivery API gives. */
+  /** The items that the delivery API returns. */
   products(query?: string): Promise<Data[]>
   ids(query?: string): Promise<string[]>
 }

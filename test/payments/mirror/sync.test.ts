@@ -51,8 +51,8 @@ const reportOf = ({ added, changed, archived }: { added: number; changed: number
   archived,
 ]
 
-onBothEngines('a walk through a catalogue', (engine) => {
-  it('takes over 250 products in pages of 100, and tells how many', async () => {
+onBothEngines('the synchronisation of a catalogue', (engine) => {
+  it('imports 250 products in pages of 100, and reports their number', async () => {
     const { provider, sync, objects, ids, group } = await shop(engine)
     fill(provider, 250)
     const report = await sync()
@@ -65,7 +65,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     await assertNoGaps(group.store)
   })
 
-  it('goes on where it was interrupted', async () => {
+  it('continues where it was interrupted', async () => {
     const { provider, sync, objects } = await shop(engine)
     fill(provider, 250)
     provider.onCall = ({ name, argument, moment }) => {
@@ -82,7 +82,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.equal((await objects()).size, 250)
   })
 
-  it('begins anew where it was interrupted long ago', async () => {
+  it('restarts if it was interrupted long ago', async () => {
     const { provider, sync, clock } = await shop(engine)
     fill(provider, 150)
     provider.onCall = ({ name }) => {
@@ -96,7 +96,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.equal(provider.calls[0], 'listPrices')
   })
 
-  it('begins a phase anew, once, where the provider no longer knows where we were', async () => {
+  it('restarts a phase, once, if the provider no longer accepts the cursor', async () => {
     const { provider, sync, objects } = await shop(engine)
     fill(provider, 250)
     let lost = 0
@@ -115,7 +115,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     await assert.rejects(sync(), /No such price/)
   })
 
-  it('changes nothing at all when nothing has changed', async () => {
+  it('writes nothing when nothing has changed', async () => {
     const { provider, sync, objects, group } = await shop(engine)
     fill(provider, 30)
     provider.put({ id: 'v1', metadata: { variant_of: 'v', variant: 'S', colour: 'red' } }, {})
@@ -127,7 +127,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.equal(await readRevision(group.store), revision)
   })
 
-  it('reports what is new, what changed and what vanished, and brings back what comes back', async () => {
+  it('reports additions, changes and removals, and restores what returns', async () => {
     const { provider, sync, objects, ids } = await shop(engine)
     fill(provider, 4)
     await sync()
@@ -163,7 +163,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.equal((await read()).lastSync?.changed, 1)
   })
 
-  it('tells what could not be taken over, of products that did not come in too', async () => {
+  it('reports what could not be imported, including whole products', async () => {
     const { provider, sync, objects } = await shop(engine)
     provider.put({ id: 'open' }, { id: 'free_amount', unitAmount: null })
     provider.put({ id: 'good', metadata: { constructor: 'x' } }, {})
@@ -174,7 +174,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.match(problems.join('\n'), /metadata\.constructor is left out/)
   })
 
-  it('keeps the accounts of a group apart', async () => {
+  it('keeps the accounts of a group separate', async () => {
     const main = await shop(engine)
     const second = await main.connect('second')
     main.provider.put({ id: 'same', name: 'Of main' }, {})
@@ -195,7 +195,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.deepEqual(await main.ids('&accountHandle=main'), ['same'])
   })
 
-  it('archives products that came by an import and that the provider does not have, and takes over the others', async () => {
+  it('archives imported products that the provider does not have, and adopts the others', async () => {
     const { group, provider, sync, objects } = await shop(engine)
     const schema = { name: { type: 'text' }, productType: { type: 'enum', values: ['Old'] } }
     const container = await group.integration('stripe', schema)
@@ -210,7 +210,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('gives up the products of an account that is disconnected, and then the account itself', async () => {
+  it('removes the products of a disconnected account, and then the account itself', async () => {
     const { provider, sync, objects, group, id, worker, clock, ids, service, read } = await shop(engine)
     fill(provider, 120)
     await sync()
@@ -228,7 +228,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
       assert.deepEqual(await group.store.database.read.selectFrom(table).selectAll().execute(), [])
   })
 
-  it('brings the products back when the account is connected again', async () => {
+  it('restores the products when the account is connected again', async () => {
     const { provider, sync, clock, group, worker, service, read, connect, objects } = await shop(engine)
     fill(provider, 3)
     await sync()
@@ -244,7 +244,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.ok([...(await objects()).values()].every(({ archived }) => !archived))
   })
 
-  it('is asked for by the clock, once, and not of a frozen group', async () => {
+  it('is scheduled once per interval, and not for a frozen group', async () => {
     const { service, group, clock, sync, id } = await shop(engine)
     const pending = async () => (await findPendingJobs(group.store, 'catalogue.sync')).map(({ payload }) => payload)
     await setFrozen(service.store, group.groupId, true)
@@ -259,7 +259,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.deepEqual(await pending(), [{ integrationId: id }])
   })
 
-  it('puts products into the order in which the provider made them, whichever page they came on', async () => {
+  it('orders products by their creation at the provider, whatever their page', async () => {
     const { provider, sync, ids } = await shop(engine)
     const wanted = Array.from({ length: 130 }, (_, number) => `prod_${String(number).padStart(3, '0')}`)
     for (const id of wanted.toReversed()) provider.put({ id, createdMs: Date.UTC(2020, 0, 1) + Number(id.slice(5)) * 60_000 }, {}) // biome-ignore format: short
@@ -268,7 +268,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.deepEqual(await ids('&sort=createdAt:asc&limit=3'), wanted.slice(0, 3))
   })
 
-  it('does not miss a product that is made while it is under way, though nobody tells us', async () => {
+  it('does not miss a product that is created while it runs, even without an event', async () => {
     const { provider, sync, ids, worker } = await shop(engine)
     provider.put({ id: 'prod_old' }, {})
     provider.onCall = ({ name, moment }) => {
@@ -279,7 +279,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.deepEqual((await ids()).sort(), ['prod_late', 'prod_old'])
   })
 
-  it('asks again for orders that were not paid when we last heard of them', async () => {
+  it('fetches unpaid orders again', async () => {
     const { provider, sync, group, clock } = await shop(engine)
     for (const sessionId of ['cs_paid', 'cs_pending']) provider.sessions.push(sessionOf(group.groupId, sessionId))
     for (const [sessionId, status] of [['cs_paid', 'paid'], ['cs_pending', 'pending']] as const) // biome-ignore format: short
@@ -289,7 +289,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     assert.deepEqual(asked.map((payload) => (payload as { sessionId: string }).sessionId), ['cs_pending']) // biome-ignore format: short
   })
 
-  it('asks for the orders that nobody has told us of, and not for what the account has sold elsewhere', async () => {
+  it('fetches orders without an event, but not what the account has sold elsewhere', async () => {
     const { provider, sync, group } = await shop(engine)
     provider.sessions.push(sessionOf(group.groupId, 'cs_1'), sessionOf(group.groupId, 'cs_2'))
     provider.sessions.push(sessionOf('another', 'cs_3'), { id: 'cs_4', metadata: {} })
@@ -301,7 +301,7 @@ onBothEngines('a walk through a catalogue', (engine) => {
     ])
   })
 
-  it('goes on as a job when the provider is back', async () => {
+  it('continues as a job when the provider is back', async () => {
     const { provider, worker, clock, service, objects } = await shop(engine)
     fill(provider, 150)
     let isAway = true

@@ -24,7 +24,7 @@ onBothEngines('products of the sandbox', (engine) => {
     return { ...created, ask, call, group, base, path, run, delivered }
   }
 
-  it('are made with a picture and changed, and are on sale as they are shown', async () => {
+  it('are created with a picture, changed, and sold as shown', async () => {
     const { ask, call, group, base, path, delivered, run } = await shop()
     const picture = await ask('POST', `${base}/media`, fileForm('rye.png', plainPng(4, 4)))
     const rye = { name: 'Rye', price: '5.50', currency: 'CAD', description: 'Dark.', imageKey: picture.key }
@@ -60,13 +60,13 @@ onBothEngines('products of the sandbox', (engine) => {
     assert.equal((await delivered(made.id)).objectValue.price, '6.00')
   })
 
-  it('recur where an interval is given, and are paid in currencies without decimals', async () => {
+  it('can have an interval, and currencies without decimals', async () => {
     const { ask, path } = await shop()
     const made = await ask('POST', path, { name: 'Club', price: '1500', currency: 'jpy', interval: 'month' })
     assert.deepEqual([made.objectValue.price, made.objectValue.interval], ['1500', 'month'])
   })
 
-  it('are changed by many at once, each to the end, and shown as the last one left them', async () => {
+  it('can be changed concurrently, and show the last change', async () => {
     const { ask, call, path, delivered } = await shop()
     const made = await ask('POST', path, { name: 'Rye', price: '5.00', currency: 'cad' })
     const changes = Array.from({ length: 25 }, (_, n) => call('PATCH', `${path}/${made.id}`, { name: `Rye ${n}` }))
@@ -77,7 +77,7 @@ onBothEngines('products of the sandbox', (engine) => {
     assert.deepEqual([name, price], [shown.objectValue.name, '6.00'])
   })
 
-  it('are refused in words where something is wrong, or where the account is a real one', async () => {
+  it('are refused with an explanation when invalid, or for a real account', async () => {
     const { ask, call, base, path } = await shop()
     const good = { name: 'Rye', price: '5.50', currency: 'cad' }
     const refused: [body: object, message: RegExp][] = [

@@ -72,7 +72,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.ok(record)
     return { ...record.session, payment: record.payment.status }
   }
-  /** How often an order was asked for because of the session. */
+  /** The number of order jobs for the session. */
   const ordersAsked = async ({ id }: Opened): Promise<number> => {
     const jobs = await group.store.database.read
       .selectFrom('jobs')
@@ -82,7 +82,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     return jobs.filter(({ payload }) => payload.includes(id)).length
   }
 
-  it('shows what is bought, what it costs and that no money moves', async () => {
+  it('shows the lines, the total, and that no money moves', async () => {
     const session = await open({
       contactEmail: 'ada@example.com',
       businessName: 'Maple & Rye',
@@ -100,12 +100,12 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.match(String(headers['content-security-policy']), /form-action 'self' https:\/\/shop\.example;/)
   })
 
-  it('shows the name and the country of the shop where nobody says otherwise', async () => {
+  it('shows the name and country of the shop by default', async () => {
     const shop = await house.newGroup({ name: 'A group' })
-    const { provider: till, integration } = await connectSandbox(house, shop, 'till')
+    const { provider: other, integration } = await connectSandbox(house, shop, 'other')
     await seedSandbox(shop.store, integration.id, goods, house.clock.now)
     const shown = async (metadata: Record<string, string> = {}) => {
-      const session = await open({ metadata, shippingCountries: ['US', 'CA', 'FR'] }, till)
+      const session = await open({ metadata, shippingCountries: ['US', 'CA', 'FR'] }, other)
       const { body } = await see(session)
       return [/<h1>(.*?)<\/h1>/.exec(body)?.[1], /<option value="(\w+)" selected>/.exec(body)?.[1]]
     }
@@ -153,7 +153,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.deepEqual((await provider.listCompletedSessions(house.clock.now + 1000, undefined)).items, [])
   })
 
-  it('takes an address where goods are sent', async () => {
+  it('asks for an address if goods are shipped', async () => {
     const session = await open({ shippingCountries: ['CA', 'FR'] })
     const address = { line1: '1 Main St', city: 'Montréal', postal_code: 'H2X 1Y4', country: 'CA' }
     await pay(pathOf(session), { email: 'ada@example.com', name: 'Ada', ...address, outcome: 'paid' })
@@ -164,7 +164,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     })
   })
 
-  it('reads forms and nothing else', async () => {
+  it('accepts forms only', async () => {
     const session = await open()
     const payload = { email: 7, name: ['x'] }
     assert.equal((await app.inject({ method: 'POST', url: `${pathOf(session)}/pay`, payload })).statusCode, 415)
@@ -193,7 +193,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     ['paid-later', 'paid', 'succeeded'],
     ['fails-later', 'unpaid', 'requires_payment_method'],
   ] as const) {
-    it(`tells later how a bank debit ended: ${outcome}`, async () => {
+    it(`reports the outcome of a bank debit later: ${outcome}`, async () => {
       const session = await open()
       await pay(pathOf(session), { email: 'ada@example.com', outcome })
       const first = await stateOf(session)
@@ -207,7 +207,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     })
   }
 
-  it('begins a subscription', async () => {
+  it('starts a subscription', async () => {
     const session = await open(subscription)
     assert.match((await see(session)).body, /Quantity 1, every month/)
     await pay(pathOf(session), { email: 'ada@example.com' })
@@ -231,7 +231,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     })
   }
 
-  it('takes no payment where all is free', async () => {
+  it('takes no payment for a free order', async () => {
     const free = { product: { id: 'prod_free', name: 'Sample' }, prices: [{ id: 'price_free', unit_amount: 0, currency: 'cad' }] } // biome-ignore format: short
     await seedSandbox(group.store, integrationId, [free], house.clock.now)
     const session = await open({ lines: [{ price: 'price_free', quantity: 1 }] })
@@ -240,7 +240,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.deepEqual([found?.status, found?.paymentId, found?.total], ['paid', null, '0.00'])
   })
 
-  it('leads to an order although nobody can resolve the public address', async () => {
+  it('leads to an order although the public URL does not resolve', async () => {
     const env = { PUBLIC_URL: 'https://no-such-host.invalid' }
     const { newManagedGroup, ask, app: shop, service } = await managing(engine, { env })
     const { groupId, key } = await newManagedGroup()
@@ -270,7 +270,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     )
   })
 
-  it('lets no return address change its policy', async () => {
+  it('keeps its content security policy with any return URL', async () => {
     for (const host of ["a.example;script-src'self'", 'a.example,b.example', "a.example'"]) {
       const { statusCode, headers } = await see(await open({ successUrl: `https://${host}/back` }))
       assert.equal(statusCode, 200)
@@ -278,7 +278,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     }
   })
 
-  it('lets an address come so often and not more, to see and to pay', async () => {
+  it('limits the requests of an IP address, for viewing and paying', async () => {
     const strict = await createHarness(engine, { env: { RATE_LIMITS: strictLimits } })
     try {
       const url = checkoutPath('0'.repeat(24), 'cs_test_none')
@@ -298,7 +298,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     }
   })
 
-  it('takes nothing for a session whose time is over', async () => {
+  it('accepts nothing for an expired session', async () => {
     const session = await open()
     house.clock.now += 24 * 3_600_000
     assert.equal((await see(session)).statusCode, 410)
@@ -307,7 +307,7 @@ onBothEngines('the sandbox’s checkout page', (engine) => {
     assert.equal((await stateOf(session)).status, 'expired')
   })
 
-  it('exists for sessions of accounts of the sandbox only', async () => {
+  it('exists only for sessions of sandbox accounts', async () => {
     const session = await open()
     const real = makeId()
     await registerIntegration(house.service.store, real, group.group.id)

@@ -62,7 +62,7 @@ onBothEngines('an account of the sandbox', (engine) => {
   })
   after(() => house.close())
 
-  it('says whose account it is', async () => {
+  it('names the account', async () => {
     assert.deepEqual(await provider.verify(), {
       id: `acct_${integrationId}`,
       name: 'Test group (sandbox)',
@@ -86,10 +86,10 @@ onBothEngines('an account of the sandbox', (engine) => {
     assert.equal((await other.fetchProduct('prod_8'))?.prices[0]?.id, 'price_8')
     assert.deepEqual((await other.fetchProduct('prod_9'))?.prices, [])
     assert.equal((await other.fetchProduct('prod_9'))?.product.defaultPriceId, 'price_9')
-    assert.deepEqual(await findPendingJobs(group.store, refreshKind), [], 'nobody is told of what was there from the beginning') // biome-ignore format: short
+    assert.deepEqual(await findPendingJobs(group.store, refreshKind), [], 'the initial catalogue causes no events') // biome-ignore format: short
   })
 
-  it('shows an account nothing of another one', async () => {
+  it('shows an account nothing of other accounts', async () => {
     const { provider: other } = await connectSandbox(house, await house.newGroup())
     assert.equal(await other.fetchProduct('prod_loaf'), undefined)
     assert.equal(await other.findProductOfPrice('price_loaf'), undefined)
@@ -97,7 +97,7 @@ onBothEngines('an account of the sandbox', (engine) => {
     await assert.rejects(other.listProducts('prod_loaf'), { name: 'ProviderFailure', kind: 'unknown' })
   })
 
-  it('opens a session with its amounts and a page of ours', async () => {
+  it('opens a session with its amounts and a page of the service', async () => {
     const lines = [
       { price: 'price_loaf', quantity: 2 },
       { price: 'price_roll', quantity: 10 },
@@ -116,7 +116,7 @@ onBothEngines('an account of the sandbox', (engine) => {
     ])
   })
 
-  it('opens a subscription where a price recurs', async () => {
+  it('opens a subscription for a recurring price', async () => {
     const lines = ['price_club', 'price_loaf'].map((price) => ({ price, quantity: 1 }))
     const { id } = await create({ mode: 'subscription', lines })
     const session = await provider.fetchSession(id)
@@ -142,7 +142,7 @@ onBothEngines('an account of the sandbox', (engine) => {
     })
   }
 
-  it('gives the same session under the same key for a day, also when asked several times at once', async () => {
+  it('returns the same session under the same key for a day, also for concurrent calls', async () => {
     const made = await Promise.all(Array.from({ length: 4 }, () => create({}, 'once')))
     assert.equal(new Set(made.map(({ id }) => id)).size, 1)
     house.clock.now += 24 * hourMs - 1
@@ -151,7 +151,7 @@ onBothEngines('an account of the sandbox', (engine) => {
     assert.notEqual((await create({}, 'once')).id, made[0]?.id)
   })
 
-  it('stores nothing under a key where the session was refused', async () => {
+  it('stores nothing under a key if the session was refused', async () => {
     await assert.rejects(create(line('price_late'), 'late'))
     const late = { product: { id: 'prod_late', name: 'Late' }, prices: [{ id: 'price_late', unit_amount: 1, ...usd }] }
     await seedSandbox(store, integrationId, [late], house.clock.now)
@@ -169,12 +169,12 @@ onBothEngines('an account of the sandbox', (engine) => {
     assert.ok(data.length < 20_000, `${data.length} bytes`)
   })
 
-  it('knows no session of another name', async () => {
+  it('finds no session with another id', async () => {
     assert.equal(await provider.fetchSession('cs_test_none'), undefined)
     assert.equal(await provider.fetchSession('prod_loaf'), undefined)
   })
 
-  it('reads what former versions stored: complete objects of Stripe, and events whose jobs still wait', async () => {
+  it('reads what former versions stored: complete Stripe objects, and events with waiting jobs', async () => {
     const group = await house.newGroup()
     const { provider: other, integration } = await connectSandbox(house, group)
     const { clock, service } = house

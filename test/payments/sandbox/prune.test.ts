@@ -29,9 +29,9 @@ async function openShop(engine: TestEngine) {
       },
       idempotencyKey,
     )
-  /** As it is done from time to time, without comparing catalogues. */
+  /** Prunes like the periodic job, without comparing catalogues. */
   const tidy = () => tidyPayments(service.store, clock.now, 0)
-  /** How many there are of each kind. */
+  /** The number of each kind. */
   async function counts(): Promise<Record<string, number>> {
     const rows = await group.store.database.read.selectFrom('sandbox_objects').select('kind').execute()
     const kinds = Map.groupBy(rows, ({ kind }) => kind)
@@ -47,8 +47,8 @@ async function openShop(engine: TestEngine) {
   return { clock, provider, integration, group, buy, pay, tidy, counts }
 }
 
-onBothEngines('what the sandbox stores', (engine) => {
-  it('is a session under a key for a day, a session for thirty, the catalogue for good', async () => {
+onBothEngines('the data of the sandbox', (engine) => {
+  it('is retained for a day by key, for thirty days by session, and permanently in the catalogue', async () => {
     const { clock, buy, tidy, counts } = await openShop(engine)
     await buy('key')
     const stays = { product: 1, price: 1 }
@@ -67,7 +67,7 @@ onBothEngines('what the sandbox stores', (engine) => {
     assert.deepEqual(await counts(), stays)
   })
 
-  it('counts from the last change on, for sessions and for keys that are used again', async () => {
+  it('is retained from the last change or use of a key', async () => {
     const { clock, provider, buy, pay, tidy, counts } = await openShop(engine)
     const session = await buy('key')
     clock.now += 23 * hourMs
@@ -86,7 +86,7 @@ onBothEngines('what the sandbox stores', (engine) => {
     assert.deepEqual((await provider.listCompletedSessions(0, undefined)).items, [])
   })
 
-  it('goes in parts, and all of it, with the events of former versions', async () => {
+  it('is removed in parts and completely, with the events of former versions', async () => {
     const { clock, group, integration, tidy, counts } = await openShop(engine)
     const events = Array.from({ length: 1100 }, (_, number) => ({ id: `evt_${number}`, data: '{}' }))
     await write(group.store, clock.now, (writer) => addSandboxObjects(writer, integration.id, 'event', events))

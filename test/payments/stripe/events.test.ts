@@ -28,7 +28,7 @@ const read = (event: unknown) => {
 const wrong = { code: 'ValidationError', message: 'The signature of this call is invalid.' }
 const untimely = { code: 'ValidationError', message: 'This call was signed too long ago, or in the future.' }
 
-describe('what an event concerns', () => {
+describe('the subject of an event', () => {
   const session = { id: 'cs_1', object: 'checkout.session' }
   const price = { id: 'price_1', object: 'price', product: 'prod_2' }
   for (const [type, object, concerns] of [
@@ -47,7 +47,7 @@ describe('what an event concerns', () => {
     ['price.updated', { id: 'price_1' }, undefined],
     ['product.updated', {}, undefined],
   ] as const) {
-    it(`is ${concerns ? `the ${concerns.kind} ${concerns.id}` : 'nothing of ours'} for ${type}`, async () => {
+    it(`is ${concerns ? `the ${concerns.kind} ${concerns.id}` : 'nothing'} for ${type}`, async () => {
       const event = await read({ ...someEvent, type, data: { object } })
       assert.deepEqual(event, { id: 'evt_1', type, live: true, concerns })
     })
@@ -60,7 +60,7 @@ describe('what an event concerns', () => {
     ['is not of plain letters', 'prod_é'],
     ['is longer than any', 'x'.repeat(256)],
   ] as const) {
-    it(`is nothing of ours where an id ${what}: that of the event, of what changed, or of its product`, async () => {
+    it(`is nothing if the id of the event, its object or its product ${what}`, async () => {
       const data = { object: { id } }
       assert.equal((await read({ ...someEvent, id })).concerns, undefined)
       assert.equal((await read({ ...someEvent, data })).concerns, undefined)
@@ -70,17 +70,17 @@ describe('what an event concerns', () => {
     })
   }
 
-  it('is nothing of ours for an event of a connected account', async () => {
+  it('is nothing for an event of a Connect account', async () => {
     assert.equal((await read({ ...someEvent, account: 'acct_2' })).concerns, undefined)
   })
 
-  it('is nothing of ours for a thin event', async () => {
+  it('is nothing for a thin event', async () => {
     const { data, ...thin } = someEvent
     const event = { ...thin, object: 'v2.core.event', related_object: data.object }
     assert.deepEqual(await read(event), { id: 'evt_1', type: 'product.updated', live: true, concerns: undefined })
   })
 
-  it('is told with whether real money moves', async () => {
+  it('includes whether real money moves', async () => {
     assert.equal((await read({ ...someEvent, livemode: false })).live, false)
   })
 })
@@ -88,7 +88,7 @@ describe('what an event concerns', () => {
 describe('the signature of an event', () => {
   const body = write(someEvent)
 
-  it('may be one of several, as while a secret is being replaced', async () => {
+  it('may be one of several, as during the rotation of a secret', async () => {
     const old = sign(body, nowSeconds, 'whsec_old').replace(/^.*,/, '')
     const signature = `${sign(body)},${old}`
     assert.equal((await readStripeEvent({ body, signature, secret, nowMs })).id, 'evt_1')
@@ -113,13 +113,13 @@ describe('the signature of an event', () => {
     })
   }
 
-  it('is refused for the same event in other bytes', async () => {
+  it('is refused for the same event with different bytes', async () => {
     const reserialised = Buffer.from(JSON.stringify(JSON.parse(body.toString())))
     await assert.rejects(readStripeEvent({ body: reserialised, signature: right, secret, nowMs }), wrong)
   })
 
   for (const none of ['', '  ', '\n']) {
-    it(`is refused where the secret is ${JSON.stringify(none)}`, async () => {
+    it(`is refused if the secret is ${JSON.stringify(none)}`, async () => {
       const signature = sign(body, nowSeconds, none || 'x')
       await assert.rejects(readStripeEvent({ body, signature, secret: none, nowMs }), wrong)
     })
@@ -138,7 +138,7 @@ describe('the signature of an event', () => {
     })
   }
 
-  it('does not become young by a time that only some readers understand', async () => {
+  it('is not made recent by a timestamp that parsers read differently', async () => {
     const old = sign(body, nowSeconds - 10_000)
     for (const spoilt of [old.replace(',', 'x,'), old.replace(',', '=1,'), old.replace(',', '.5,'), `${old},t=`]) {
       await assert.rejects(readStripeEvent({ body, signature: spoilt, secret, nowMs }), wrong)
@@ -147,7 +147,7 @@ describe('the signature of an event', () => {
   })
 
   for (const text of ['', 'no JSON', 'null', '[]', '{}', '{"id":1,"type":"x"}']) {
-    it(`does not make an event of ${JSON.stringify(text)}`, async () => {
+    it(`is refused for a body that is no event: ${JSON.stringify(text)}`, async () => {
       const bytes = Buffer.from(text)
       const call = { body: bytes, signature: sign(bytes), secret, nowMs }
       await assert.rejects(readStripeEvent(call), { code: 'ValidationError' })

@@ -52,17 +52,17 @@ describe('failures of Stripe', () => {
     })
   }
 
-  it('takes the blame for an idempotency key that Stripe knows from another request', async (t) => {
+  it('are internal for an idempotency key that Stripe has seen with another request', async (t) => {
     const failure = await failWith(t, (response) => sendError(response, 400, { type: 'idempotency_error' }))
     assert.deepEqual([failure.kind, failure.parameter], ['invalid', 'idempotency_key'])
   })
 
-  it('takes an amount that Stripe refuses for one of the lines', async (t) => {
+  it('are about a line for an amount that Stripe refuses', async (t) => {
     const failure = await failWith(t, (response) => sendError(response, 400, { code: 'amount_too_small' }))
     assert.deepEqual([failure.kind, failure.parameter], ['invalid', 'line_items'])
   })
 
-  it('passes on what Stripe says of a request', async (t) => {
+  it('pass on Stripe’s message about a request', async (t) => {
     const missing = { code: 'resource_missing', message: "No such price: 'price_1'" }
     const { message } = await failWith(t, (response) => sendError(response, 400, missing))
     assert.equal(message, "Stripe does not know it: No such price: 'price_1'")
@@ -70,12 +70,12 @@ describe('failures of Stripe', () => {
     assert.equal(bad.message, 'Stripe does not accept this: Invalid email address: x')
   })
 
-  it('quotes no more than a sentence', async (t) => {
+  it('quote at most a sentence', async (t) => {
     const { message } = await failWith(t, (response) => sendError(response, 400, { message: 'x'.repeat(5000) }))
     assert.ok(message.length < 400, String(message.length))
   })
 
-  it('says how long Stripe asks to wait', async (t) => {
+  it('include the wait that Stripe asks for', async (t) => {
     const limit = (seconds: string): Answer => {
       return (response) => sendError(response, 429, { code: 'rate_limit' }, { 'retry-after': seconds })
     }
@@ -83,12 +83,12 @@ describe('failures of Stripe', () => {
     assert.equal((await failWith(t, limit('soon'))).retryAfterSeconds, undefined)
   })
 
-  it('waits a second where the same request is still being worked on', async (t) => {
+  it('are retried after a second while the same request is in progress', async (t) => {
     const failure = await failWith(t, (response) => sendError(response, 409, { code: 'idempotency_key_in_use' }))
     assert.equal(failure.retryAfterSeconds, 1)
   })
 
-  it('does not try again by itself where Stripe asks to slow down', async (t) => {
+  it('are not retried internally when Stripe asks to slow down', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => sendError(response, 429, { code: 'rate_limit' }), {
       retries: 2,
     })
@@ -96,7 +96,7 @@ describe('failures of Stripe', () => {
     assert.equal(seen.length, 1)
   })
 
-  it('tries again after a failure of its own, and gives up', async (t) => {
+  it('are retried after an error of Stripe, a limited number of times', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => sendError(response, 500, { type: 'api_error' }), {
       retries: 1,
     })
@@ -105,21 +105,21 @@ describe('failures of Stripe', () => {
   })
 })
 
-describe('failures on the way', () => {
-  it('calls a silent Stripe unreachable when the time is up', async (t) => {
+describe('network failures', () => {
+  it('make a silent Stripe unreachable at the timeout', async (t) => {
     assert.equal((await failWith(t, () => {}, { timeoutMs: 50 })).kind, 'unreachable')
   })
 
-  it('calls one unreachable that falls silent in the middle of an answer', async (t) => {
+  it('make a Stripe that stalls within an answer unreachable', async (t) => {
     const failure = await failWith(t, (response) => response.writeHead(200).write('{"id":'), { timeoutMs: 50 })
     assert.equal(failure.kind, 'unreachable')
   })
 
-  it('calls a connection that breaks unreachable', async (t) => {
+  it('make a Stripe whose connection breaks unreachable', async (t) => {
     assert.equal((await failWith(t, (response) => response.destroy())).kind, 'unreachable')
   })
 
-  it('calls one that cannot be connected to unreachable, and says why in its cause', async () => {
+  it('make a Stripe that refuses connections unreachable, with the reason as the cause', async () => {
     const server = createServer()
     const port = await new Promise<number>((listening) => {
       server.listen(0, '127.0.0.1', () => {
@@ -139,16 +139,16 @@ describe('failures on the way', () => {
     })
   })
 
-  it('calls a list that a proxy answered unreachable', async (t) => {
+  it('make a Stripe unreachable when a proxy answers a list', async (t) => {
     const { stripe } = await serveStripe(t, (response) => send(response, 503, { message: 'later' }))
     assert.equal((await failureOf(stripe.listProducts(undefined))).kind, 'unreachable')
   })
 
-  it('works again when Stripe does', async (t) => {
+  it('end when Stripe is back', async (t) => {
     const { stripe } = await serveStripe(t, (response, _, nth) =>
       nth === 1 ? response.destroy() : sendList(response, []),
     )
-    // A connection that breaks is tried once more, whatever the number of retries.
+    // A broken connection is always retried once.
     assert.deepEqual(await stripe.listProducts(undefined), { items: [], next: undefined })
   })
 })
@@ -157,11 +157,11 @@ describe('secrets', () => {
   for (const [what, status, message] of [
     ['a key that is not accepted', 401, `Invalid API Key provided: ${maskedKey}`],
     ['a key that may not do this', 403, `The provided key '${maskedKey}' does not have access to account 'acct_1'.`],
-    ['a key in the place of a price', 400, `No such price: '${secretKey}'`],
+    ['a key instead of a price', 400, `No such price: '${secretKey}'`],
     ['a webhook secret', 400, 'Invalid: whsec_abcdef'],
     ['a failure of its own', 500, `Lost ${secretKey}`],
   ] as const) {
-    it(`stay out of everything that is said about ${what}`, async (t) => {
+    it(`are not disclosed in any message about ${what}`, async (t) => {
       const failure = await failWith(t, (response) =>
         sendError(response, status, { message }, { 'x-echo': `Bearer ${secretKey}` }),
       )
@@ -172,7 +172,7 @@ describe('secrets', () => {
     })
   }
 
-  it('do not keep the permission from being named that a restricted key needs', async (t) => {
+  it('do not hide the permission that a restricted key lacks', async (t) => {
     const message = `The provided key '${maskedKey}' lacks it. Having the 'rak_checkout_session_write' permission would help.`
     const failure = await failWith(t, (response) => sendError(response, 403, { message }))
     assert.equal(

@@ -17,7 +17,7 @@ export interface Seen {
 /** Answers the nth request (from 1). */
 export type Answer = (response: ServerResponse, request: Seen, nth: number) => void
 
-/** A server that answers in Stripe's place, what it was asked, and the account behind it as our code sees it. */
+/** A server that replaces Stripe, its requests, and our client of its account. */
 export async function serveStripe(t: TestContext, answer: Answer, options: Partial<StripeOptions> = {}) {
   const seen: Seen[] = []
   const server = createServer(async (request, response) => {

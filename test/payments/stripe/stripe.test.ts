@@ -39,12 +39,12 @@ const ourPrice = {
   createdMs: 1_700_000_001_000,
 }
 
-describe('what Stripe is sent', () => {
-  it('speaks the version of the API that the SDK speaks', () => {
+describe('requests to Stripe', () => {
+  it('use the API version of the SDK', () => {
     assert.equal(apiVersion, Stripe.API_VERSION)
   })
 
-  it('is asked with the key, in our version of the API, without telemetry', async (t) => {
+  it('have the key and our API version, and no telemetry', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => sendList(response, []))
     await stripe.listProducts(undefined)
     await stripe.listProducts(undefined)
@@ -59,7 +59,7 @@ describe('what Stripe is sent', () => {
     assert.equal(seen.length, 2)
   })
 
-  it('is asked under the path of the address, with or without a slash at its end', async (t) => {
+  it('keep the path of the base URL, with or without a trailing slash', async (t) => {
     const { url, seen } = await serveStripe(t, (response) => sendList(response, []))
     for (const path of ['', '/', '/stand-in', '/stand-in/']) {
       await (await openStripe({ secretKey, url: url + path, retries: 0 })).listProducts(undefined)
@@ -80,13 +80,13 @@ describe('verify', () => {
     settings: { dashboard: { display_name: 'Bakery' } },
   }
 
-  it('names the account, by the name its owner chose', async (t) => {
+  it('returns the account’s display name', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => send(response, 200, account))
     assert.deepEqual(await stripe.verify(), { id: 'acct_1', name: 'Bakery', live: false })
     assert.equal(seen[0]?.path, '/v1/account')
   })
 
-  it('names it by its business, else by its e-mail, where no name was chosen', async (t) => {
+  it('returns the business name, else the e-mail address, without a display name', async (t) => {
     const settings = { dashboard: { display_name: null } }
     const { stripe } = await serveStripe(t, (response, _, nth) =>
       send(response, 200, { ...account, settings, ...(nth === 2 && { business_profile: null }) }),
@@ -101,7 +101,7 @@ describe('verify', () => {
     ['sk_test_1', false],
     ['rk_test_1', false],
   ] as const) {
-    it(`knows by ${key.slice(0, 8)} ${live ? 'that real money moves' : 'that none does'}`, async (t) => {
+    it(`recognises ${key.slice(0, 8)} as ${live ? 'live' : 'test'} mode`, async (t) => {
       const { stripe } = await serveStripe(t, (response) => send(response, 200, account), { secretKey: key })
       assert.equal((await stripe.verify()).live, live)
     })
@@ -109,7 +109,7 @@ describe('verify', () => {
 
   const refuse = { type: 'invalid_request_error', message: "The provided key 'rk_test_*1' lacks 'rak_accounts_read'." }
 
-  it('takes a restricted key that may read the catalogue, but not the account', async (t) => {
+  it('accepts a restricted key that may read the catalogue, but not the account', async (t) => {
     const { stripe, seen } = await serveStripe(
       t,
       (response, { path }) =>
@@ -126,7 +126,7 @@ describe('verify', () => {
   })
 
   for (const key of ['pk_live_1', 'pk_test_1', 'sk_test_1\n', 'sk test', 'sk_tést']) {
-    it(`refuses ${JSON.stringify(key)} and sends it nowhere`, async (t) => {
+    it(`refuses ${JSON.stringify(key)} without sending it`, async (t) => {
       const { url, seen } = await serveStripe(t, (response) => send(response, 200, account))
       const verify = async () => (await openStripe({ secretKey: key, url, retries: 0 })).verify()
       await assert.rejects(verify, { name: 'ProviderFailure', kind: 'refused' })
@@ -136,7 +136,7 @@ describe('verify', () => {
 })
 
 describe('the catalogue', () => {
-  it('lists products in our words, a hundred at a time', async (t) => {
+  it('lists products in our format, a hundred at a time', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response, _, nth) => sendList(response, [product], nth === 1))
     assert.deepEqual(await stripe.listProducts(undefined), { items: [ourProduct], next: 'prod_1' })
     assert.deepEqual(await stripe.listProducts('prod_1'), { items: [ourProduct], next: undefined })
@@ -149,7 +149,7 @@ describe('the catalogue', () => {
     )
   })
 
-  it('lists the prices that are in use', async (t) => {
+  it('lists active prices', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => sendList(response, [price], true))
     assert.deepEqual(await stripe.listPrices('price_0'), { items: [ourPrice], next: 'price_1' })
     assert.deepEqual(seen[0]?.query, { limit: '100', starting_after: 'price_0', active: 'true' })
@@ -174,7 +174,7 @@ describe('the catalogue', () => {
     [{ interval: 'month', interval_count: 3 }, '3 months'],
     [{ interval: 'year', interval_count: 1 }, 'year'],
   ] as const) {
-    it(`says "${interval}" of a price that is paid so often`, async (t) => {
+    it(`has "${interval}" for a recurring price`, async (t) => {
       const { stripe } = await serveStripe(t, (response) => sendList(response, [{ ...price, recurring }]))
       assert.equal((await stripe.listPrices(undefined)).items[0]?.interval, interval)
     })
@@ -193,7 +193,7 @@ describe('the catalogue', () => {
     assert.deepEqual(seen[2]?.query, { limit: '100', active: 'true', product: 'prod_1', starting_after: 'price_1' })
   })
 
-  it('has no product that was deleted, or that Stripe does not know', async (t) => {
+  it('has no deleted or unknown product', async (t) => {
     const { stripe } = await serveStripe(t, (response, { path }) =>
       path.endsWith('gone')
         ? send(response, 200, { id: 'prod_gone', object: 'product', deleted: true })
@@ -213,7 +213,7 @@ describe('the catalogue', () => {
     assert.equal(await stripe.findProductOfPrice('price_9'), undefined)
   })
 
-  it('lets no id lead to another address of the API', async (t) => {
+  it('lets no id change the path of a request', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => sendError(response, 404, { code: 'resource_missing' }))
     for (const id of ['', '.', '..', '\ud800', 'x'.repeat(256)]) {
       assert.equal(await stripe.findProductOfPrice(id), undefined)
@@ -229,7 +229,7 @@ describe('the catalogue', () => {
 describe('createSession', () => {
   const made = { id: 'cs_1', object: 'checkout.session', url: 'https://checkout.example/c/pay/cs_1' }
 
-  it('asks for a payment of the lines, under the key it was given', async (t) => {
+  it('requests a payment of the lines under the given key', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => send(response, 200, made))
     assert.deepEqual(await stripe.createSession(someRequest, 'key-1'), { id: made.id, url: made.url })
     assert.equal(seen[0]?.method, 'POST')
@@ -250,7 +250,7 @@ describe('createSession', () => {
     })
   })
 
-  it('passes on the business, the e-mail and where goods are sent', async (t) => {
+  it('passes on the business, the e-mail address and the shipping countries', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => send(response, 200, made))
     const details = { businessName: 'Bakery', contactEmail: 'ada@example.com', shippingCountries: ['CA', 'US'] }
     await stripe.createSession({ ...someRequest, ...details, metadata: {} }, 'key-1')
@@ -263,7 +263,7 @@ describe('createSession', () => {
     assert.equal(form['shipping_address_collection[allowed_countries][1]'], 'US')
   })
 
-  it('asks for a subscription without what belongs to a payment', async (t) => {
+  it('requests a subscription without the parameters of a payment', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => send(response, 200, made))
     const request = {
       ...someRequest,
@@ -286,18 +286,18 @@ describe('createSession', () => {
     ['a session without an address', 200, { ...made, url: null }],
     ['a session with an empty address', 200, { ...made, url: '' }],
     ['an address that is no text', 200, { ...made, url: { href: 'x' } }],
-    ['a proxy that says 502 in JSON of its own', 502, { url: 'https://proxy.example/' }],
+    ['a proxy that answers 502 with its own JSON', 502, { url: 'https://proxy.example/' }],
     ['a redirect', 302, { url: 'https://proxy.example/' }],
     ['null', 200, 'null'],
     ['a page', 200, '<html>'],
   ] as const) {
-    it(`takes ${what} for a failure`, async (t) => {
+    it(`treats ${what} as a failure`, async (t) => {
       const { stripe } = await serveStripe(t, (response) => send(response, status, body))
       await assert.rejects(stripe.createSession(someRequest, 'key-1'), { name: 'ProviderFailure', kind: 'unreachable' })
     })
   }
 
-  it('tries again under the same key', async (t) => {
+  it('retries under the same key', async (t) => {
     const { stripe, seen } = await serveStripe(
       t,
       (response, _, nth) => (nth === 1 ? response.destroy() : send(response, 200, made)),
@@ -314,7 +314,7 @@ describe('createSession', () => {
 describe('sessions', () => {
   const lines = (...ids: string[]) => ({ object: 'list', url: '/x', data: ids.map(line), has_more: false })
 
-  it('gives what was bought, by whom, and where it goes', async (t) => {
+  it('returns what was bought, the customer, and the shipping address', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) =>
       send(response, 200, { ...session, line_items: lines('li_1') }),
     )
@@ -344,7 +344,7 @@ describe('sessions', () => {
     })
   })
 
-  it('reads on where the session holds only the first lines', async (t) => {
+  it('reads further lines if the session has only the first ones', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response, _, nth) => {
       if (nth > 1) return sendList(response, [line(`li_${nth}`)], nth === 2)
       send(response, 200, { ...session, line_items: { ...lines('li_1'), has_more: true } })
@@ -382,14 +382,14 @@ describe('sessions', () => {
   }
 
   for (const [expected, status] of [
-    ['pending', 'active'], // it may be used while the money is on its way
+    ['pending', 'active'], // it may be active while the payment is pending
     ['pending', 'incomplete'],
     ['failed', 'past_due'],
     ['failed', 'unpaid'],
     ['failed', 'canceled'],
     ['failed', 'incomplete_expired'],
   ] as const) {
-    it(`is ${expected} when the money has not come and the subscription is ${status}`, async (t) => {
+    it(`is ${expected} when the payment is outstanding and the subscription is ${status}`, async (t) => {
       const subscription = { id: 'sub_1', object: 'subscription', status }
       const change = { mode: 'subscription', payment_status: 'unpaid', payment_intent: null, subscription }
       const { stripe } = await serveStripe(t, (response) =>
@@ -400,7 +400,7 @@ describe('sessions', () => {
     })
   }
 
-  it('names the subscription in place of the payment, and needs neither customer nor shipping', async (t) => {
+  it('names the subscription instead of the payment, and needs neither customer nor shipping', async (t) => {
     const change = {
       mode: 'subscription',
       subscription: 'sub_1',
@@ -419,7 +419,7 @@ describe('sessions', () => {
     assert.deepEqual([fetched.name, fetched.shipping, fetched.metadata], [null, null, {}])
   })
 
-  it('has none where nothing was to be bought, or where Stripe knows none', async (t) => {
+  it('returns none for a session without purchases, or an unknown one', async (t) => {
     const { stripe } = await serveStripe(t, (response, { path }) =>
       path.endsWith('cs_setup')
         ? send(response, 200, { ...session, mode: 'setup', currency: null, line_items: lines() })
@@ -429,7 +429,7 @@ describe('sessions', () => {
     assert.equal(await stripe.fetchSession('cs_none'), undefined)
   })
 
-  it('lists those that were completed since a time', async (t) => {
+  it('lists those completed since a given time', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) => sendList(response, [session], true))
     const page = await stripe.listCompletedSessions(1_700_000_000_999, 'cs_0')
     assert.deepEqual(page, { items: [{ id: 'cs_test_1', metadata: session.metadata }], next: 'cs_test_1' })
@@ -443,7 +443,7 @@ describe('sessions', () => {
 })
 
 describe('webhooks', () => {
-  it('registers exactly what we handle, in our version of the API', async (t) => {
+  it('registers exactly the handled events, in our API version', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response) =>
       send(response, 200, { id: 'we_1', object: 'webhook_endpoint', secret: 'whsec_1' }),
     )
@@ -468,12 +468,12 @@ describe('webhooks', () => {
     ])
   })
 
-  it('takes one without a secret for a failure', async (t) => {
+  it('treats one without a secret as a failure', async (t) => {
     const { stripe } = await serveStripe(t, (response) => send(response, 200, { id: 'we_1' }))
     await assert.rejects(stripe.registerWebhook('https://c.example/'), { kind: 'unreachable' })
   })
 
-  it('removes one, also one that is gone', async (t) => {
+  it('removes one, even if it no longer exists', async (t) => {
     const { stripe, seen } = await serveStripe(t, (response, _, nth) =>
       nth === 1
         ? send(response, 200, { id: 'we_1', deleted: true })

@@ -5,7 +5,7 @@ import { onBothEngines } from '../../helpers/harness.ts'
 import { shop } from '../../payments/mirror/shop.ts'
 
 onBothEngines('prices of the mirror', (engine) => {
-  it('are found by their ids, with the account and the product of ours that they belong to', async () => {
+  it('are found by their ids, with their account and our product', async () => {
     const { provider, sync, group, id, objects, connect } = await shop(engine)
     const second = await connect('second')
     provider.put({ id: 'rye' }, { id: 'price_rye', unitAmount: '500' })
@@ -26,7 +26,7 @@ onBothEngines('prices of the mirror', (engine) => {
     assert.equal(found.find(({ price }) => price.id === 'price_rye')?.price.unitAmount, '500')
   })
 
-  it('have no product where none could be made', async () => {
+  it('have no product if none could be built', async () => {
     const { provider, sync, group } = await shop(engine)
     provider.put({ id: 'off', active: false }, { id: 'price_off' })
     await sync()
@@ -34,7 +34,7 @@ onBothEngines('prices of the mirror', (engine) => {
     assert.deepEqual([found?.price.id, found?.object], ['price_off', undefined])
   })
 
-  it('keep their product when it is archived, so that one can say why it is not sold', async () => {
+  it('keep an archived product, so that a refusal can name the reason', async () => {
     const { provider, sync, group } = await shop(engine)
     provider.put({ id: 'rye' }, { id: 'price_rye' })
     await sync()

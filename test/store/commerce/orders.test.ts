@@ -68,13 +68,13 @@ onBothEngines('the orders of a group', (engine) => {
     assert.deepEqual(await sessions({ status: 'paid' }), [['b'], 1])
   })
 
-  it('are one for each session, whichever account tells of it', async () => {
+  it('exist once per session, whichever account reports it', async () => {
     const { record, sessions } = await open(engine)
     await record(newOrder('a'), newOrder('a'), newOrder('a', { accountHandle: 'again' }))
     assert.deepEqual((await sessions())[1], 1)
   })
 
-  it('are known by their sessions, whatever their number, with their status', async () => {
+  it('are found by any number of sessions, with their status', async () => {
     const { store, record } = await open(engine)
     await record(newOrder('a'), newOrder('b', { type: 'another' }), newOrder('c', { status: 'pending' }))
     const asked = [...Array.from({ length: 250 }, (_, at) => `x${at}`), 'a', 'b', 'c']
@@ -83,7 +83,7 @@ onBothEngines('the orders of a group', (engine) => {
     assert.deepEqual(await findKnownSessions(store, 'stripe', []), new Map())
   })
 
-  it('are seen by their own group only', async () => {
+  it('are visible to their own group only', async () => {
     const { store, other, record } = await open(engine)
     await record(newOrder('a'))
     const { orders } = await listOrders(store, { limit: 1, skip: 0 })

@@ -21,8 +21,8 @@ async function open(engine: TestEngine) {
   return { store: group.store, other: other.store, rows }
 }
 
-onBothEngines('what was asked for under an Idempotency-Key', (engine) => {
-  it('is begun by who comes first; whoever comes later goes on with the same', async () => {
+onBothEngines('a request under an Idempotency-Key', (engine) => {
+  it('is started by the first caller; later callers continue the same request', async () => {
     const { store } = await open(engine)
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, number) =>
@@ -34,7 +34,7 @@ onBothEngines('what was asked for under an Idempotency-Key', (engine) => {
     assert.deepEqual(await findClaim(store, asked('k'), testStartMs), { ...claims[0], isNew: false })
   })
 
-  it('is the same in whichever order its keys stand, and another with any other value', async () => {
+  it('is the same with its keys in any order, and different with any other value', async () => {
     const { store } = await open(engine)
     const body = { a: 1, b: [{ c: 2, d: null }, 'x'] }
     await write(store, testStartMs, (writer) => claimKey(writer, asked('k', body), {}))
@@ -45,7 +45,7 @@ onBothEngines('what was asked for under an Idempotency-Key', (engine) => {
       await assert.rejects(findClaim(store, asked('k', other), testStartMs), { code: 'IdempotencyMismatch' })
   })
 
-  it('is known to its own group and endpoint only', async () => {
+  it('belongs to its group and endpoint', async () => {
     const { store, other } = await open(engine)
     await write(store, testStartMs, (writer) => claimKey(writer, asked('k'), {}))
     assert.equal(await findClaim(other, asked('k', { b: 2 }), testStartMs), undefined)
@@ -59,12 +59,12 @@ onBothEngines('what was asked for under an Idempotency-Key', (engine) => {
       await write(store, testStartMs, (writer) => completeClaim(writer, asked('k'), { request: { number: 1 }, answer }))
     assert.deepEqual(await findClaim(store, asked('k'), testStartMs), {
       isNew: false,
-      request: null, // who was it for, and what they bought, is nobody's business any more
+      request: null, // recipients and purchases are not retained
       answer: 'first',
     })
   })
 
-  it('is settled and given up only by who works on it, and never given up when it is answered', async () => {
+  it('is completed or released only by its current holder, and never released once answered', async () => {
     const { store } = await open(engine)
     const request = { number: 1 }
     await write(store, testStartMs, (writer) => claimKey(writer, asked('k'), request))
@@ -78,7 +78,7 @@ onBothEngines('what was asked for under an Idempotency-Key', (engine) => {
     assert.deepEqual(await findClaim(store, asked('k'), testStartMs), { isNew: false, request: null, answer: 'right' })
   })
 
-  it('counts as never asked after 24 hours, also before it is deleted', async () => {
+  it('counts as new after 24 hours, also before it is deleted', async () => {
     const { store, rows } = await open(engine)
     await write(store, testStartMs, async (writer) => {
       await claimKey(writer, asked('k'), { number: 1 })
@@ -86,14 +86,14 @@ onBothEngines('what was asked for under an Idempotency-Key', (engine) => {
     })
     assert.ok(await findClaim(store, asked('k'), testStartMs + dayMs - 1))
     assert.equal(await findClaim(store, asked('k', { b: 2 }), testStartMs + dayMs), undefined)
-    const anew = await write(store, testStartMs + dayMs, (writer) =>
+    const renewed = await write(store, testStartMs + dayMs, (writer) =>
       claimKey(writer, asked('k', { b: 2 }), { number: 2 }),
     )
-    assert.deepEqual(anew, { isNew: true, request: { number: 2 }, answer: undefined })
+    assert.deepEqual(renewed, { isNew: true, request: { number: 2 }, answer: undefined })
     assert.equal((await rows()).length, 1)
   })
 
-  it('is deleted when it has expired, however many there are', async () => {
+  it('is deleted after it has expired, in any number', async () => {
     const { store, rows } = await open(engine)
     await write(store, testStartMs, async (writer) => {
       for (let number = 0; number < 1001; number += 1) await claimKey(writer, asked(`old ${number}`), {})

@@ -21,7 +21,7 @@ onBothEngines('writing objects', (engine) => {
     assert.equal((await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)).json().data.totalCount, 0)
   })
 
-  it('refuses what is no object at all, and shows at most 20 of many problems', async () => {
+  it('refuses a value that is not an object, and lists at most 20 problems', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const posts = await group.collection('Posts', { cover: { type: 'image' } })
@@ -31,7 +31,7 @@ onBothEngines('writing objects', (engine) => {
     await assert.rejects(group.add(posts, { value: many }), (error: Error) => error.message.endsWith('; and 480 more.'))
   })
 
-  it('takes no key of another group’s file', async () => {
+  it('refuses another group’s file key', async () => {
     const { newGroup } = await harness(engine)
     const [group, other] = [await newGroup(), await newGroup()]
     const posts = await group.collection('Posts', { cover: { type: 'image' } })
@@ -39,7 +39,7 @@ onBothEngines('writing objects', (engine) => {
     await assert.rejects(group.add(posts, { value: { cover } }), /does not belong to this group/)
   })
 
-  it('holds every character: emoji, combining marks, right-to-left, 4-byte, quotes, very long text', async () => {
+  it('preserves every character: emoji, combining marks, right-to-left, 4-byte, quotes, very long text', async () => {
     const { newGroup } = await harness(engine)
     const group = await newGroup()
     const posts = await group.collection('Posts', { title: { type: 'text' } })
@@ -70,7 +70,7 @@ onBothEngines('writing objects', (engine) => {
     assert.equal(await revisionOf(other), 0)
   })
 
-  it('stores only a hash of an API key, and the beginning that lists show', async () => {
+  it('stores only a hash of an API key, and the prefix that lists show', async () => {
     const { newGroup, service } = await harness(engine)
     const { key } = await newGroup()
     const rows = await service.store.control.read.selectFrom('api_keys').selectAll().execute()

@@ -4,8 +4,8 @@ import { deleteGroupContent, reopenGroupContent } from '../../../src/store/conte
 import { readRevision } from '../../../src/store/content/revisions.ts'
 import { harness, onBothEngines } from '../../helpers/harness.ts'
 
-onBothEngines('content that was deleted', (engine) => {
-  it('goes on with its revisions when it comes back: no number ever stands for two contents', async () => {
+onBothEngines('deleted content', (engine) => {
+  it('continues its revisions when it is restored, so that no number stands for two contents', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()
     const seen = new Set<number>()
@@ -22,7 +22,7 @@ onBothEngines('content that was deleted', (engine) => {
     }
   })
 
-  it('that is not deleted is left as it is', async () => {
+  it('of another group is left unchanged', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()
     await group.collection('Posts', { title: { type: 'text' } })

@@ -7,7 +7,7 @@ import { write } from '../../helpers/authoring.ts'
 import { harness, onBothEngines } from '../../helpers/harness.ts'
 
 onBothEngines('findByEmail', (engine) => {
-  it('finds the first who has an address, in any case, in one collection, as it is now', async () => {
+  it('finds the first object of a collection with an address, ignoring case, in its current state', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()
     const schema = { email: { type: 'text', private: true } }
@@ -33,8 +33,8 @@ onBothEngines('findByEmail', (engine) => {
   })
 })
 
-onBothEngines('the rest after a notice', (engine) => {
-  it('is that of one site, and is not prolonged by a clock that was ahead', async () => {
+onBothEngines('the pause after a notification', (engine) => {
+  it('applies to one site, and is not prolonged by a clock that was ahead', async () => {
     const { newGroup, clock } = await harness(engine)
     const group = await newGroup()
     const note = (siteId: string, nowMs: number) =>

@@ -8,7 +8,7 @@ import { isDatabaseUnavailable } from '../../../src/store/engine/unavailable.ts'
 import { createEmptyDatabase, createHarness, harness } from '../../helpers/harness.ts'
 
 describe('a PostgreSQL connection that breaks while it is in use', () => {
-  it('fails what runs on it, ends no process, and is replaced', async () => {
+  it('fails its running query, ends no process, and is replaced', async () => {
     const { newGroup } = await harness('postgres')
     const group = await newGroup()
     const { read, write } = group.store.database
@@ -29,12 +29,12 @@ describe('a PostgreSQL connection that breaks while it is in use', () => {
   })
 })
 
-/** Without it PostgreSQL only tells a session to end, and does not wait until it has ended. */
+/** Without it PostgreSQL only signals a session to end, and does not wait for it. */
 const endTimeoutMs = 60_000
-/** More than the pools have connections: each answer of 503 takes a broken one out of its pool. */
+/** More than the connections of the pools: each 503 removes a broken one. */
 const maxTries = 20
 
-describe('a PostgreSQL that no longer lets the role in', () => {
+describe('a PostgreSQL that refuses the role', () => {
   /** A service with a separate role, and a way to change that role. */
   async function servedAs(role: string) {
     const testDatabase = await createEmptyDatabase('postgres')
@@ -56,7 +56,7 @@ describe('a PostgreSQL that no longer lets the role in', () => {
     return { ...created, change: (statement: string) => admin.query(statement) }
   }
 
-  for (const [what, take, give] of [
+  for (const [what, revoke, grant] of [
     [
       'its login',
       (role: string) =>
@@ -70,24 +70,24 @@ describe('a PostgreSQL that no longer lets the role in', () => {
       (role: string) => `grant usage on schema sluice_main, sluice_control to ${role}`,
     ],
   ] as const)
-    it(`because it has lost ${what} is 503 with Retry-After, and all is well when it has it again`, async () => {
+    it(`that lost ${what} is 503 with Retry-After, until the role has it again`, async () => {
       const role = `fault_${process.pid}_${Math.random().toString(36).slice(2)}`
       const { newGroup, clock, change, log } = await servedAs(role)
       const group = await newGroup()
       const posts = await group.collection('Posts', { title: { type: 'text' } })
       const read = () => {
-        clock.now += 2000 // who may come in is asked anew
+        clock.now += 2000 // past the authorizer's cache
         return group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)
       }
       assert.equal((await read()).statusCode, 200)
-      await change(take(role))
+      await change(revoke(role))
       const refused = await read()
       assert.equal(refused.statusCode, 503, refused.body)
       assert.equal(refused.headers['retry-after'], '1')
       assert.equal(refused.json().error, 'The service is not available right now. Try again in a moment.')
-      // The request may be the one on whose connection PostgreSQL says that it ends it.
+      // The request may be on a connection that PostgreSQL is terminating.
       assert.match(log(), /not permitted to log in|permission denied|terminating connection/)
-      await change(give(role))
+      await change(grant(role))
       let answer = await read()
       for (let tries = 1; answer.statusCode === 503 && tries < maxTries; tries += 1) answer = await read()
       assert.equal(answer.statusCode, 200, answer.body)
@@ -95,7 +95,7 @@ describe('a PostgreSQL that no longer lets the role in', () => {
 })
 
 describe('a SQLite database on disk', () => {
-  it('can be read by its owner only, with the files beside it, also in a folder that was there before', async () => {
+  it('is readable by its owner only, like its other files, also in an existing folder', async () => {
     const { newGroup, config } = await harness('sqlite')
     await newGroup()
     for (const file of ['control.sqlite', 'control.sqlite-wal', 'databases/main.sqlite', 'databases/main.sqlite-wal']) {
@@ -105,14 +105,14 @@ describe('a SQLite database on disk', () => {
 })
 
 describe('a SQLite database that is full', () => {
-  it('says so, keeps what it had, and takes writes again when there is room', async () => {
+  it('reports it, keeps its content, and accepts writes again when there is space', async () => {
     const { newGroup } = await harness('sqlite')
     const group = await newGroup()
     const posts = await group.collection('Posts', { title: { type: 'text' } })
     await group.add(posts, { value: { title: 'before' } })
     const setPages = (pages: number) =>
       group.store.database.write((db) => sql`pragma max_page_count = ${sql.lit(pages)}`.execute(db))
-    await setPages(1) // SQLite takes the pages there are: not one more
+    await setPages(1) // at least the current number of pages: no more
     const big = Array.from({ length: 200 }, (_, n) => ({ value: { title: `${n}`.repeat(500) } }))
     await assert.rejects(group.add(posts, ...big), (error: Error) => {
       assert.match(error.message, /full/)

@@ -4,7 +4,7 @@ import { assertOnly, assertSound, examineAll, patient } from '../../doctor/patie
 import { createEmptyDatabase, type Harness, harness } from '../../helpers/harness.ts'
 import { startPgBouncer, whyNoPgBouncer } from '../../helpers/pgbouncer.ts'
 
-/** How often each status was answered to reads that come side by side, each of which asks the database. */
+/** The number of answers by status of concurrent reads, each of which queries the database. */
 async function readOften({ newGroup }: Harness): Promise<(rounds: number) => Promise<Record<number, number>>> {
   const group = await newGroup()
   const { id } = await group.collection('Posts', { title: { type: 'text' } })
@@ -32,7 +32,7 @@ async function startPooler(mode: 'session' | 'transaction') {
 }
 
 describe('PgBouncer without prepared statements', { skip: whyNoPgBouncer() ?? false }, () => {
-  it('in transaction mode is noticed at start: every read succeeds, and the log names DATABASE_PREPARE once', async () => {
+  it('in transaction mode is detected at the start: every read succeeds, and the log names DATABASE_PREPARE once', async () => {
     const { url } = await startPooler('transaction')
     const service = await harness('postgres', { env: { DATABASE_URL: url } })
     const read = await readOften(service)
@@ -53,7 +53,7 @@ describe('PgBouncer without prepared statements', { skip: whyNoPgBouncer() ?? fa
     assertSound(await examineAll({ ...config, databasePrepare: 'off' }))
   })
 
-  it('in session mode is sound', async () => {
+  it('in session mode works', async () => {
     const { url } = await startPooler('session')
     const { log, examine } = await patient('postgres', { DATABASE_URL: url })
     assertSound(await examine())

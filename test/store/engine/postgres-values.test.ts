@@ -30,7 +30,7 @@ describe('a query for values', () => {
     ['ü “”', -1, 0, null, false, null],
   ]
 
-  it('gives the rows that pg gives', async () => {
+  it('returns the same rows as pg', async () => {
     const { pool, ask } = await open()
     const theirs = await pool.query({ text: ofAllKinds, values: ['a,b', 7], rowMode: 'array' })
     assert.deepEqual(theirs.rows, expected)
@@ -38,7 +38,7 @@ describe('a query for values', () => {
     assert.deepEqual(await ask('select 1 where false', []), [])
   })
 
-  it('asks for the columns of what is prepared once on each connection', async () => {
+  it('requests the columns of a prepared statement once per connection', async () => {
     const { pool, ask, descriptions } = await open()
     assert.deepEqual(await ask(ofAllKinds, ['a,b', 7], 'kinds'), expected)
     assert.equal(descriptions(), 1)
@@ -51,7 +51,7 @@ describe('a query for values', () => {
     assert.equal(descriptions(), pool.totalCount + 2, 'what has no name may have other columns each time')
   })
 
-  it('may use what pg has prepared on the connection, and pg what it has', async () => {
+  it('shares prepared statements with pg on a connection', async () => {
     const { pool, ask } = await open()
     for (let time = 0; time < 2; time += 1) {
       assert.deepEqual(await ask('select 1 as one', [], 'ours'), [[1]])
@@ -62,7 +62,7 @@ describe('a query for values', () => {
     assert.equal(pool.totalCount, 1)
   })
 
-  it('fails as PostgreSQL says, and those that follow do not', async () => {
+  it('fails with PostgreSQL’s error, without affecting later queries', async () => {
     const { ask } = await open()
     const division = 'select 1 / $1::int4'
     assert.deepEqual(await ask(division, [1], 'division'), [[1]])
@@ -74,7 +74,7 @@ describe('a query for values', () => {
     for (const [n, { status }] of outcomes.entries()) assert.equal(status, n % 3 ? 'fulfilled' : 'rejected')
   })
 
-  it('knows a timeout that the URL has, and leaves no timer behind', async () => {
+  it('applies the timeout in the URL, and leaves no timer behind', async () => {
     const { ask } = await open('?query_timeout=1000')
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     await ask('select 1', [])
@@ -85,7 +85,7 @@ describe('a query for values', () => {
     assert.deepEqual(await ask('select 1', []), [[1]])
   })
 
-  it('fails where a value cannot be read, and the process goes on', async () => {
+  it('fails on an unreadable value, and the process continues', async () => {
     const { pool, ask } = await open()
     pool.options.types = { getTypeParser: () => assert.fail.bind(undefined, 'unreadable') } as never
     await assert.rejects(ask('select 1 union all select 2', []), /unreadable/)

@@ -8,7 +8,7 @@ import { openGroup, type Store } from '../../../src/store/store.ts'
 import { harness } from '../../helpers/harness.ts'
 
 describe('names of statements', () => {
-  it('are given to texts that come again, the same one to the same text', () => {
+  it('are assigned to repeated texts, always the same one to the same text', () => {
     const { nameOf } = createStatementNames()
     const text = 'select id from objects where id = $1'
     assert.deepEqual([nameOf(text), nameOf(text)], [undefined, undefined])
@@ -19,7 +19,7 @@ describe('names of statements', () => {
     assert.notEqual(nameOf('select id from sites where id = $1'), name)
   })
 
-  it('are not given to what takes all columns, or is too long, or comes when there are enough', () => {
+  it('are not assigned to statements that select all columns, are too long, or exceed the maximum number', () => {
     const { nameOf } = createStatementNames()
     const often = (text: string) => [1, 2, 3, 4].map(() => nameOf(text)).at(-1)
     for (const text of [
@@ -59,20 +59,20 @@ describe('PostgreSQL', () => {
     return rows.map(({ statement }) => statement)
   }
 
-  it('prepares what is read often once on a connection', async () => {
+  it('prepares frequent reads once per connection', async () => {
     const { store, read } = await openAnother(true)
     for (let time = 0; time < 10; time++) assert.equal(await readRevision(read), 0)
     const statements = (await preparedOn(store)).filter((text) => text.includes('group_revisions'))
     assert.equal(statements.length, 1)
   })
 
-  it('prepares nothing where DATABASE_PREPARE is off', async () => {
+  it('prepares nothing if DATABASE_PREPARE is off', async () => {
     const { store, read } = await openAnother(false)
     for (let time = 0; time < 10; time++) assert.equal(await readRevision(read), 0)
     assert.deepEqual(await preparedOn(store), [])
   })
 
-  it('goes on reading with what is prepared when a migration adds a column', async () => {
+  it('continues to use prepared statements after a migration adds a column', async () => {
     const { read } = await openAnother(true)
     const { database } = read
     const readRows = () =>

@@ -23,7 +23,7 @@ onBothEngines('a snapshot', (engine) => {
     return rows.map(({ value }) => JSON.parse(value).title)
   }
 
-  it('sees one moment, and each sees its own', async () => {
+  it('has one state of the database, and each has its own', async () => {
     const { store, add } = await posts()
     await add('first')
     const seen = await store.database.snapshot(async (read) => {
@@ -40,7 +40,7 @@ onBothEngines('a snapshot', (engine) => {
     }
   })
 
-  it('that fails holds nothing back from the next one', async () => {
+  it('that fails does not block the next one', async () => {
     const { store, add } = await posts()
     for (const round of [1, 2, 3, 4, 5, 6]) {
       await add(`${round}`)
@@ -53,7 +53,7 @@ onBothEngines('a snapshot', (engine) => {
     assert.equal((await store.database.snapshot((read) => titlesIn(store, read))).length, 6)
   })
 
-  it('may be one of many at once', async () => {
+  it('can be one of many concurrent ones', async () => {
     const { store, add } = await posts()
     await add('only')
     const many = Array.from({ length: 9 }, () => store.database.snapshot((read) => titlesIn(store, read)))

@@ -19,11 +19,11 @@ interface Tables {
   migrations: MigrationRow
 }
 
-/** A log whose syncs end when the test says so. */
+/** A log whose syncs are completed by the test. */
 interface HeldWal extends Wal {
-  /** How many have begun. */
+  /** The number started. */
   begun(): number
-  /** Lets the oldest that runs succeed, or fail. */
+  /** Completes the oldest running one, or fails it. */
   end(failure?: Error): void
 }
 
@@ -58,7 +58,7 @@ async function createPath(): Promise<string> {
   return join(folder, 'notes.sqlite')
 }
 
-/** A database with an empty table, on the disk. */
+/** A database with an empty table, synced to disk. */
 async function createDatabaseFile(): Promise<string> {
   const path = await createPath()
   const database = openSqlite<Tables>(path)
@@ -81,7 +81,7 @@ async function listNotes({ read }: Pick<Database<Tables>, 'read'>): Promise<numb
   return rows.map(({ n }) => n)
 }
 
-/** The numbers whose writes have been acknowledged, as they come. */
+/** The numbers whose writes have been acknowledged, in order. */
 function insertAll(database: Database<Tables>, numbers: readonly number[]) {
   const acknowledged: number[] = []
   const failed: unknown[] = []
@@ -97,7 +97,7 @@ function insertAll(database: Database<Tables>, numbers: readonly number[]) {
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
 
 describe('a write to SQLite', () => {
-  it('is acknowledged when a sync that began after its commit has ended, and not before', async () => {
+  it('is acknowledged only after a sync that started after its commit', async () => {
     const wal = createHeldWal()
     const database = open(await createDatabaseFile(), wal)
     const { acknowledged, settled } = insertAll(database, [1])
@@ -115,7 +115,7 @@ describe('a write to SQLite', () => {
     assert.deepEqual(second.acknowledged, [2])
   })
 
-  it('counts as being written from when it is asked for until it is committed', async () => {
+  it('counts as in progress from its request to its commit', async () => {
     const { service, newGroup } = await harness('sqlite')
     const { store } = await newGroup()
     const isWriting = () => service.store.isWriting()
@@ -136,7 +136,7 @@ describe('a write to SQLite', () => {
     assert.ok(!isWriting())
   })
 
-  it('shares its sync with all that are committed by then', async () => {
+  it('shares its sync with all earlier commits', async () => {
     const wal = createHeldWal()
     const database = open(await createDatabaseFile(), wal)
     const first = insertAll(database, [0])
@@ -153,7 +153,7 @@ describe('a write to SQLite', () => {
     assert.equal(wal.begun(), 2)
   })
 
-  it('is acknowledged only when it is in what a power cut would leave', async () => {
+  it('is acknowledged only when it would survive a power cut', async () => {
     const path = await createDatabaseFile()
     const left = `${path}-left`
     const wal = openWal(path)
@@ -161,8 +161,8 @@ describe('a write to SQLite', () => {
     const database = open(path, {
       ...wal,
       async sync() {
-        for (const ending of ['', '-wal']) copyFileSync(path + ending, left + ending) // all that is certain afterwards
-        await nextTurn() // others commit meanwhile
+        for (const ending of ['', '-wal']) copyFileSync(path + ending, left + ending) // everything that is guaranteed afterwards
+        await nextTurn() // others commit in between
         await wal.sync()
         syncs += 1
       },
@@ -182,7 +182,7 @@ describe('a write to SQLite', () => {
     assert.ok(syncs < 100, `${syncs} syncs for 100 commits`)
   })
 
-  it('that changes nothing waits for what it may have read, and for nothing where all is on the disk', async () => {
+  it('without changes waits for the commits it may have read, and not at all if everything is synced', async () => {
     const wal = createHeldWal()
     const database = open(await createDatabaseFile(), wal)
     const written = insertAll(database, [1])
@@ -205,7 +205,7 @@ describe('a write to SQLite', () => {
     assert.equal(wal.begun(), 1)
   })
 
-  it('waits also for what others have written, where it may have read it', async () => {
+  it('also waits for other commits that it may have read', async () => {
     const path = await createDatabaseFile()
     const [ours, theirs] = [createHeldWal(), createHeldWal()]
     const [here, there] = [open(path, ours), open(path, theirs)]
@@ -219,7 +219,7 @@ describe('a write to SQLite', () => {
     await written.settled
   })
 
-  it('fails with all that wait for the same sync when the disk does, and nothing is written any more', async () => {
+  it('fails with all others waiting for the same sync if the disk fails, and later writes are refused', async () => {
     const path = await createDatabaseFile()
     const wal = createHeldWal()
     const database = open(path, wal)
@@ -237,11 +237,11 @@ describe('a write to SQLite', () => {
     }
     await assert.rejects(insert(database, 4), /Nothing more is written/)
     assert.deepEqual(await listNotes(database), [0, 1, 2, 3], 'reads go on, and nothing was added')
-    const anew = open(path, openWal(path))
-    await insert(anew, 4)
+    const reopened = open(path, openWal(path))
+    await insert(reopened, 4)
   })
 
-  it('is synced and carried over by nobody inside of its commit', async () => {
+  it('is neither synced nor checkpointed within its commit', async () => {
     const { store } = await (await harness('sqlite')).newGroup()
     const setting = async (name: string) => {
       const { rows } = await store.database.write((db) => sql`pragma ${sql.raw(name)}`.execute(db))
@@ -253,7 +253,7 @@ describe('a write to SQLite', () => {
 })
 
 describe('a migration of SQLite', () => {
-  it('has ended when its last step is on the disk', async () => {
+  it('ends when its last step is synced', async () => {
     const wal = createHeldWal()
     const database = open(await createPath(), wal)
     let hasEnded = false
@@ -272,7 +272,7 @@ describe('a migration of SQLite', () => {
 })
 
 describe('the log of a SQLite database', () => {
-  it('that was removed behind our back fails the write that is in it', async () => {
+  it('that was removed externally fails the write in it', async () => {
     const path = await createDatabaseFile()
     const database = open(path, openWal(path))
     await insert(database, 1)

@@ -53,7 +53,7 @@ const long = 2_000_000
 const tooLong = 8_000_000
 
 describe('a long read', () => {
-  it('answers like any other, with its values bound', async () => {
+  it('returns the same as any other, with bound values', async () => {
     const { database } = await createDatabase()
     await insert(database, [
       { n: 1, text: 'one' },
@@ -73,7 +73,7 @@ describe('a long read', () => {
     )
   })
 
-  it('sees what was acknowledged before it was asked for', async () => {
+  it('sees everything acknowledged before its request', async () => {
     const { database } = await createDatabase()
     for (let n = 1; n <= 20; n += 1) {
       await insert(database, [{ n, text: '' }])
@@ -81,7 +81,7 @@ describe('a long read', () => {
     }
   })
 
-  it('lets everybody else go on meanwhile, and takes its turn with others of its group', async () => {
+  it('does not delay others, and takes turns with others of its group', async () => {
     const { database } = await createDatabase()
     const ended: string[] = []
     const heavy = database.readLong<{ count: number }>(counting, [long], 'a').then(([row]) => {
@@ -109,7 +109,7 @@ describe('a long read', () => {
     assert.equal((await database.read.selectFrom('notes').selectAll().execute()).length, 1)
   })
 
-  it('that is wrong fails alone, with the words of SQLite', async () => {
+  it('that is invalid fails alone, with SQLite’s message', async () => {
     const { database } = await createDatabase()
     const [failure, row] = await Promise.allSettled([
       database.readLong('select missing from notes', []),
@@ -119,7 +119,7 @@ describe('a long read', () => {
     assert.equal(row.status, 'fulfilled')
   })
 
-  it('that asks for the time is ended when it takes too long, again and again, and leaves nothing behind', async () => {
+  it('that checks the time is ended at its time limit, repeatedly, and leaves nothing behind', async () => {
     const { database } = await createDatabase(createSqliteWorker({ timeoutMs: 20 }))
     const asking = `${counting} where in_time()`
     for (let time = 0; time < 6; time += 1) {
@@ -129,20 +129,20 @@ describe('a long read', () => {
     assert.equal((await database.readLong('select 1 as one', [])).length, 1)
   })
 
-  it('that does not ask is given up later, alone: reads that wait behind it continue in another thread', async () => {
+  it('that does not check it is abandoned later, alone: waiting reads continue in another thread', async () => {
     const { database } = await createDatabase(createSqliteWorker({ timeoutMs: 400, graceMs: 400 }))
     const given = [1, 2].map(() => database.readLong(counting, [tooLong]))
     const behind = database.readLong('select 1 as one', [])
     const ended = await Promise.allSettled(given)
     assert.ok(ended.every((each) => each.status === 'rejected' && isDatabaseUnavailable(each.reason)))
-    // Nothing can interrupt these threads: with two of them none is started, and this one waits until one has ended.
+    // These threads cannot be interrupted: while two exist none is started, and this read waits until one has ended.
     assert.deepEqual(
       (await behind).map((row) => ({ ...(row as object) })),
       [{ one: 1 }],
     )
   })
 
-  it('that is too much for its thread’s memory fails alone, and the next one finds another thread', async () => {
+  it('that exceeds its thread’s memory fails alone, and the next one gets another thread', async () => {
     const { database } = await createDatabase()
     const rows = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
       select hex(zeroblob(500000)) || n as text from numbers`
@@ -152,7 +152,7 @@ describe('a long read', () => {
     }
   })
 
-  it('has a new thread where the last one has ended for want of work', async () => {
+  it('gets a new thread after the last one exited idle', async () => {
     const { database } = await createDatabase(createSqliteWorker({ idleMs: 0 }))
     for (let n = 0; n < 3; n += 1) {
       assert.equal((await database.readLong('select 1 as one', [])).length, 1)
@@ -162,7 +162,7 @@ describe('a long read', () => {
 })
 
 onBothEngines('a long read', (engine) => {
-  it('sees inside of a transaction what the transaction sees', async () => {
+  it('within a transaction sees the transaction’s state', async () => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     const text = `select count(*) as count from ${engine === 'sqlite' ? '' : 'sluice_main.'}containers`
@@ -188,7 +188,7 @@ describe('the log of a SQLite database', () => {
   /** Rows that take about this many pages. */
   const pagesOf = (pages: number) => Array.from({ length: pages / 25 }, (_, n) => ({ n, text: 'x'.repeat(100_000) }))
 
-  it('is carried over by nobody who writes', async () => {
+  it('is not checkpointed by writers', async () => {
     const worker = createSqliteWorker()
     const done = Promise.withResolvers<void>()
     const checkpoint = (path: string) => worker.checkpoint(path).then(done.resolve, done.reject)
@@ -198,7 +198,7 @@ describe('the log of a SQLite database', () => {
     assert.ok(statSync(path).size > 1900 * pageBytes)
   })
 
-  it('does not grow without end while somebody always writes', async () => {
+  it('does not grow without limit under constant writes', async () => {
     const path = join(await createFolder(), 'notes.sqlite')
     const writer = openFile(path)
     const [reader, checkpointer] = [openReadOnly(path), openReadOnly(path)]
@@ -207,7 +207,7 @@ describe('the log of a SQLite database', () => {
     writer.exec('create table notes (text text)')
     const commit = writer.prepare('insert into notes values (?)')
     const commitPages = 500
-    /** A commit comes too late for each passive checkpoint: it is not part of what an open snapshot sees. */
+    /** During each passive checkpoint a later commit keeps it incomplete: an open snapshot does not include it. */
     const prepare = (text: string) => ({
       get() {
         if (!text.includes('passive')) return checkpointer.prepare(text).get()

@@ -40,14 +40,14 @@ describe('TLS to PostgreSQL with a private CA', () => {
     }
   }
 
-  it('is verified against the CA that sslrootcert names, and off where sslmode is missing or disable', async () => {
+  it('is verified against the CA in sslrootcert, and off if sslmode is missing or disable', async () => {
     assert.equal(await isEncrypted(urlOf(`?sslmode=verify-full&sslrootcert=${ca}`)), true)
     assert.equal(await isEncrypted(urlOf(`?sslmode=require&sslrootcert=${ca}`)), true)
     assert.equal(await isEncrypted(urlOf('?sslmode=no-verify')), true)
     for (const query of ['', '?sslmode=disable']) assert.equal(await isEncrypted(urlOf(query)), false)
   })
 
-  it('that fails is a sentence with advice, from a command and from the doctor', async () => {
+  it('that fails is reported with advice, by a command and by the doctor', async () => {
     const expected = /self-signed certificate\. Name the CA that signed it: .*sslmode=verify-full&sslrootcert=/
     const env = { DATABASE_URL: urlOf('?sslmode=require'), DATA_DIR: folder }
     const { code, output } = await runCli(['group', 'list'], env)
@@ -58,7 +58,7 @@ describe('TLS to PostgreSQL with a private CA', () => {
     assert.match(`${finding?.what} ${finding?.advice}`, expected)
   })
 
-  it('says what else is wrong with it: another name, or no TLS at all', async () => {
+  it('reports other problems: a wrong host name, or no TLS at all', async () => {
     const adviceFor = async (url: string) =>
       describeRefusal(await isEncrypted(url).catch((error: unknown) => error))?.advice ?? ''
     assert.match(await adviceFor(urlOf(`?sslmode=verify-full&sslrootcert=${ca}`, '127.0.0.1')), /a host name that/)

@@ -10,7 +10,7 @@ import { testKind, workshop } from '../../jobs/workshop.ts'
 
 const each = 50_000
 
-/** As many jobs that are done, and as many that wait for next year, in each group. */
+/** The number of completed jobs, and of jobs due next year, in each group. */
 async function fill({ database, groupId }: GroupStore, nowMs: number): Promise<void> {
   const isSqlite = database.engine === 'sqlite'
   const series = isSqlite
@@ -32,8 +32,8 @@ async function fill({ database, groupId }: GroupStore, nowMs: number): Promise<v
   })
 }
 
-onBothEngines('a claim among 200,000 jobs that are done or wait', (engine) => {
-  it('goes by the index, and reads no job that is not due', async (context) => {
+onBothEngines('a claim among 200,000 completed or waiting jobs', (engine) => {
+  it('uses the index, and reads no job that is not due', async (context) => {
     const { clock, location, newGroup, add } = await workshop(engine)
     const groups = [await newGroup(), await newGroup()]
     for (const group of groups) await fill(group, clock.now)
@@ -57,7 +57,7 @@ onBothEngines('a claim among 200,000 jobs that are done or wait', (engine) => {
       assert.equal(await nextDueGroup(database, testKind, { lastServed: '', except: [], nowMs: clock.now }), undefined)
       const tookMs = performance.now() - startedMs
       context.diagnostic(`${engine}: ${(tookMs / 50).toFixed(1)} ms for each claim`)
-      // Each statement as it ran the first time: looking for a group, and looking for its job.
+      // Each statement as first executed: finding a group, and finding its job.
       for (const text of new Set(
         statements.map((statement) => statement.sql).filter((one) => /^\s*(with|select)/.test(one)),
       )) {

@@ -19,7 +19,7 @@ const yearMs = 365 * dayMs
 const kind = testKind
 
 onBothEngines('jobs', (engine) => {
-  it('are there when their cause is committed, and not when it is rolled back', async () => {
+  it('exist if their cause is committed, and not if it is rolled back', async () => {
     const { clock, newGroup, add, job } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group, { payload: { n: 1 }, runAtMs: clock.now + 5 })
@@ -43,7 +43,7 @@ onBothEngines('jobs', (engine) => {
     assert.equal((await countJobs(group.database)).waiting, 1)
   })
 
-  it('are claimed by one, when they are due and not before, the longest due first', async () => {
+  it('are claimed once, only when due, the longest due first', async () => {
     const { clock, newGroup, add } = await workshop(engine)
     const group = await newGroup()
     const later = await add(group, { runAtMs: clock.now + 1000 })
@@ -60,7 +60,7 @@ onBothEngines('jobs', (engine) => {
     assert.equal((await findJob(group, now))?.attempts, 2)
   })
 
-  it('are claimed by one also when twenty want them at once', async () => {
+  it('are claimed once by twenty concurrent claims', async () => {
     const { clock, newGroup, add, openAnother } = await workshop(engine)
     const group = await newGroup()
     const ids = []
@@ -76,7 +76,7 @@ onBothEngines('jobs', (engine) => {
     assert.deepEqual(claimed.toSorted(), ids.toSorted())
   })
 
-  it('are offered group by group, in turn', async () => {
+  it('are offered to groups in turn', async () => {
     const { clock, newGroup, add } = await workshop(engine)
     const groups: GroupStore[] = []
     for (let n = 0; n < 4; n += 1) groups.push(await newGroup())
@@ -101,7 +101,7 @@ onBothEngines('jobs', (engine) => {
     )
   })
 
-  it('are kept for 7 days when done, for 90 when failed or cancelled, and without end while they wait', async () => {
+  it('are retained for 7 days when done, for 90 when failed or cancelled, and while they wait', async () => {
     const { clock, newGroup, add } = await workshop(engine)
     const group = await newGroup()
     const { database } = group
@@ -122,7 +122,7 @@ onBothEngines('jobs', (engine) => {
     assert.deepEqual(await keptAfter(90 * dayMs + 1), ['waiting'])
   })
 
-  it('are pruned in parts, all of them', async () => {
+  it('are pruned in parts, completely', async () => {
     const { clock, newGroup } = await workshop(engine)
     const group = await newGroup()
     await write(group, clock.now, async (writer) => {
@@ -133,7 +133,7 @@ onBothEngines('jobs', (engine) => {
     assert.equal((await countJobs(group.database)).done, 0)
   })
 
-  it('are not stranded by a clock that was a year ahead and has been set right', async () => {
+  it('are not delayed by a clock that was a year ahead and has been corrected', async () => {
     const { clock, newGroup, add, job } = await workshop(engine)
     const group = await newGroup()
     const { database, groupId } = group
@@ -159,7 +159,7 @@ onBothEngines('jobs', (engine) => {
     assert.deepEqual([claimed?.state, claimed?.dueMs], ['running', clock.now])
   })
 
-  it('are left alone where clocks differ by less than an hour', async () => {
+  it('are not changed if clocks differ by less than an hour', async () => {
     const { clock, newGroup, add, job } = await workshop(engine)
     const group = await newGroup()
     const ahead = clock.now + 3_500_000

@@ -16,7 +16,7 @@ describe('the content cache', () => {
     assert.equal(totals.get('a', 6, 'all', 0), undefined)
     cache.observe('a', 4)
     assert.equal(cache.revisionOf('a'), 4)
-    cache.observe('a', 5) // the same number again, and not the same content: a backup was put back
+    cache.observe('a', 5) // the same number with other content: a backup was restored
     assert.equal(totals.get('a', 5, 'all', 0), undefined)
     assert.equal(totals.get('b', 5, 'all', 0), 20)
   })

@@ -22,7 +22,7 @@ import { harness, onBothEngines, type TestEngine, type TestGroup, testStartMs } 
 const schema = { title: { type: 'text' }, n: { type: 'integer' } }
 const titlesPerPage = 5
 
-/** A collection of twelve, two of which are still to come. */
+/** A collection of twelve, two of which are scheduled. */
 async function fill(engine: TestEngine) {
   const created = await harness(engine)
   const group = await created.newGroup()
@@ -57,7 +57,7 @@ async function list(store: GroupStore, cache: ContentCache, { id }: Container, a
   return { numbers: objects.map(({ valueText }) => JSON.parse(valueText).n), ...rest, revision: found.revision }
 }
 
-/** The same database, with a look at what is asked of it. */
+/** The same database, with its statements recorded. */
 function watching({ groupId, database }: GroupStore, onStatement: (text: string) => unknown) {
   const watched: Database<ContentTables> = {
     ...database,
@@ -205,16 +205,16 @@ onBothEngines('a cached listing', (engine) => {
       const cache = createContentCache()
       const found = await list(store, cache, collection, { sort: 'n:desc' }, testStartMs)
       left = 0
-      // Each write adds one item, which comes first: a list of one revision has as many items as its first one says.
+      // Each write adds one item, which comes first and contains the number of items at its revision.
       const newest = Math.max(...found.numbers)
       const expected = newest > 100 ? newest - 100 : 0
       assert.equal(found.totalCount, 10 + expected, `${writes} writes`)
       assert.equal(found.numbers[0], newest)
     }
-    assert.ok(written > 10, 'somebody did write')
+    assert.ok(written > 10, 'there were concurrent writes')
   })
 
-  it('finds no container that does not exist, and finds it once it does', async () => {
+  it('does not find a missing container, and finds it once it exists', async () => {
     const { group } = await fill(engine)
     const cache = createContentCache()
     const findStripe = () => find(group.store, cache, { kind: 'integration', name: 'stripe' }, {}, testStartMs)
@@ -245,7 +245,7 @@ it('a cached listing is right when SQLite has renumbered its rows', async () => 
   assert.equal(byNumber.length, 1)
   assert.match(byNumber[0] ?? '', /o\.rowid = /)
   const file = new DatabaseSync(sqlitePath(created.config.dataDir, group.group.database))
-  file.exec('update objects set rowid = -rowid; update objects set rowid = 9 + rowid') // `vacuum` may do the like
+  file.exec('update objects set rowid = -rowid; update objects set rowid = 9 + rowid') // like `vacuum` may do
   file.close()
   assert.deepEqual(await ask(), [1, 2, 3, 4, 5])
   assert.equal(statements.length, 2, 'by numbers that are wrong now, and by ids')

@@ -12,10 +12,10 @@ import { type GroupStore, openGroup } from '../../../src/store/store.ts'
 import { type Harness, harness, onBothEngines, type TestGroup } from '../../helpers/harness.ts'
 
 const itemCount = 100_000
-/** No statement comes near the time limit of statements, not even on a loaded machine. */
+/** Far below the time limit of statements, even on a loaded machine. */
 const itemsPerInsert = 10_000
 
-/** 100,000 items written by the database itself: category of 10 values, and a rank of its own for each. */
+/** 100,000 items written by the database itself: category of 10 values, and a distinct rank for each. */
 async function fillCollection(created: Harness, group: TestGroup) {
   const collection = await group.collection('Many', { category: { type: 'text' }, rank: { type: 'integer' } })
   const { database, groupId } = group.store
@@ -46,11 +46,11 @@ async function fillCollection(created: Harness, group: TestGroup) {
       select ${id}, 'rank', '=' || (${rank}), ${rankKey}, ${collection.id}, 0, 0 from ${series} as s`.execute(scope)
     })
   for (let start = 0; start < itemCount; start += itemsPerInsert) await insertFrom(start)
-  await sql`analyze`.execute(database.read).catch(() => {}) // SQLite's readers may not; PostgreSQL does it by itself in time
+  await sql`analyze`.execute(database.read).catch(() => {}) // not permitted for SQLite's readers; PostgreSQL does it eventually
   return collection
 }
 
-/** How PostgreSQL runs a statement that was planned once for whatever values it will get. */
+/** The generic plan of a statement in PostgreSQL. */
 async function explainPrepared(
   url: string | undefined,
   prefix: string,
@@ -134,7 +134,7 @@ onBothEngines('the plan of a first page', (engine) => {
           plan.join('\n'),
         )
         assert.ok(!plan.some((step) => step.startsWith('SCAN objects') || step.startsWith('SCAN s0')), plan.join('\n'))
-        // The index gives the order inside the page's subquery; at most the 20 rows of the page are sorted once more.
+        // The index provides the order within the page's subquery; only the 20 rows of the page may be sorted again.
         const inner = plan.slice(
           0,
           plan.findIndex((step) => step.startsWith('SCAN page')),

@@ -21,7 +21,7 @@ interface Statement {
   rows: object[]
 }
 
-/** The same group, and every statement that is asked of it from now on. */
+/** The same group, with its statements recorded. */
 function watch({ groupId, database }: GroupStore): { store: GroupStore; statements: Statement[] } {
   const statements: Statement[] = []
   const watched: Database<ContentTables> = {
@@ -52,7 +52,7 @@ function watch({ groupId, database }: GroupStore): { store: GroupStore; statemen
   return { store: { groupId, database: watched }, statements }
 }
 
-/** What a search is over: few objects with long texts, and many with short ones. */
+/** Searched content: few objects with long texts, and many with short ones. */
 async function fill(engine: TestEngine, { long, short }: { long: number; short: number }) {
   const created = await harness(engine)
   const group = await created.newGroup()
@@ -77,7 +77,7 @@ const list = (store: GroupStore, { id }: Container, parameters: object, cache = 
 const readsTexts = ({ text }: Statement): boolean => text.includes('search_text')
 
 onBothEngines('a search', (engine) => {
-  it('reads texts aside, and not more of them with each statement than are read in a moment', async () => {
+  it('reads texts separately, in statements of limited size', async () => {
     const { group, collection } = await fill(engine, { long: 12, short: 0 })
     const { store, statements } = watch(group.store)
     const word = `${'a'.repeat(199)}b`
@@ -96,7 +96,7 @@ onBothEngines('a search', (engine) => {
     assert.ok(pieces.every(({ rows }) => (rows[0] as { looked_at: number }).looked_at === 3))
   })
 
-  it('finds the same in many pieces as in one, on every page, and looks for it once', async () => {
+  it('finds the same in many parts as in one, on every page, and searches once', async () => {
     const { group, collection } = await fill(engine, { long: 2, short: 4100 })
     const { store, statements } = watch(group.store)
     const cache = createContentCache()
@@ -118,7 +118,7 @@ onBothEngines('a search', (engine) => {
     assert.equal(statements.filter(readsTexts).length, 3)
   })
 
-  it('finds those that are named, and nothing where nothing is there', async () => {
+  it('finds the given objects, and nothing in an empty collection', async () => {
     const { group, collection } = await fill(engine, { long: 1, short: 10 })
     const { objects } = await list(group.store, collection, {})
     const ids = objects.map(({ id }) => id)
@@ -129,7 +129,7 @@ onBothEngines('a search', (engine) => {
     assert.equal((await list(group.store, empty, { search: 'third' })).totalCount, 0)
   })
 
-  it('of one group waits for those before it, of which not more than fifty may wait; another group’s does not', async () => {
+  it('waits for earlier ones of its group, of which at most fifty may wait; those of other groups do not', async () => {
     const { created, group } = await fill(engine, { long: 0, short: 0 })
     const other = await created.newGroup()
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()

@@ -60,7 +60,7 @@ const inContainer =
     })
   }
 
-/** What writers do to objects: come in batches, change in value and state, are made to fit another schema, and go. */
+/** Writes to objects: created in batches, changed in value and state, converted to another schema, deleted. */
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc
     .array(fc.record({ value, publishMs, archived }), { minLength: 1, maxLength: 5 })
@@ -108,8 +108,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   ),
 ) // biome-ignore format: a table of steps
 
-onBothEngines('the totals that the database keeps', (engine) => {
-  it('are those of a count after every write, and what they answer is what can be seen', async () => {
+onBothEngines('stored totals', (engine) => {
+  it('equal a recount after every write, and count exactly what is visible', async () => {
     const { group } = await posts(engine)
     let run = 0
     await fc.assert(
@@ -141,7 +141,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     )
   })
 
-  it('leave out what is archived, a draft, or still to come; what is due this millisecond is in', async () => {
+  it('exclude archived, draft and future objects, and include those due this millisecond', async () => {
     const { group, collection, total } = await posts(engine)
     const category = { field: 'category', keys: ['=a'] }
     for (const state of [{}, { archived: true }, { publishMs: draftPublishMs }, { publishMs: scheduledMs }])
@@ -153,7 +153,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     }
   })
 
-  it('come with the revision of the same moment, which is 0 where nothing was ever written', async () => {
+  it('have the revision of the same moment, which is 0 before the first write', async () => {
     const { newGroup, group, collection, clock } = await posts(engine)
     const other = await newGroup()
     assert.deepEqual(
@@ -165,7 +165,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     assert.deepEqual([total, revision], [1, await readRevision(group.store)])
   })
 
-  it('answer nothing but one filter, and several of its values only where an object has but one', async () => {
+  it('answer one filter only, and several values only if objects have a single one', async () => {
     const { collection } = await posts(engine)
     const asked = (parameters: object) => hasStoredTotal(collection, parseListQuery(collection.schema, parameters))
     assert.ok(asked({ filters: {} }))
@@ -177,7 +177,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     assert.ok(!asked({ search: 'word' }))
   })
 
-  it('are kept whoever writes and however: upserts, moves to another container, and all rows at once', async () => {
+  it('are correct after any kind of write: upserts, moves to another container, and bulk updates', async () => {
     const { group, collection } = await posts(engine)
     const second = await group.collection('Second', schema)
     const [one] = await group.add(collection, { value: { category: 'a' } }, { value: { category: 'b' } })
@@ -211,7 +211,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     assert.deepEqual(await database.read.selectFrom('totals').selectAll().execute(), [])
   }) // biome-ignore format: short statements
 
-  it('are undone with the transaction that was counted', async () => {
+  it('are rolled back with their transaction', async () => {
     const { group, collection } = await posts(engine)
     await group.add(collection, { value: { category: 'a' } })
     const failing = write(group.store, testStartMs, async (writer) => {
@@ -222,7 +222,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     await assertTotalsAreRight(group.store)
   })
 
-  it('go with their container, and with their group', async () => {
+  it('are deleted with their container, and with their group', async () => {
     const { group, collection } = await posts(engine)
     const { database } = group.store
     const objects = Array.from({ length: 2500 }, (_, n) => ({ value: { category: `c${n % 7}`, rank: n } }))
@@ -238,7 +238,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     assert.deepEqual(await database.read.selectFrom('totals').selectAll().execute(), [])
   })
 
-  it('stay right, and nobody waits for ever, when many groups write at once', async () => {
+  it('are correct, without deadlocks, when many groups write concurrently', async () => {
     const { newGroup } = await harness(engine)
     const groups = await Promise.all(Array.from({ length: 6 }, () => newGroup()))
     await Promise.all(
@@ -255,7 +255,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
     for (const group of groups) await assertTotalsAreRight(group.store)
   })
 
-  it('are read by their key, and of the objects only those that are still to come', async () => {
+  it('are read by key, together with scheduled objects only', async () => {
     const { group, collection, clock } = await posts(engine)
     const { database } = group.store
     const many = Array.from({ length: 3000 }, (_, n) => ({ value: { category: `c${n % 2}` } }))
@@ -272,7 +272,7 @@ onBothEngines('the totals that the database keeps', (engine) => {
         assert.match(plan, /SEARCH totals USING PRIMARY KEY/)
         assert.match(plan, /archived=\? AND publish_ms>\? AND publish_ms<\?/)
       } else {
-        // Nobody has analysed the tables, and whether it plans for these values or for any makes no difference.
+        // The tables are not analysed, and custom and generic plans must not differ.
         const plan = await explain('explain (analyze, buffers, format json) ', filter)
         const [blocks] = plan.match(/(?<="Shared Hit Blocks":)\d+/) ?? []
         assert.ok(Number(blocks) < 25, plan)

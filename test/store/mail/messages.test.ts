@@ -27,7 +27,7 @@ async function open(engine: TestEngine) {
 }
 
 onBothEngines('a message in the outbox', (engine) => {
-  it('is there together with the job that delivers it, or neither is', async () => {
+  it('is stored together with its delivery job, or not at all', async () => {
     const { group, put, jobs } = await open(engine)
     const id = await put()
     const [job] = await jobs()
@@ -46,7 +46,7 @@ onBothEngines('a message in the outbox', (engine) => {
     assert.equal((await listMessages(group, { limit: 10, skip: 0 })).totalCount, 1)
   })
 
-  it('is seen by its own group only', async () => {
+  it('is visible to its own group only', async () => {
     const { group, other, put } = await open(engine)
     const id = await put()
     assert.equal(await findMessage(other, id), undefined)
@@ -78,7 +78,7 @@ onBothEngines('a message in the outbox', (engine) => {
     )
   })
 
-  it('ends once: what was sent does not fail afterwards, and what was cancelled is not sent', async () => {
+  it('has one final state: a sent one does not fail later, and a cancelled one is not sent', async () => {
     const { group, put } = await open(engine)
     for (const [ending, later] of [
       ['sent', 'failed'],
@@ -93,7 +93,7 @@ onBothEngines('a message in the outbox', (engine) => {
     }
   })
 
-  it('can begin anew, under the same Message-ID and by a job of its own', async () => {
+  it('can be restarted, under the same Message-ID and with a new job', async () => {
     const { group, put, jobs } = await open(engine)
     const id = await put()
     const before = await findMessage(group, id)
@@ -105,7 +105,7 @@ onBothEngines('a message in the outbox', (engine) => {
     assert.equal(after?.messageId, before?.messageId)
   })
 
-  it('is forgotten 30 days after it was sent, 90 after it failed, and never while it waits', async () => {
+  it('is deleted 30 days after it was sent, 90 after it failed, and never while it waits', async () => {
     const { group, put } = await open(engine)
     const [waits, sent, failed] = [await put(), await put(), await put()]
     await write(group, testStartMs, async (writer) => {
@@ -126,7 +126,7 @@ onBothEngines('a message in the outbox', (engine) => {
     assert.ok(await findMessage(group, waits))
   })
 
-  it('is forgotten only after its copy is, so that one that could not be removed is tried again', async () => {
+  it('is deleted only after its copy, so that a failed removal is retried', async () => {
     const { group, put } = await open(engine)
     const id = await put()
     await write(group, testStartMs, (writer) => endMessage(writer, id, 'sent'))
@@ -138,7 +138,7 @@ onBothEngines('a message in the outbox', (engine) => {
     assert.equal(await findMessage(group, id), undefined)
   })
 
-  it('that is sent once more while what is old is removed stays', async () => {
+  it('that is sent again during pruning is retained', async () => {
     const { group, put } = await open(engine)
     const id = await put()
     await write(group, testStartMs, (writer) => endMessage(writer, id, 'failed', 'no'))

@@ -12,7 +12,7 @@ const take = (group: GroupStore, nowMs: number, more: Partial<Quota> = {}) =>
   write(group, nowMs, (writer) => consumeQuota(writer, { ...quota, ...more }))
 
 onBothEngines('a quota', (engine) => {
-  it('is used up by as many as it says, and not by one more, also when they come at once', async () => {
+  it('allows exactly its number of uses, also concurrently', async () => {
     const { store: group } = await (await harness(engine)).newGroup()
     const taken = await Promise.allSettled(Array.from({ length: 10 }, () => take(group, midnightMs + 1000)))
     assert.equal(taken.filter(({ status }) => status === 'fulfilled').length, 3)
@@ -22,7 +22,7 @@ onBothEngines('a quota', (engine) => {
     assert.equal(refused?.reason.retryAfterSeconds, 86_399)
   })
 
-  it('is whole again when the next stretch begins, and is that of one group and one subject', async () => {
+  it('is restored in the next period, and belongs to one group and one subject', async () => {
     const { newGroup } = await harness(engine)
     const { store: group } = await newGroup()
     const { store: other } = await newGroup()
@@ -33,7 +33,7 @@ onBothEngines('a quota', (engine) => {
     await take(group, midnightMs)
   })
 
-  it('is not taken from when what was to be done is not done', async () => {
+  it('is not used by a failed action', async () => {
     const { store: group } = await (await harness(engine)).newGroup()
     for (let n = 0; n < 5; n += 1) {
       const undone = write(group, midnightMs, async (writer) => {
@@ -45,7 +45,7 @@ onBothEngines('a quota', (engine) => {
     await take(group, midnightMs)
   })
 
-  it('is forgotten when its stretch is long over', async () => {
+  it('is deleted after its period', async () => {
     const { store: group } = await (await harness(engine)).newGroup()
     const rows = () => group.database.read.selectFrom('tallies').selectAll().execute()
     await take(group, midnightMs)

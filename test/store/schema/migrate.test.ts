@@ -16,7 +16,7 @@ onBothEngines('migrations', (engine) => {
     assert.equal(JSON.parse(output).totalCount, 5)
   })
 
-  it('only read a database that is current, so that a start beside running servers disturbs nobody', async () => {
+  it('only read a current database, so that a start does not affect running servers', async () => {
     const created = await harness(engine)
     await created.newGroup()
     const { dataDir, databaseUrl } = created.config
@@ -37,7 +37,7 @@ onBothEngines('migrations', (engine) => {
     )
   })
 
-  it('refuse a database that a newer version has changed, and say what to do', async () => {
+  it('refuse a database of a newer version, with advice', async () => {
     const created = await harness(engine)
     const { dataDir, databaseUrl } = created.config
     await created.service.store.control.write((db) =>
@@ -47,7 +47,7 @@ onBothEngines('migrations', (engine) => {
     await assert.rejects(starting, /schema version 999.*Start the newer Sluice again/s)
   })
 
-  it('of a newer version do not take the running servers out of service', async () => {
+  it('of a newer version do not interrupt running servers', async () => {
     const { app, service } = await harness(engine)
     await service.store.control.write((db) =>
       db.insertInto('migrations').values({ version: 999, name: 'from the future', applied_ms: 0 }).execute(),

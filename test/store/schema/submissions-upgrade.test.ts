@@ -10,7 +10,7 @@ import { assertTotalsAreRight } from '../../helpers/totals.ts'
 const createdMs = Date.UTC(2026, 0, 1)
 const approvedMs = Date.UTC(2026, 0, 9)
 
-/** What was stored, and what its publish date is after the upgrade. */
+/** The stored objects, and their publish dates after the upgrade. */
 const rows: [id: string, review: string | null, archived: number, before: number, after: number][] = [
   ['at-once', 'approved', 0, unsetPublishMs, createdMs],
   ['approved', 'approved', 0, unsetPublishMs, approvedMs],
@@ -21,8 +21,8 @@ const rows: [id: string, review: string | null, archived: number, before: number
   ['no-submission', null, 0, unsetPublishMs, unsetPublishMs],
 ]
 
-onBothEngines('submissions of a database from before they had publish dates', (engine) => {
-  it('get the moment at which they were first seen, in the index too, and nothing else changes', async () => {
+onBothEngines('submissions of a database without publish dates', (engine) => {
+  it('get the time at which they first became visible, also in the index, and nothing else changes', async () => {
     const database = await openFormer(engine, 'publish dates of submissions')
     const { read, write } = database
     const dates = { created_ms: createdMs, updated_ms: createdMs }

@@ -11,7 +11,7 @@ import { assertTotalsAreRight } from '../../helpers/totals.ts'
 
 const dates = { created_ms: 0, updated_ms: 0 }
 
-/** Rows as the version before writes them. */
+/** Rows as written by the previous version. */
 async function insertAsBefore({ write }: Database<ContentTables>, prefix: string, containerId: string) {
   const states = [
     { archived: 0, publish_ms: 0 },
@@ -28,9 +28,9 @@ async function insertAsBefore({ write }: Database<ContentTables>, prefix: string
       .values(rows.map((row) => ({ ...row, ...own, ...dates, ...version })))
       .execute()
     const keys = { title: '=a', tags: '=x', '@email': '=a@example.org', '@accountHandle': '=acct' }
-    const fields = rows.flatMap(({ id, ...place }) =>
+    const fields = rows.flatMap(({ id, ...position }) =>
       Object.entries(keys).map(([field, filter_key]) => ({
-        ...place,
+        ...position,
         object_id: id,
         field,
         filter_key,
@@ -41,8 +41,8 @@ async function insertAsBefore({ write }: Database<ContentTables>, prefix: string
   })
 }
 
-onBothEngines('a database from before there were totals', (engine) => {
-  it('is counted when it is brought to this version, and so is what the version before still writes', async () => {
+onBothEngines('a database without totals', (engine) => {
+  it('is counted by the upgrade, as are later writes of the previous version', async () => {
     const database = await openFormer(engine, 'totals, which the database keeps')
     await database.write(async (db) => {
       for (const id of ['empty', 'posts', 'notes'])

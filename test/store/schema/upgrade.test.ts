@@ -25,7 +25,7 @@ import { createEmptyDatabase, onBothEngines, type TestDatabase, type TestEngine 
 
 const nowMs = Date.UTC(2026, 2, 1)
 
-/** Makes a database as version 0.1 left it, and fills it as version 0.1 did. */
+/** Creates and fills a database like version 0.1. */
 async function makeOld<Tables extends ControlTables | ContentTables>(
   engine: TestEngine,
   { env }: TestDatabase,

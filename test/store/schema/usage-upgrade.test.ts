@@ -9,8 +9,8 @@ import { assertUsageIsRight } from '../../helpers/usage.ts'
 
 const dates = { created_ms: 1, updated_ms: 1 }
 
-onBothEngines('the upgrade that brings quotas', (engine) => {
-  it('counts what a group had before it was counted', async () => {
+onBothEngines('the upgrade to quotas', (engine) => {
+  it('counts the existing content of a group', async () => {
     const database = await openFormer(engine, 'how many bytes each group takes')
     await database.write(async (db) => {
       for (const groupId of ['g', 'other']) {
@@ -18,13 +18,13 @@ onBothEngines('the upgrade that brings quotas', (engine) => {
         await db.insertInto('containers').values({ ...container, schema: '{}', ...dates }).execute() // biome-ignore format: short
         await db.insertInto('group_revisions').values({ group_id: groupId, revision: 1 }).execute()
         const state = { review: null, archived: 0, publish_ms: 0, version: 1, changed_by: '', change: 'created' }
-        const place = { container_id: container.id, archived: 0, publish_ms: 0 }
+        const position = { container_id: container.id, archived: 0, publish_ms: 0 }
         for (let n = 0; n < 3; n += 1) {
           const id = `${groupId} ${n}`
           const object = { id, group_id: groupId, container_id: container.id, external_id: null, account_handle: '' }
           const texts = { value: '{"title":"Größe"}', search_text: 'größe' }
           await db.insertInto('objects').values({ ...object, ...state, ...texts, ...dates }).execute() // biome-ignore format: short
-          const row = { object_id: id, field: 'title', filter_key: '=Größe', sort_key: 'tgröße', ...place }
+          const row = { object_id: id, field: 'title', filter_key: '=Größe', sort_key: 'tgröße', ...position }
           await db.insertInto('object_fields').values(row).execute()
         }
       }
