@@ -10,7 +10,7 @@ const shutdownMs = 30_000
 const shutdownAfterFaultMs = 10_000
 
 /** Resolves at the first stop signal. A second one ends the process at once. */
-function untilAskedToStop(): Promise<NodeJS.Signals> {
+function nextStopSignal(): Promise<NodeJS.Signals> {
   const signals = ['SIGTERM', 'SIGINT'] as const
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals): void => {
@@ -43,7 +43,7 @@ async function closeWithin(service: Service, ms: number): Promise<void> {
 }
 
 async function serveUntilStopped(service: Service, context: CommandContext, isDemo: boolean): Promise<void> {
-  const stopped = untilAskedToStop()
+  const stopped = nextStopSignal()
   const urls = await service.listen()
   if (isDemo) await showDemo(service, context, urls)
   const signal = await stopped

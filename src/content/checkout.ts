@@ -44,8 +44,8 @@ type Site = Pick<StoredSite, 'id' | 'domainName' | 'privateSettings'>
 const urlOf = ({ domainName }: Site): URL | null => (domainName === '' ? null : URL.parse(`https://${domainName}`))
 
 /** Where the customer returns to: the requested origin, else the group's first site that has a domain. */
-export function chooseOrigin(asked: string | undefined, sites: readonly Site[]): string {
-  const origin = asked ?? sites.map(urlOf).find((url) => url !== null)?.origin
+export function chooseOrigin(requested: string | undefined, sites: readonly Site[]): string {
+  const origin = requested ?? sites.map(urlOf).find((url) => url !== null)?.origin
   if (origin === undefined)
     throw invalid('originUrl is required here: the request has no Origin, and no site of the group has a domain.')
   return origin

@@ -31,7 +31,7 @@ const bytesPerAnswer = 1500
 const bytesPerText = 60
 
 /** What is requested, and for which tenant. */
-export interface Question {
+export interface AnswerRequest {
   groupId: string
   /** Everything that an answer depends on besides the group's content. */
   scope: string
@@ -90,7 +90,7 @@ export interface AnswerCache {
   peek(groupId: string, scope: string, url: string, nowMs: number): CachedAnswer | undefined
   use(answer: CachedAnswer): void
   /** The current answer: from the cache, shared with a request that is building it, or built now. */
-  find(question: Question, make: Make): Promise<CachedAnswer>
+  find(request: AnswerRequest, make: Make): Promise<CachedAnswer>
   /** The best form by the client's `Accept-Encoding`, compressed on demand. */
   formOf(answer: CachedAnswer, acceptEncoding: string | undefined): Promise<Form>
   /** The same, if it needs no compression. */
@@ -108,7 +108,7 @@ function sorted(value: unknown): unknown {
 }
 
 /** Equal for equivalent requests: neither the order of parameters nor that of a filter's values matters. */
-const keyOf = ({ scope, route, query }: Question): string => `${scope} ${route} ${JSON.stringify(sorted(query))}`
+const keyOf = ({ scope, route, query }: AnswerRequest): string => `${scope} ${route} ${JSON.stringify(sorted(query))}`
 
 const isValidAt = ({ fromMs, untilMs }: Answer, nowMs: number): boolean => fromMs <= nowMs && nowMs < untilMs
 
@@ -117,7 +117,7 @@ function readyForm({ forms }: CachedAnswer, { encoding, refusesIdentity }: Prefe
   return isSmall && !refusesIdentity ? forms.identity : forms[encoding]
 }
 
-function toCached(answer: Answer, { groupId, scope, route }: Question, key: string): CachedAnswer {
+function toCached(answer: Answer, { groupId, scope, route }: AnswerRequest, key: string): CachedAnswer {
   const bytes = answer.forms.identity.body.length + key.length + bytesPerText + bytesPerAnswer
   return { ...answer, groupId, scope, route, key, urls: [], compressing: new Map(), bytes, isWanted: false }
 }
@@ -171,19 +171,19 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     groupOf(answer.groupId).answers.get(answer.key) // marks it as recently used
   }
 
-  async function makeAndCache(question: Question, key: string, make: Make): Promise<CachedAnswer> {
+  async function makeAndCache(request: AnswerRequest, key: string, make: Make): Promise<CachedAnswer> {
     const readAtMs = performance.now()
     const nowMs = clock()
-    const answer = toCached(makeAnswer(await make(nowMs), nowMs), question, key)
-    observe(question.groupId, answer.revision, readAtMs)
-    const { revision, answers } = groupOf(question.groupId)
+    const answer = toCached(makeAnswer(await make(nowMs), nowMs), request, key)
+    observe(request.groupId, answer.revision, readAtMs)
+    const { revision, answers } = groupOf(request.groupId)
     if (revision === answer.revision && answer.fromMs < answer.untilMs) answers.set(answer)
     return answer
   }
 
-  function begin(question: Question, key: string, make: Make): Promise<CachedAnswer> {
-    const { running } = groupOf(question.groupId)
-    const work = makeAndCache(question, key, make)
+  function begin(request: AnswerRequest, key: string, make: Make): Promise<CachedAnswer> {
+    const { running } = groupOf(request.groupId)
+    const work = makeAndCache(request, key, make)
     running.set(key, work)
     const end = (): void => {
       if (running.get(key) === work) running.delete(key)
@@ -208,8 +208,8 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     return answer
   }
 
-  async function findOrMake(question: Question, key: string, make: Make): Promise<CachedAnswer> {
-    const { groupId } = question
+  async function findOrMake(request: AnswerRequest, key: string, make: Make): Promise<CachedAnswer> {
+    const { groupId } = request
     const nowMs = clock()
     const { answers, running } = groupOf(groupId)
     const cached = answers.get(key)
@@ -222,7 +222,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     if (joined) return joined
     counts.misses += 1
     // Anything running now began after this request arrived, and so is valid for it.
-    return groupOf(groupId).running.get(key) ?? begin(question, key, make)
+    return groupOf(groupId).running.get(key) ?? begin(request, key, make)
   }
 
   function noteUrl(answer: CachedAnswer, url: string): void {
@@ -273,10 +273,10 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
       return answer && answer.scope === scope && isValidAt(answer, nowMs) ? answer : undefined
     },
     use,
-    async find(question, make) {
-      if (isOff) return toCached(makeAnswer(await make(clock()), clock()), question, '')
-      const answer = await findOrMake(question, keyOf(question), make)
-      noteUrl(answer, question.url)
+    async find(request, make) {
+      if (isOff) return toCached(makeAnswer(await make(clock()), clock()), request, '')
+      const answer = await findOrMake(request, keyOf(request), make)
+      noteUrl(answer, request.url)
       return answer
     },
     async formOf(answer, acceptEncoding) {

@@ -11,7 +11,7 @@ import {
   type ManageAdmissionDeps,
   type ServedTenant,
 } from '../http/admission.ts'
-import { logFailure, toAppError, tookTooLong, writeFailure } from '../http/failures.ts'
+import { logFailure, requestTimedOut, toAppError, writeFailure } from '../http/failures.ts'
 import { parseQuery, type QuerySchema, queryOf, splitQuery } from '../http/query.ts'
 import { type InFlightRequests, limitBodyTime, startRequest } from '../http/request-limits.ts'
 import { answerHeaders, contentHeaders, findProtocolFault } from '../http/server.ts'
@@ -174,9 +174,9 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     const { timing } = exchange
     const query = readQuery(route, url)
     const content = { route: route.url, query, tenant }
-    const question = { groupId: tenant.groupID, scope: tenant.scope, route: route.url, query, url }
+    const answerRequest = { groupId: tenant.groupID, scope: tenant.scope, route: route.url, query, url }
     const make = (nowMs: number): Promise<EncodedContent> => makeContent(content, nowMs, timing)
-    const answer = await (timing ? findTimed(timing, answers, question, make) : answers.find(question, make))
+    const answer = await (timing ? findTimed(timing, answers, answerRequest, make) : answers.find(answerRequest, make))
     const etag = matchIfNoneMatch(answer, headers['if-none-match'])
     if (etag !== undefined) return replyUnchanged(etag)
     return replyWith(await answers.formOf(answer, headers['accept-encoding']))
@@ -188,7 +188,7 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     startRequest(inFlight)
     const work = stalls.begin(() => ({ what: `${request.method} ${route.url}`, group: exchange.tenant?.groupID }))
     const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(tookTooLong()), timeoutMs)
+    const timer = setTimeout(() => reject(requestTimedOut()), timeoutMs)
     try {
       return await Promise.race([prepareReply(exchange, known), late])
     } finally {

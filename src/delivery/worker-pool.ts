@@ -65,7 +65,7 @@ const tenantText = ({ database, bucketName, groupID, tier }: Tenant): string =>
 
 interface Waiting {
   id: number
-  asked: ContentRequest
+  request: ContentRequest
   nowMs: number
   /** Estimated length of the answer. */
   bytes: number
@@ -104,14 +104,14 @@ export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorker
   let isClosed = false
   let backoffUntilMs = 0
 
-  const answerHere = ({ asked, nowMs, resolve }: Waiting): void => resolve(makeHere(asked, nowMs))
+  const answerHere = ({ request, nowMs, resolve }: Waiting): void => resolve(makeHere(request, nowMs))
 
   /** Requests that it had not begun go back into the queue. */
   async function end(thread: Thread): Promise<void> {
     threads.delete(thread)
     counts.threads = threads.size
     clearInterval(thread.checking)
-    for (const waiting of thread.assigned.splice(0).reverse()) queue.unshift(waiting.asked.tenant.groupID, waiting)
+    for (const waiting of thread.assigned.splice(0).reverse()) queue.unshift(waiting.request.tenant.groupID, waiting)
     if (queue.size > 0) dispatchSoon()
     await thread.worker.terminate()
   }
@@ -155,7 +155,7 @@ export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorker
     if (body) {
       const [, , etag, revision, untilMs] = outcome
       counts.made += 1
-      noteBytes(waiting.asked.tenant.groupID, body.byteLength)
+      noteBytes(waiting.request.tenant.groupID, body.byteLength)
       waiting.resolve({ body: Buffer.from(body), etag, revision, untilMs })
     } else {
       const [, , refusal] = outcome
@@ -197,11 +197,11 @@ export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorker
     }
   }
 
-  const orderOf = ({ id, asked, nowMs }: Waiting): Order => [
+  const orderOf = ({ id, request, nowMs }: Waiting): Order => [
     id,
-    requestText(asked),
-    tenantText(asked.tenant),
-    epochOf(asked.tenant.groupID),
+    requestText(request),
+    tenantText(request.tenant),
+    epochOf(request.tenant.groupID),
     nowMs,
   ]
 
@@ -246,12 +246,12 @@ export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorker
 
   return {
     counts,
-    make(asked, nowMs, timing) {
-      if (maxThreads === 0 || isClosed || timing) return makeHere(asked, nowMs, timing) // a timed request does not wait
+    make(request, nowMs, timing) {
+      if (maxThreads === 0 || isClosed || timing) return makeHere(request, nowMs, timing) // a timed request does not wait
       const { promise, resolve, reject } = Promise.withResolvers<EncodedContent>()
-      const { groupID } = asked.tenant
+      const { groupID } = request.tenant
       lastId += 1
-      queue.push(groupID, { id: lastId, asked, nowMs, bytes: answerBytes.get(groupID) ?? 0, resolve, reject })
+      queue.push(groupID, { id: lastId, request, nowMs, bytes: answerBytes.get(groupID) ?? 0, resolve, reject })
       dispatchSoon()
       return promise
     },

@@ -3,7 +3,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { loadMasterKey } from '../security/master-key.ts'
 import { attention, type Check, type DoctorContext, type Finding, wrong } from './check.ts'
-import { isFile, statIfThere } from './files.ts'
+import { isFile, statIfExists } from './files.ts'
 import { counted, maxExamples, messageOf, shellWord } from './format.ts'
 
 const notAFolder = (dataDir: string, why: string): Finding[] =>
@@ -53,7 +53,7 @@ export const dataFolderCheck: Check = {
   name: 'Data folder',
   async run(ctx) {
     const { dataDir } = ctx.config
-    const found = await statIfThere(dataDir).catch((error: unknown) => ({ error }))
+    const found = await statIfExists(dataDir).catch((error: unknown) => ({ error }))
     if (found === undefined) return notYet(dataDir)
     if ('error' in found) return notAFolder(dataDir, messageOf(found.error))
     if (!found.isDirectory()) return notAFolder(dataDir, 'it is a file')
@@ -80,7 +80,7 @@ export const fileModesCheck: Check = {
   async run({ config: { dataDir } }) {
     const open: string[] = []
     for (const path of (await pathsIn(dataDir)).filter((each) => secretFile.test(basename(each)))) {
-      const mode = (await statIfThere(path))?.mode ?? 0
+      const mode = (await statIfExists(path))?.mode ?? 0
       if ((mode & permissionsOfOthers) !== 0) open.push(path)
     }
     if (open.length === 0) return []
@@ -99,7 +99,7 @@ export const fileOwnersCheck: Check = {
     if (uid === undefined || uid === 0) return [] // root may open everything
     const foreign: string[] = []
     for (const path of await pathsIn(dataDir)) {
-      const found = await statIfThere(path)
+      const found = await statIfExists(path)
       if (found && found.uid !== uid) foreign.push(path)
     }
     if (foreign.length === 0) return []

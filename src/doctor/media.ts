@@ -21,7 +21,7 @@ import {
   NotChecked,
   wrong,
 } from './check.ts'
-import { isFolder, statIfThere } from './files.ts'
+import { isFolder, statIfExists } from './files.ts'
 import { counted, createTally, inBytes, maxExamples, shellWord, type Tally } from './format.ts'
 import { withGroupIds } from './leftovers.ts'
 
@@ -189,11 +189,11 @@ export const mediaFoldersCheck: Check = {
 }
 
 /** Leaves out damaged pictures, for which a retry would not help. */
-async function findUnmade({ content }: CheckedGroup) {
-  const unmade = createTally()
+async function findUnscaled({ content }: CheckedGroup) {
+  const unscaled = createTally()
   for await (const { key, problem } of iterateUnderivedPictures(content))
-    if (problem === null || problem === sharpMissing) unmade.add(key)
-  return unmade
+    if (problem === null || problem === sharpMissing) unscaled.add(key)
+  return unscaled
 }
 
 const noSharp = attention({
@@ -209,7 +209,7 @@ export const picturesCheck: Check = {
     const findings: Finding[] = []
     for (const checked of await ctx.groups()) {
       const { name, id } = checked.group
-      const { count, first } = await findUnmade(checked)
+      const { count, first } = await findUnscaled(checked)
       if (count === 0) continue
       findings.push({
         level: 'attention',
@@ -234,7 +234,7 @@ export const inboxCheck: Check = {
     const abandoned = createTally()
     for (const name of await readdir(inbox)) {
       const path = join(inbox, name)
-      const found = await statIfThere(path)
+      const found = await statIfExists(path)
       if (found && clock() - found.mtimeMs > dayMs) abandoned.add(path)
     }
     if (abandoned.count === 0) return []

@@ -11,7 +11,7 @@ import { ProviderFailure } from '../payments/provider.ts'
 import { isDatabaseUnavailable } from '../store/engine/unavailable.ts'
 import { answerHeaders, asHook, findProtocolFault } from './server.ts'
 
-export const tookTooLong = (): AppError =>
+export const requestTimedOut = (): AppError =>
   new AppError('Unavailable', 'This took too long. Try again in a moment.', { retryAfterSeconds: 1 })
 
 /** Our messages for Fastify's own refusals. */
@@ -25,7 +25,7 @@ const frameworkFailures: Record<string, () => AppError> = {
     new AppError('ValidationError', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new AppError('ValidationError', 'The URL is not valid.'),
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('UriTooLong', 'The URL is too long.'),
-  FST_ERR_HANDLER_TIMEOUT: tookTooLong,
+  FST_ERR_HANDLER_TIMEOUT: requestTimedOut,
 }
 
 /** Accepts any thrown value, which need not be an error. */

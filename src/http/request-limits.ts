@@ -35,20 +35,20 @@ export function limitConcurrency(app: FastifyInstance, inFlight: InFlightRequest
     startRequest(inFlight)
     counted.add(request)
   }
-  const startFirst = asHook((request, reply) => {
+  const startOnArrival = asHook((request, reply) => {
     reply.raw.once('close', () => release(request))
     start(request)
   })
-  const startAgain = asHook((request) => {
+  const restart = asHook((request) => {
     if (isBuffered(request)) start(request)
   })
-  app.addHook('onRequest', startFirst)
+  app.addHook('onRequest', startOnArrival)
   // An arriving body has its own limits.
   app.addHook('preParsing', (request, _reply, payload, done) => {
     if (hasBody(request.raw)) release(request)
     done(null, payload)
   })
-  app.addHook('preValidation', startAgain)
+  app.addHook('preValidation', restart)
   // The permit is released when the answer is sent, so that a slow reader holds a socket only.
   app.addHook('onSend', (request, _reply, payload, done) => {
     release(request)

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { EncodedContent } from '../delivery/answer.ts'
-import type { AnswerCache, CachedAnswer, Question } from '../delivery/answer-cache.ts'
+import type { AnswerCache, AnswerRequest, CachedAnswer } from '../delivery/answer-cache.ts'
 import { anonymousCaller, type ManageAdmissionDeps } from './admission.ts'
 
 /** Contains the token of an administrator who requests the timing of a delivery request. */
@@ -59,12 +59,12 @@ export function createTiming(authMs: number): Timing {
 export async function findTimed(
   timing: Timing,
   answers: AnswerCache,
-  question: Question,
+  request: AnswerRequest,
   make: (nowMs: number) => Promise<EncodedContent>,
 ): Promise<CachedAnswer> {
   const { hits } = answers.counts
   timing.begin('cache')
-  const finding = answers.find(question, (nowMs) => {
+  const finding = answers.find(request, (nowMs) => {
     timing.begin('read')
     return make(nowMs)
   })

@@ -18,7 +18,7 @@ const minDistinctLength = 20
 const isWordCharacter = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '')
 
 /** Whether a text contains another one as whole words: "book" does not contain "ok". */
-function says(text: string | undefined, other: string | undefined): boolean {
+function containsWords(text: string | undefined, other: string | undefined): boolean {
   const [whole, part] = [wordsOf(text ?? ''), wordsOf(other ?? '')]
   const index = findText(whole, part)
   if (part === '') return true
@@ -26,17 +26,18 @@ function says(text: string | undefined, other: string | undefined): boolean {
 }
 
 /** False when in doubt: the message is better repeated than lost. */
-function saysMessage(text: string | undefined, message: string): boolean {
+function containsMessage(text: string | undefined, message: string): boolean {
   const mayBeChance = wordsOf(message).length < minDistinctLength && wordsOf(text ?? '') !== wordsOf(message)
-  return !mayBeChance && says(text, message)
+  return !mayBeChance && containsWords(text, message)
 }
 
 /** The visitor's data that the caller's texts lack. */
-function notSaid(visitor: WholeVisitor, whiteBox: string | undefined, others: (string | undefined)[]) {
+function missingVisitorData(visitor: WholeVisitor, whiteBox: string | undefined, others: (string | undefined)[]) {
   const { name, email, message } = visitor
-  if (!saysMessage(whiteBox, message)) return { name, email, message: message.trim() }
-  const isSaid = (words: string | undefined): boolean => [whiteBox, ...others].some((text) => says(text, words))
-  return isSaid(name) && isSaid(email) ? undefined : { name, email }
+  if (!containsMessage(whiteBox, message)) return { name, email, message: message.trim() }
+  const isPresent = (words: string | undefined): boolean =>
+    [whiteBox, ...others].some((text) => containsWords(text, words))
+  return isPresent(name) && isPresent(email) ? undefined : { name, email }
 }
 
 const joined = (parts: (string | undefined)[]): string => parts.filter(Boolean).join('\n\n')
@@ -57,7 +58,7 @@ const footerText = ({ name, domainName }: SiteLook): string =>
 /** The caller's markup replaces the template. The plain text adds the visitor's message if the markup lacks it. */
 function renderCustom(customHtml: string, { visitor }: MessageContent, subject: string): Rendered {
   const words = toPlainText(customHtml)
-  const isMissing = visitor && !saysMessage(words, visitor.message)
+  const isMissing = visitor && !containsMessage(words, visitor.message)
   const text = joined([words, isMissing ? visitorText(visitor) : undefined]) || subject
   const head = '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">'
   return { html: `<!doctype html>\n<html>\n<head>\n${head}\n</head>\n<body>\n${customHtml}\n</body>\n</html>\n`, text }
@@ -68,7 +69,7 @@ function renderTemplate(content: MessageContent, subject: string, look: SiteLook
   const { subtitle, signature, whiteBoxHtml: whiteBox, visitor, submissions = [], furtherSubmissions = 0 } = content
   const title = titleOf(content, subject)
   const whiteBoxText = whiteBox && toPlainText(whiteBox)
-  const shownVisitor = visitor && notSaid(visitor, whiteBoxText, [title, subtitle, signature])
+  const shownVisitor = visitor && missingVisitorData(visitor, whiteBoxText, [title, subtitle, signature])
   const further = furtherText(furtherSubmissions)
 
   const html = layOut(

@@ -203,7 +203,7 @@ async function actOnBatch(
   items: readonly ObjectItem[],
   first: number,
   forItem: ForItem,
-): Promise<ActedOn[]> {
+): Promise<ChangedObject[]> {
   const targets = await findTargets(writer, items, first, forItem)
   if (action === 'delete') {
     await deleteObjects(
@@ -221,7 +221,7 @@ async function actOnBatch(
     })
     return { ...target, change }
   })
-  const results = new Map<string, ActedOn>()
+  const results = new Map<string, ChangedObject>()
   for (const [container, ofContainer] of Map.groupBy(planned, (target) => target.container)) {
     const after = await actInContainer(writer, action, container, ofContainer)
     for (const [position, { object }] of ofContainer.entries())
@@ -230,7 +230,7 @@ async function actOnBatch(
   return targets.flatMap(({ object }) => results.get(object.id) ?? [])
 }
 
-export interface ActedOn {
+export interface ChangedObject {
   containerId: string
   object: StoredObject
 }
@@ -250,7 +250,7 @@ export async function actOnObjects<Shown>(
   writer: ContentWriter,
   action: ObjectAction,
   items: readonly ObjectItem[],
-  show: (acted: ActedOn) => Shown,
+  show: (changed: ChangedObject) => Shown,
   forItem: ForItem = (_position, work) => work(),
 ): Promise<Shown[]> {
   refuseDuplicates(items, forItem)
@@ -261,8 +261,8 @@ export async function actOnObjects<Shown>(
   if (items.length > 1) writer.spend({ bytes: sumOf(sizes) })
   const shown: Shown[] = []
   for (const { first, batch } of inBatches(items, ({ objectId }) => sizes.get(objectId) ?? 0)) {
-    const acted = await actOnBatch(writer, action, batch, first, forItem)
-    shown.push(...acted.map(show))
+    const changed = await actOnBatch(writer, action, batch, first, forItem)
+    shown.push(...changed.map(show))
   }
   return shown
 }

@@ -14,8 +14,8 @@ import { findByExternalIds } from '../store/transfer/import.ts'
 import { findEditable, requireEditable } from './collections.ts'
 import { withMediaReferences } from './media-references.ts'
 import {
-  type ActedOn,
   actOnObjects,
+  type ChangedObject,
   type ObjectAction,
   type ObjectItem,
   objectActions,
@@ -104,7 +104,7 @@ function actionVerb(
     input: { objectId, ...definition.input },
     async run({ ctx, input }) {
       const items = await withMediaReferences(ctx, [input as ObjectItem])
-      const show = ({ containerId, object }: ActedOn) => showObject(containerId, object, ctx.nowMs)
+      const show = ({ containerId, object }: ChangedObject) => showObject(containerId, object, ctx.nowMs)
       const [shown = done] = await ctx.write((writer) => actOnObjects<unknown>(writer, action, items, show))
       return shown
     },
@@ -253,7 +253,7 @@ export const objectVerbs: Verb[] = [
         for (const [position, item] of items.entries())
           forNamedItem(position, () => checkInput(single.input, { groupId: ctx.group.id, ...item }))
         // Without values: a thousand of them may exceed the limit of an answer.
-        const show = ({ containerId, object }: ActedOn) => {
+        const show = ({ containerId, object }: ChangedObject) => {
           const { objectValue: _, ...state } = showObject(containerId, object, ctx.nowMs)
           return state
         }

@@ -82,7 +82,7 @@ async function storeSubmission(
 }
 
 /** The answer to a bot that filled in the honeypot: validated like any other, but not stored. */
-function pretendToStore(collection: Container, { type, objectValue: value }: Submission, nowMs: number) {
+function answerHoneypot(collection: Container, { type, objectValue: value }: Submission, nowMs: number) {
   checkSubmission(collection, type, value)
   return deliverSubmission(collection, {
     id: makeId(),
@@ -114,7 +114,7 @@ export const definedCollectionObject: Endpoint = (deps) =>
       const collection = hasHoneypotField(sent) ? await findCollection(group, collectionId) : undefined
       if (collection) {
         const { isHoneypotFilled, objectValue: value } = stripHoneypot(collection, sent)
-        if (isHoneypotFilled) return pretendToStore(collection, { ...submission, objectValue: value }, nowMs)
+        if (isHoneypotFilled) return answerHoneypot(collection, { ...submission, objectValue: value }, nowMs)
       }
       return writeContent(
         group,

@@ -10,11 +10,11 @@ import {
   type Form,
   matchIfNoneMatch,
 } from '../../src/delivery/answer.ts'
-import { type AnswerCache, createAnswerCache, type Question } from '../../src/delivery/answer-cache.ts'
+import { type AnswerCache, type AnswerRequest, createAnswerCache } from '../../src/delivery/answer-cache.ts'
 
 const megabyte = 2 ** 20
 
-const questionOf = (groupId: string, query: object = {}, url = `/list?${JSON.stringify(query)}`): Question => ({
+const questionOf = (groupId: string, query: object = {}, url = `/list?${JSON.stringify(query)}`): AnswerRequest => ({
   groupId,
   scope: 'free main media',
   route: '/list',

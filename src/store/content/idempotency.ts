@@ -46,17 +46,17 @@ const bodyHash = ({ body }: IdempotentRequest): string => hash('sha256', canonic
 /** The claim of the last 24 hours. Refuses a key that was used for another request. */
 export async function findClaim<Request, Answer>(
   group: GroupStore,
-  asked: IdempotentRequest,
+  call: IdempotentRequest,
   nowMs: number,
 ): Promise<IdempotencyClaim<Request, Answer> | undefined> {
   const row = await group.database.read
     .selectFrom('idempotency_keys')
     .select(['body_hash', 'request', 'answer'])
-    .where((eb) => eb.and(keyColumns(group, asked)))
+    .where((eb) => eb.and(keyColumns(group, call)))
     .where('expires_ms', '>', nowMs)
     .executeTakeFirst()
   if (!row) return undefined
-  if (row.body_hash !== bodyHash(asked)) {
+  if (row.body_hash !== bodyHash(call)) {
     const message = 'This Idempotency-Key was used for another request. Use a new key for each request.'
     throw new AppError('IdempotencyMismatch', message)
   }
@@ -67,40 +67,40 @@ export async function findClaim<Request, Answer>(
 /** Claims a key before the work starts, or returns the claim that exists. */
 export async function claimKey<Request, Answer>(
   { db, group, nowMs }: ContentWriter,
-  asked: IdempotentRequest,
+  call: IdempotentRequest,
   request: Request,
 ): Promise<IdempotencyClaim<Request, Answer>> {
-  const found = await findClaim<Request, Answer>(group, asked, nowMs)
+  const found = await findClaim<Request, Answer>(group, call, nowMs)
   if (found) return found
   const row = {
-    body_hash: bodyHash(asked),
+    body_hash: bodyHash(call),
     request: JSON.stringify(request),
     answer: null,
     expires_ms: nowMs + lifeMs,
   }
   await db
     .insertInto('idempotency_keys')
-    .values({ ...keyColumns(group, asked), ...row })
+    .values({ ...keyColumns(group, call), ...row })
     .onConflict((conflict) => conflict.columns(['group_id', 'endpoint', 'key_hash']).doUpdateSet(row)) // an expired one
     .execute()
   return { isNew: true, request, answer: undefined }
 }
 
-const pendingClaim = (group: GroupStore, asked: IdempotentRequest, request: unknown) => ({
-  ...keyColumns(group, asked),
+const pendingClaim = (group: GroupStore, call: IdempotentRequest, request: unknown) => ({
+  ...keyColumns(group, call),
   request: JSON.stringify(request),
 })
 
 /** Stores the answer for repeated requests and drops the stored work. False when the claim is gone. */
 export async function completeClaim<Request>(
   { db, group }: ContentWriter,
-  asked: IdempotentRequest,
+  call: IdempotentRequest,
   { request, answer }: { request: Request; answer: unknown },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('idempotency_keys')
     .set({ answer: JSON.stringify(answer), request: JSON.stringify(null) })
-    .where((eb) => eb.and(pendingClaim(group, asked, request)))
+    .where((eb) => eb.and(pendingClaim(group, call, request)))
     .where('answer', 'is', null)
     .executeTakeFirst()
   return numUpdatedRows > 0n
@@ -109,12 +109,12 @@ export async function completeClaim<Request>(
 /** Frees the key if nothing was done. */
 export async function releaseClaim<Request>(
   { db, group }: ContentWriter,
-  asked: IdempotentRequest,
+  call: IdempotentRequest,
   request: Request,
 ): Promise<void> {
   await db
     .deleteFrom('idempotency_keys')
-    .where((eb) => eb.and(pendingClaim(group, asked, request)))
+    .where((eb) => eb.and(pendingClaim(group, call, request)))
     .where('answer', 'is', null)
     .execute()
 }
@@ -132,10 +132,10 @@ export async function runOnce<Answer>(
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   if (key === undefined) return work()
-  const asked = { key, ...request }
-  const claim = await claimKey<null, Answer>(writer, asked, null)
+  const call = { key, ...request }
+  const claim = await claimKey<null, Answer>(writer, call, null)
   if (claim.answer !== undefined) return claim.answer
   const answer = await work()
-  await completeClaim(writer, asked, { request: null, answer })
+  await completeClaim(writer, call, { request: null, answer })
   return answer
 }

@@ -75,7 +75,7 @@ export async function nextDueGroup(database: Content, kind: string, { lastServed
 }
 
 /** With PostgreSQL several workers may claim at once, without waiting for each other. */
-const unlessTaken =
+const skipLocked =
   ({ engine }: Content) =>
   <Row>(query: SelectQueryBuilder<ContentTables, 'jobs', Row>) =>
     engine === 'postgres' ? query.forUpdate().skipLocked() : query
@@ -97,7 +97,7 @@ export function claimJob(
       .orderBy('due_ms')
       .orderBy('id')
       .limit(1)
-      .$call(unlessTaken(database))
+      .$call(skipLocked(database))
       .executeTakeFirst()
     if (!found) return undefined
     const worker = makeId()
@@ -206,7 +206,7 @@ async function deleteSome(db: Transaction<ContentTables>, database: Content, sta
     .where('state', '=', state)
     .where('finished_ms', '<', beforeMs)
     .limit(rowsPerDelete)
-    .$call(unlessTaken(database))
+    .$call(skipLocked(database))
     .execute()
   const ids = rows.map(({ id }) => id)
   if (ids.length > 0) await db.deleteFrom('jobs').where('id', 'in', ids).execute()

@@ -108,9 +108,9 @@ export async function listObjectsInState(
   nowMs: number,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<ObjectList> {
-  const asked: Listing = { group, container, query, show: view, nowMs }
-  const searched = query.words.length > 0 ? await searchMatches(asked) : undefined
-  const listing = searched ? narrowTo(asked, searched) : asked
+  const requested: Listing = { group, container, query, show: view, nowMs }
+  const searched = query.words.length > 0 ? await searchMatches(requested) : undefined
+  const listing = searched ? narrowTo(requested, searched) : requested
   const all = await countSome(listing)
   const matches = searched?.total ?? (await countOneByOne(listing, all)).total
   if (query.skip >= matches) return { objects: [], totalCount: matches }

@@ -62,7 +62,7 @@ function sortKeyOf({ by }: SortTerm, position: number, id: string): SortKey {
 export const mayBeMissing = ([first]: readonly SortTerm[]): boolean =>
   first !== undefined && sortKeyOf(first, 0, '').isMissing !== undefined
 
-const asksObject = ({ by }: SortTerm): boolean => 'item' in by && by.item !== '_id'
+const usesObject = ({ by }: SortTerm): boolean => 'item' in by && by.item !== '_id'
 
 /** Joins the index entry of a sort field: exactly one per object, even without a value. */
 function joinSortField({ table, bind }: SqlBuilder, { by }: SortTerm, position: number, id: string): string {
@@ -88,7 +88,7 @@ const tieBreak = (sort: readonly SortTerm[], id: string): OrderKey => ({
 export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
   const { sort } = listing.query
   const id = 'matches.object_id'
-  const objects = sort.some(asksObject) ? ` join ${draft.table('objects')} as o on o.id = ${id}` : ''
+  const objects = sort.some(usesObject) ? ` join ${draft.table('objects')} as o on o.id = ${id}` : ''
   const joins = sort.map((term, position) => joinSortField(draft, term, position, id))
   return {
     with: `with matches as materialized (${matchingIds(draft, listing)}) `,
@@ -130,8 +130,8 @@ function walkedTable({ table }: SqlBuilder, { query }: Listing, field: string | 
   const objects = `${table('objects')} as o`
   if (field === undefined) return objects
   const index = `${table('object_fields')} as s0`
-  const isAsked = query.words.length > 0 || others.some(asksObject)
-  return isAsked ? `${index} join ${objects} on o.id = s0.object_id` : index
+  const needsObjects = query.words.length > 0 || others.some(usesObject)
+  return needsObjects ? `${index} join ${objects} on o.id = s0.object_id` : index
 }
 
 const where = ({ conditions }: Plan): string => (conditions.length > 0 ? ` where ${all(conditions)}` : '')

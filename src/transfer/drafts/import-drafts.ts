@@ -50,7 +50,7 @@ export interface DraftReport {
 }
 
 const maxNameLength = 200
-const unmadeId = ''
+const newCollectionId = ''
 
 async function findOrInfer(content: GroupStore, wanted: DraftImport): Promise<Container> {
   const { collection: which, mayCreate, source } = wanted
@@ -63,7 +63,7 @@ async function findOrInfer(content: GroupStore, wanted: DraftImport): Promise<Co
   if (which.trim() === '' || which.length > maxNameLength || !isStorableText(which))
     throw invalid(`A collection needs a name of 1 to ${maxNameLength} characters.`)
   const schema = parseSchema(await inferSchema(wanted.read()))
-  return { id: unmadeId, kind: 'collection', name: which, schema, settings: {}, version: 0 }
+  return { id: newCollectionId, kind: 'collection', name: which, schema, settings: {}, version: 0 }
 }
 
 const verdictOf = ({ before, after }: DraftChange): Verdict =>
@@ -110,7 +110,7 @@ async function planDrafts(
 
 /** Inserts a new collection; checks that an existing one is unchanged since the plan. */
 async function ensureContainer(writer: ContentWriter, { id, name, schema, version }: Container): Promise<Container> {
-  if (id === unmadeId) return insertContainer(writer, { kind: 'collection', name, schema })
+  if (id === newCollectionId) return insertContainer(writer, { kind: 'collection', name, schema })
   const current = await findCollection(writer.group, id)
   if (current?.version !== version)
     throw conflict('The collection was changed in the meantime. Nothing was imported; run the command again.')
@@ -165,7 +165,7 @@ export async function importDrafts(deps: DraftImportDeps, group: Group, wanted: 
     collection: {
       id: container.id || undefined,
       name: container.name,
-      isNew: planned.id === unmadeId,
+      isNew: planned.id === newCollectionId,
       schema: Object.fromEntries(container.schema),
     },
     objects,
