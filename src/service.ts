@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config/config.ts'
-import { type Clock, systemClock } from './core/clock.ts'
+import { type Clock, hourMs, systemClock } from './core/clock.ts'
 import { createLogger, type ServiceLogger } from './core/logging.ts'
 import { databasePeer, storePeer } from './core/outage-log.ts'
 import { type AnswerCache, createAnswerCache } from './delivery/answer-cache.ts'
@@ -42,7 +42,7 @@ import { openGroup, type Store } from './store/store.ts'
 import { createAuthorizer } from './tenant/authorizer.ts'
 import { contentReads } from './tenant/content-reads.ts'
 
-const tidyEveryMs = 3_600_000
+const tidyEveryMs = hourMs
 
 /** The URLs of a running service. */
 export interface ServiceUrls {

@@ -1,11 +1,12 @@
+import { minuteMs } from './clock.ts'
 import { AppError } from './errors.ts'
 
 /** How often a continuing outage is logged. */
-const reportEveryMs = 60_000
+const reportEveryMs = minuteMs
 /** An outage ends after this long without a failure if a success was noted … */
 const settledAfterMs = 10_000
 /** … and after this long if none was. */
-const forgottenAfterMs = 600_000
+const forgottenAfterMs = 10 * minuteMs
 const checkEveryMs = 5_000
 /** Further causes of the same outage are only counted. */
 const maxCauses = 5

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { parseSchema } from '../content/schema.ts'
-import type { Clock } from '../core/clock.ts'
+import { type Clock, dayMs } from '../core/clock.ts'
 import { addMedia } from '../media/library.ts'
 import type { Media } from '../media/media.ts'
 import { listIntegrations } from '../store/commerce/integrations.ts'
@@ -37,7 +37,6 @@ import {
 import { openShop, type ShopDeps } from './shop.ts'
 
 const demoGroupName = 'Demo Bakery'
-const dayMs = 24 * 3600 * 1000
 
 /** Everything needed to try the demo; also the content of `demo.json`. */
 export interface Demo {

@@ -1,4 +1,5 @@
 import { toIso } from '../content/moments.ts'
+import { dayMs } from '../core/clock.ts'
 import { type AdminToken, listAdminTokens } from '../store/control/admin-tokens.ts'
 import { listUsers } from '../store/control/users.ts'
 import { attention, type Check } from './check.ts'
@@ -19,7 +20,6 @@ export const administratorsCheck: Check = {
 }
 
 const idleDays = 90
-const dayMs = 24 * 3600 * 1000
 
 const isIdle = ({ expiresMs, revokedMs, lastUsedMs, createdMs }: AdminToken, nowMs: number): boolean =>
   expiresMs === null && revokedMs === null && (lastUsedMs ?? createdMs) < nowMs - idleDays * dayMs

@@ -1,3 +1,4 @@
+import { dayMs, hourMs, minuteMs } from '../core/clock.ts'
 export const maxExamples = 5
 
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
@@ -11,9 +12,9 @@ export function inBytes(bytes: number): string {
 }
 
 const timeUnits: [ms: number, name: string][] = [
-  [24 * 3600 * 1000, 'day'],
-  [3600 * 1000, 'hour'],
-  [60 * 1000, 'minute'],
+  [dayMs, 'day'],
+  [hourMs, 'hour'],
+  [minuteMs, 'minute'],
   [1000, 'second'],
 ]
 

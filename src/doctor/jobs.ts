@@ -1,9 +1,10 @@
+import { minuteMs } from '../core/clock.ts'
 import { countFailedJobs, findFailedJobs, findOverdueJobs } from '../store/checks/queues.ts'
 import { deliverKind } from '../store/mail/messages.ts'
 import { attention, type Check, type CheckedGroup, type DoctorContext, type Finding } from './check.ts'
 import { counted, inTime, maxExamples } from './format.ts'
 
-const overdueAfterMs = 10 * 60 * 1000
+const overdueAfterMs = 10 * minuteMs
 
 async function findFailed({ group, content }: CheckedGroup): Promise<Finding[]> {
   const kinds = await countFailedJobs(content, deliverKind)

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import packageFile from '../../package.json' with { type: 'json' }
 import { toIso } from '../content/moments.ts'
+import { hourMs } from '../core/clock.ts'
 import {
   readDatabaseTime,
   readLatestContentWrite,
@@ -67,7 +68,7 @@ export const diskSpaceCheck: Check = {
 const secondMs = 1000
 const skew = { attentionMs: 2 * secondMs, wrongMs: 30 * secondMs }
 /** Network drives have their own clocks, which may be slightly off. */
-const fileToleranceMs = 3600 * secondMs
+const fileToleranceMs = hourMs
 
 const setClock = 'Let the clocks of all machines be set by the network:'
 const setClockCommands = ['timedatectl set-ntp true', 'timedatectl status']

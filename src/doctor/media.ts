@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { isKeyOfGroup } from '../content/media-keys.ts'
+import { dayMs } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { iterateUnderivedPictures } from '../media/derive-missing.ts'
 import { sharpMissing } from '../media/job-handlers.ts'
@@ -222,8 +223,6 @@ export const picturesCheck: Check = {
     return findings
   },
 }
-
-const dayMs = 24 * 3600 * 1000
 
 /** The folder of uploads and of pictures in progress. */
 export const inboxCheck: Check = {

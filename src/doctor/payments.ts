@@ -1,3 +1,4 @@
+import { hourMs } from '../core/clock.ts'
 import { findSyncJob, orderKind } from '../payments/jobs.ts'
 import { createPayments, type Payments, webhookSecretField } from '../payments/payments.ts'
 import { ProviderFailure } from '../payments/provider.ts'
@@ -9,7 +10,6 @@ import { findPendingJobs, type Job } from '../store/jobs/jobs.ts'
 import { attention, type Check, type CheckedGroup, type DoctorContext, type Finding, wrong } from './check.ts'
 import { counted, inTime, maxExamples, messageOf } from './format.ts'
 
-const hourMs = 3_600_000
 /** A catalogue is reported after this multiple of its sync interval. */
 const toleratedIntervals = 2
 

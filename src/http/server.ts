@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { hourMs } from '../core/clock.ts'
 
 export const maxHeaderBytes = 16 * 1024
 const headersTimeoutMs = 10_000
 /** Node's limit for the whole request; bodies other than files have a shorter one, see `limitBodyTimes`. */
-const uploadTimeoutMs = 3_600_000
+export const uploadTimeoutMs = hourMs
 /** A connection without any traffic for this long is closed. */
 const quietTimeoutMs = 90_000
 

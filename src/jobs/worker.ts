@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSemaphore, type Semaphore } from '../concurrency/semaphore.ts'
+import { minuteMs } from '../core/clock.ts'
 import { databasePeer } from '../core/outage-log.ts'
 import { isDatabaseUnavailable } from '../store/engine/unavailable.ts'
 import { claimJob, nextDueGroup, pruneJobs, rescheduleMisdatedJobs } from '../store/jobs/claim-jobs.ts'
@@ -9,7 +10,7 @@ import type { JobHandler } from './handler.ts'
 import { type RunDeps, runJob, Stopping } from './run-job.ts'
 
 const pollEveryMs = 1000
-const maintenanceEveryMs = 600_000
+const maintenanceEveryMs = 10 * minuteMs
 /** How long running jobs may continue when the process stops. */
 const stopGraceMs = 10_000
 /** After this many claims in a row won by other processes, this one waits for the next poll. */

@@ -3,10 +3,9 @@ import { PassThrough, type Readable, Writable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalid } from '../core/errors.ts'
+import { uploadTimeoutMs } from '../http/server.ts'
 import type { Upload } from '../media/inbox.ts'
 
-/** For a file that keeps arriving. */
-export const uploadTimeoutMs = 3_600_000
 /** After the last byte of a body, the form either ends at once or never. */
 const endOfFormMs = 1000
 /** The part of a body that is not the file itself. */

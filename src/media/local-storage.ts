@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isForeignKey, isMediaKey } from '../content/media-keys.ts'
+import { dayMs } from '../core/clock.ts'
 import { writeWhole } from '../core/write-file-atomically.ts'
 import type { MediaStorage, StoredFile } from './storage.ts'
 
@@ -16,7 +17,7 @@ export interface LocalMediaStorage extends MediaStorage {
 const draftsFolder = '.drafts'
 
 /** Longer than any upload or job. */
-const staleAfterMs = 24 * 3600 * 1000
+const staleAfterMs = dayMs
 
 /** Removes entries of a folder that no process can still be using. */
 export async function removeStale(folder: string, nowMs: number): Promise<void> {

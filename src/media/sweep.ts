@@ -1,4 +1,5 @@
 import { fileIdIn } from '../content/media-keys.ts'
+import { dayMs } from '../core/clock.ts'
 import { writeContent } from '../store/content/changes.ts'
 import { findPendingJobs } from '../store/jobs/jobs.ts'
 import { iterateMediaFiles, keysOfFile } from '../store/media/files.ts'
@@ -9,7 +10,7 @@ import { findMediaReferences } from './references.ts'
 import { type StoredFile, UnfinishedUploadsUnavailable } from './storage.ts'
 
 /** A file is uploaded before the content that refers to it, so a recent one does not count as unused. */
-const settledAfterMs = 24 * 3600 * 1000
+const settledAfterMs = dayMs
 const maxNamed = 100
 
 /** What a sweep has removed, or would remove. */

@@ -1,10 +1,9 @@
+import { hourMs } from '../core/clock.ts'
 import { pruneProviderEvents } from '../store/commerce/integrations.ts'
 import { pruneSandbox } from '../store/commerce/sandbox.ts'
 import { pruneIdempotencyKeys } from '../store/content/idempotency.ts'
 import { databaseNamesInUse, type Store } from '../store/store.ts'
 import { scheduleSyncs } from './mirror/sync.ts'
-
-const hourMs = 3_600_000
 
 /** Periodic maintenance: prunes expired rows and schedules syncs. */
 export async function tidyPayments(store: Store, nowMs: number, syncEveryHours: number): Promise<void> {

@@ -10,6 +10,7 @@ import {
   stateOfSubmission,
   stripHoneypot,
 } from '../content/submissions.ts'
+import { hourMs } from '../core/clock.ts'
 import { notFound } from '../core/errors.ts'
 import { makeId } from '../core/ids.ts'
 import { Type } from '../core/type.ts'
@@ -22,7 +23,7 @@ import { findCollection } from '../store/content/containers.ts'
 import { runOnce } from '../store/content/idempotency.ts'
 import { insertObjects } from '../store/content/objects.ts'
 import { findByEmail } from '../store/content/submissions.ts'
-import { consumeQuota, hourMs, type Quota } from '../store/mail/quotas.ts'
+import { consumeQuota, type Quota } from '../store/mail/quotas.ts'
 import type { GroupStore } from '../store/store.ts'
 
 const endpoint = 'definedCollectionObject'

@@ -1,3 +1,4 @@
+import { hourMs } from '../../core/clock.ts'
 import { deleteProducts, findFirstParts, findOrphanedKeys } from '../../store/commerce/catalogue.ts'
 import {
   deleteIntegration,
@@ -19,7 +20,7 @@ import { rebuildObjects } from './objects.ts'
 import { newWalk, walkPhases } from './walk.ts'
 
 /** An interrupted walk older than this starts over, since its findings are outdated. */
-const walkLifeMs = 12 * 3_600_000
+const walkLifeMs = 12 * hourMs
 const keysPerStep = 100
 
 export interface SyncDeps extends MirrorDeps {

@@ -1,5 +1,6 @@
 import { type CatalogueProduct, isProviderId, keptPrices, keptProducts, objectKeyOf } from '../../content/catalogue.ts'
 import { sessionOwner } from '../../content/checkout.ts'
+import { dayMs } from '../../core/clock.ts'
 import {
   findKnownProducts,
   findOrphanedKeys,
@@ -24,7 +25,6 @@ import { type Page, type Provider, ProviderFailure } from '../provider.ts'
 import { isFresh, type MirrorDeps, refreshProduct, writeMirror } from './mirror.ts'
 import { rebuildObjects, type Tally } from './objects.ts'
 
-const dayMs = 24 * 3_600_000
 /** Sessions are listed from some time before the last sync, since it can take a day to complete one. */
 const ordersOverlapMs = 2 * dayMs
 const productsPerConfirmation = 20

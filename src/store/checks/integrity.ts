@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Database } from '../engine/database.ts'
+import { isSqliteError, sqliteCorrupt } from '../engine/sqlite/file.ts'
 import { openSqlite } from '../engine/sqlite.ts'
 import { type Migration, migrate } from '../schema/migrate.ts'
 import { type Trigger, totalTriggers } from '../schema/migrations/content-totals.ts'
@@ -11,10 +12,6 @@ import type { ContentTables, MigrationRow } from '../schema/tables.ts'
 import type { AnyDatabase } from './databases.ts'
 
 const maxShown = 5
-const sqliteCorrupt = 11
-
-const isCorrupt = (error: unknown): error is Error =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteCorrupt
 
 /** SQLite only: the first problems of a damaged file. */
 export async function findDamage({ read }: AnyDatabase): Promise<string[]> {
@@ -22,7 +19,7 @@ export async function findDamage({ read }: AnyDatabase): Promise<string[]> {
     const { rows } = await sql<{ quick_check: string }>`pragma quick_check(${sql.lit(maxShown)})`.execute(read)
     return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
   } catch (error) {
-    if (isCorrupt(error)) return [error.message] // so damaged that it cannot be checked
+    if (isSqliteError(error, sqliteCorrupt)) return [error.message] // so damaged that it cannot be checked
     throw error
   }
 }

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { dayMs } from '../../core/clock.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import { deleteSecrets } from '../content/secrets.ts'
 import { findGroupById, type Group, openContentOf } from '../control/groups.ts'
@@ -258,7 +259,7 @@ export async function findRegisteredIntegration(
 }
 
 /** Longer than any provider repeats an event. */
-const eventsKeptMs = 30 * 24 * 3_600_000
+const eventsKeptMs = 30 * dayMs
 
 /** Returns whether the event is new. */
 export async function insertProviderEvent(

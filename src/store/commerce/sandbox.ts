@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
+import { dayMs } from '../../core/clock.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import { type Database, deleteInBatches, inBatches } from '../engine/database.ts'
 import type { ContentTables } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 
 const rowsPerRead = 200
-const dayMs = 24 * 3_600_000
 
 /** Retention after the last write, by kind; other kinds are kept. Events were written up to 0.6. */
 const keptMs = { kept_answer: dayMs, session: 30 * dayMs, event: 30 * dayMs }

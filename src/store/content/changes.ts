@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 import { draftPublishMs } from '../../content/model.ts'
+import { maxClockSkewMs } from '../../core/clock.ts'
 import { type AppError, conflict, invalid } from '../../core/errors.ts'
 import { inBatches, insideTransaction } from '../engine/database.ts'
 import type { ChangeRow, ContentTables } from '../schema/tables.ts'
@@ -109,9 +110,6 @@ export async function lockGroup(db: Transaction<ContentTables>, { groupId, datab
     .execute()
   return row.executeTakeFirstOrThrow()
 }
-
-/** A stored time this far in the future was written by a clock that was ahead. */
-const maxClockSkewMs = 3_600_000
 
 /** The start of the next sweep for due objects. */
 const sweepSince = (sweptMs: number, nowMs: number): number => (sweptMs > nowMs + maxClockSkewMs ? nowMs : sweptMs)

@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
+import { dayMs } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import { type Database, deleteInBatches } from '../engine/database.ts'
 import type { ContentTables } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
-
-const lifeMs = 24 * 3_600_000
 
 /** A request with an `Idempotency-Key`. Only hashes of key and body are stored. */
 export interface IdempotentRequest {
@@ -76,7 +75,7 @@ export async function claimKey<Request, Answer>(
     body_hash: bodyHash(call),
     request: JSON.stringify(request),
     answer: null,
-    expires_ms: nowMs + lifeMs,
+    expires_ms: nowMs + dayMs,
   }
   await db
     .insertInto('idempotency_keys')

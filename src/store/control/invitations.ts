@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { isEmailAddress } from '../../content/email.ts'
 import { isName } from '../../content/texts.ts'
+import { dayMs } from '../../core/clock.ts'
 import { conflict, invalid, notFound } from '../../core/errors.ts'
 import { makeId } from '../../core/ids.ts'
 import type { GroupRole } from '../../core/roles.ts'
@@ -12,7 +13,7 @@ import { insertAdminToken } from './admin-tokens.ts'
 import { type ControlWriter, writeControl } from './control-changes.ts'
 import { insertMember, insertUser, type User } from './users.ts'
 
-const lifeMs = 7 * 24 * 3600 * 1000
+const lifeMs = 7 * dayMs
 const maxPending = 200
 
 /** An invitation of an e-mail address to a group. It does not reveal whether a user has this address. */

@@ -12,7 +12,7 @@ import {
 } from './database.ts'
 import { createRemoteDialect } from './sqlite/connection.ts'
 import { createCheckpoints, createDurability, openWal, type Wal } from './sqlite/durability.ts'
-import { openFile, sqliteInterrupt, sqliteIoError } from './sqlite/file.ts'
+import { isSqliteError, openFile, sqliteInterrupt, sqliteIoError } from './sqlite/file.ts'
 import { openSqliteReader, queryOf } from './sqlite/reader.ts'
 import type { ReadRows, SqliteWorker } from './sqlite/worker-client.ts'
 
@@ -31,14 +31,11 @@ export interface SqliteOptions extends Listeners {
   wal?: Wal | undefined
 }
 
-const isInterrupted = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && error.errcode === sqliteInterrupt
-
 const withReadTimeout =
   (read: ReadRows): ReadRows =>
   (text, parameters) =>
     read(text, parameters).catch((error) => {
-      throw isInterrupted(error) ? readTimedOut() : error
+      throw isSqliteError(error, sqliteInterrupt) ? readTimedOut() : error
     })
 
 const readsInWorker =

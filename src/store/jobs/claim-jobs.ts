@@ -1,4 +1,5 @@
 import { type SelectQueryBuilder, sql, type Transaction } from 'kysely'
+import { dayMs, maxClockSkewMs } from '../../core/clock.ts'
 import { makeId } from '../../core/ids.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import { type Database, qualifiedTable } from '../engine/database.ts'
@@ -25,9 +26,6 @@ interface Wanted {
 }
 
 export const leaseMs = 30_000
-/** A time this far in the future was written by a clock that was ahead. */
-const maxClockSkewMs = 3_600_000
-const dayMs = 86_400_000
 /** How long ended jobs are retained. */
 const keptMs = { done: 7 * dayMs, failed: 90 * dayMs, cancelled: 90 * dayMs }
 const rowsPerDelete = 1000

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { addressKey } from '../../content/email.ts'
 import type { MessageContent, MessageKind, MessageState } from '../../content/mail.ts'
+import { dayMs } from '../../core/clock.ts'
 import { makeId } from '../../core/ids.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import type { Database } from '../engine/database.ts'
 import { insertJob } from '../jobs/jobs.ts'
 import type { ContentTables } from '../schema/tables.ts'
 import { databaseNamesInUse, type GroupStore, type Store } from '../store.ts'
-import { dayMs } from './quotas.ts'
 
 /** An e-mail in the outbox. */
 export interface Message {

@@ -1,3 +1,4 @@
+import { dayMs } from '../../core/clock.ts'
 import { AppError } from '../../core/errors.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import type { Database } from '../engine/database.ts'
@@ -11,9 +12,6 @@ export interface Quota {
   /** First sentence of the error when it is exceeded. */
   refusal: string
 }
-
-export const hourMs = 3_600_000
-export const dayMs = 24 * hourMs
 
 /** Counts one use in the writer's transaction; throws, and so rolls back, when the quota is exceeded. */
 export async function consumeQuota(writer: ContentWriter, quota: Quota): Promise<void> {

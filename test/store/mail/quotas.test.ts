@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { consumeQuota, dayMs, pruneTallies, type Quota } from '../../../src/store/mail/quotas.ts'
+import { dayMs } from '../../../src/core/clock.ts'
+import { consumeQuota, pruneTallies, type Quota } from '../../../src/store/mail/quotas.ts'
 import type { GroupStore } from '../../../src/store/store.ts'
 import { write } from '../../helpers/authoring.ts'
 import { harness, onBothEngines } from '../../helpers/harness.ts'

@@ -10,16 +10,13 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { createStatementCache, sqliteBusy } from './file.ts'
+import { createStatementCache, isSqliteError, sqliteBusy } from './file.ts'
 
 /** How long a writer waits, without blocking, for another process's transaction. */
 const writeTimeoutMs = 20_000
 const writeRetryMs = 5
 /** How long a series of statements may block the event loop. */
 const turnEveryMs = 5
-
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy
 
 // biome-ignore lint/correctness/useYield: Kysely asks for a generator, and we never stream
 async function* refuseToStream(): AsyncGenerator<never> {
@@ -87,7 +84,7 @@ async function beginImmediate(file: DatabaseSync): Promise<void> {
       file.exec('begin immediate')
       return
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error
+      if (!isSqliteError(error, sqliteBusy) || performance.now() > deadline) throw error
       await sleep(writeRetryMs)
     }
   }

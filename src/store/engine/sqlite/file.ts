@@ -4,6 +4,12 @@ import { createLruMap } from '../../../cache/lru-map.ts'
 export const sqliteBusy = 5
 export const sqliteInterrupt = 9
 export const sqliteIoError = 10
+export const sqliteCorrupt = 11
+
+/** Ignores the extended part of an error code. */
+export const isSqliteError = (error: unknown, code: number): error is Error =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === code
+
 /** An SQL function that long statements call for each row. In a worker it throws after the time limit. */
 export const timeFunction = 'in_time'
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
