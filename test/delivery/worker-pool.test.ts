@@ -377,7 +377,7 @@ describe('workers', () => {
     await newGroup()
     const database = await openReadOnlyStore(config.dataDir).content('main')
     after(() => database.close())
-    await assert.rejects(database.readLong('select 1', []), /nothing that takes long/)
+    await assert.rejects(database.readLong('select 1', []), /Only the main thread/)
     await assert.rejects(
       database.write(async () => {}),
       /Only the main thread/,
