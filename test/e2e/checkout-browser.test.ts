@@ -13,7 +13,7 @@ import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { type ManagedGroup, type Managing, managing } from '../helpers/manage.ts'
 import { addToSandbox } from '../helpers/sandbox.ts'
 
-/** Somebody who wants to look at the pages says where the pictures are to be kept. */
+/** Saves screenshots to this folder if it is set. */
 const keptIn = process.env.SCREENSHOTS
 const phone: BrowserContextOptions = {
   viewport: { width: 390, height: 844 },
@@ -21,7 +21,7 @@ const phone: BrowserContextOptions = {
   isMobile: true,
   hasTouch: true,
 }
-/** A bank takes its time. */
+/** A bank debit is decided later. */
 const bankTakesMs = 3_600_000
 
 let browser: Browser
@@ -39,7 +39,7 @@ after(async () => {
 
 const head = '<!doctype html><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
 
-/** A website's server: it shows what is on sale, and sends who wants to buy to the checkout. */
+/** A website's server that lists products and redirects buyers to the checkout. */
 async function answerVisitor(sluice: SluiceClient, origin: string, request: IncomingMessage, response: ServerResponse) {
   const { pathname, searchParams } = new URL(request.url ?? '', origin)
   const { items } = await sluice.products.list({ type: 'stripe', search: 'sourdough' })
@@ -73,7 +73,7 @@ interface Bakery extends Managing {
   origin: string
 }
 
-/** A service with a stand-in for the provider, in which a bread of two sizes is sold, and a website before it. */
+/** A service with a sandbox account that sells a bread in two sizes, and a website. */
 async function openBakery(engine: TestEngine): Promise<Bakery> {
   const managed = await managing(engine)
   const group = await managed.newManagedGroup({ name: 'Harbour Bakery' })
@@ -103,7 +103,7 @@ async function openBakery(engine: TestEngine): Promise<Bakery> {
 
 const photograph = (page: Page, name: string) => page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 
-/** Chooses the large one in the shop, and stands before the till. */
+/** Chooses the large one in the shop, and opens the checkout page. */
 async function goToCheckout(origin: string, options?: BrowserContextOptions) {
   const opened = await openPage(browser, options)
   const { page } = opened
@@ -124,7 +124,7 @@ async function fillIn(page: Page): Promise<void> {
   await page.getByLabel('State or province').fill('NS')
 }
 
-/** Presses a button of the till, and gives the id of the session with which the shop is told. */
+/** Presses a button of the checkout page, and returns the session id that the shop receives. */
 async function press(page: Page, origin: string, button: string): Promise<string> {
   await page.getByRole('button', { name: button }).click()
   await page.waitForURL(`${origin}/checkoutsuccess?*`)
@@ -134,7 +134,7 @@ async function press(page: Page, origin: string, button: string): Promise<string
   return sessionId
 }
 
-/** What was bought, once everybody has been told. */
+/** The order, once all events have been processed. */
 async function ordersOf({ service, ask, group }: Bakery) {
   await service.worker.runDue()
   return (await ask('GET', `/manage/groups/${group.groupId}/orders`)).items
@@ -155,7 +155,7 @@ onBothEngines('a customer with a browser', (engine) => {
     await page.getByText('Sandbox: no money moves').waitFor()
     await photograph(page, `${engine}-empty`)
     await page.getByRole('button', { name: 'Pay CA$14.50' }).click()
-    assert.match(page.url(), /\/sandbox\/checkout\//, 'it wants to know where to send it')
+    assert.match(page.url(), /\/sandbox\/checkout\//, 'it asks for the shipping address')
     await fillIn(page)
     await photograph(page, `${engine}-filled`)
     const sessionId = await press(page, origin, 'Pay CA$14.50')

@@ -7,7 +7,7 @@ import { onBothEngines } from '../helpers/harness.ts'
 const guide = readDocument('docs/commerce.md')
 const orderTimeoutMs = 30_000
 
-/** The commands of the guide's first part, exactly as they are printed. */
+/** The commands of the guide's first part, verbatim. */
 function commandsOfSale() {
   const commands = blocksOf(guide, 'A sale, from product to order')
   assert.equal(commands.length, 4, 'the setting, the products, the checkout, the orders')
@@ -15,7 +15,7 @@ function commandsOfSale() {
   return { setting, requests: requests.map((request) => setting + request) as [string, string, string] }
 }
 
-/** Presses the button that is marked with the amount. */
+/** Presses the button with the amount. */
 async function pay(checkoutUrl: string, email: string): Promise<Response> {
   const page = await (await fetch(checkoutUrl)).text()
   const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(page) ?? []
@@ -25,7 +25,7 @@ async function pay(checkoutUrl: string, email: string): Promise<Response> {
 }
 
 onBothEngines('the commerce guide', (engine) => {
-  it('leads from a product to a paid order with its own commands, and to one session however often they run', async () => {
+  it('leads from a product to a paid order with its commands, and to one session however often they run', async () => {
     const demo = await startGuide(engine)
     after(() => demo.close())
     const { server } = demo

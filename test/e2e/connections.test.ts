@@ -14,7 +14,7 @@ import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { bytesOf, headOf, type RawRequest, rawRequest } from '../helpers/raw-request.ts'
 import { inputFor, requestOf, setScene } from '../helpers/verb-cases.ts'
 
-/** `npm run prove -- connections` asks for 100,000, 10,000 and 1,000,000. */
+/** `npm run prove -- connections` runs 100,000, 10,000 and 1,000,000. */
 const resets = Number(process.env.CONNECTION_RESETS ?? 600)
 const slowConnections = Number(process.env.SLOW_CONNECTIONS ?? 200)
 const slowSeconds = Number(process.env.SLOW_SECONDS ?? 3)
@@ -26,19 +26,19 @@ const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) =>
 interface Attacked {
   server: ServerProcess
   port: number
-  /** Requests that are right, to every endpoint. */
+  /** Valid requests to every endpoint. */
   requests: RawRequest[]
-  /** Of a group that reads its answers, and is slow to send. */
+  /** A POST whose body is sent slowly. */
   slowPost: RawRequest
-  /** A page and a file that are larger than what the system buffers of an answer. */
+  /** A page and a file that exceed the system's socket buffers. */
   bigPage: RawRequest
   bigFile: RawRequest
-  /** Holds that the service is as it should be, and gives the figures since the last time. */
+  /** Checks the service, and returns the figures since the last check. */
   check(): { rssMb: number; figures: string }
   close(): Promise<void>
 }
 
-/** Somebody who behaves well all the time, from an address of their own, and counts what does not succeed. */
+/** A well-behaved client with a separate address, which counts failures. */
 interface Witness {
   answers: Map<string, number>
   stop(): Promise<void>
@@ -75,7 +75,7 @@ function startWitness(port: number, asked: RawRequest[]): Witness {
   }
 }
 
-/** One valid request for each verb that a member of a group may call and that calls nobody else. */
+/** One valid request for each verb of group members without calls to other services. */
 async function manageRequests(created: Managing): Promise<RawRequest[]> {
   const scene = await setScene(created)
   const found: RawRequest[] = []
@@ -128,7 +128,7 @@ function tenantRequests(key: string, { posts, preview, site }: Awaited<ReturnTyp
   ]
 }
 
-/** A server with something behind every endpoint, and a witness who uses it. */
+/** A server with content behind every endpoint, and a well-behaved client. */
 async function attack(engine: TestEngine, env: Record<string, string> = {}): Promise<Attacked> {
   const created = await createManaging(engine)
   created.clock.now = Date.now()
@@ -138,9 +138,9 @@ async function attack(engine: TestEngine, env: Record<string, string> = {}): Pro
   const other = await created.newGroup({ tier: 'proplus' })
   const ofOther = await fill(created, other)
   const { dataDir, databaseUrl = '' } = created.config
-  const place = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, STRIPE_URL: created.stripe.url }
+  const location = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, STRIPE_URL: created.stripe.url }
   const limits = { RATE_LIMITS: unlimited, MANAGE_RATE_LIMIT: '1000000/1000000', JOB_WORKERS: '0' }
-  const server = await startServer({ ...place, ...limits, ...env })
+  const server = await startServer({ ...location, ...limits, ...env })
   const port = Number(new URL(server.baseUrl).port)
   const bigPage = rawRequest('GET', `/tenant/collectionObjects?collectionId=${content.big.id}`, { Authorization: group.key }) // biome-ignore format: one line
   const form = new FormData()
@@ -187,7 +187,7 @@ async function attack(engine: TestEngine, env: Record<string, string> = {}): Pro
   return { server, port, requests, slowPost, bigPage, bigFile, check, close }
 }
 
-/** A connection; what happens to it later is no error. */
+/** A connection whose later errors are ignored. */
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
   socket.on('error', () => {})
@@ -199,7 +199,7 @@ const closed = async (socket: Socket): Promise<void> => {
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
 }
 
-/** Runs work for each number below a count, some at once. */
+/** Runs work for each number below a count, with limited concurrency. */
 async function forAll(count: number, atOnce: number, work: (number: number) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async (): Promise<void> => {
@@ -214,7 +214,7 @@ async function forAll(count: number, atOnce: number, work: (number: number) => P
 const firstData = (socket: Socket): Promise<unknown> =>
   Promise.race([new Promise((resolve) => socket.once('data', resolve)), closed(socket), sleep(2000, undefined, { ref: false })]) // biome-ignore format: one line
 
-/** The moments at which a client can go: what it does before, given the whole request. */
+/** The moments at which a client can disconnect: what it does before, given the whole request. */
 const stages: Record<string, (socket: Socket, asked: RawRequest, round: number) => Promise<unknown> | unknown> = {
   'before anything is sent': () => {},
   'in the middle of the headers': (socket, asked) => socket.write(headOf(asked).subarray(0, 40)),
@@ -239,7 +239,7 @@ const stages: Record<string, (socket: Socket, asked: RawRequest, round: number) 
     socket.write(Buffer.concat(Array.from({ length: 2 + (round % 7) }, () => bytesOf(asked)))),
 }
 
-/** Statuses of whatever comes on a connection, in good order or not. */
+/** The statuses of everything received on a connection. */
 function noteStatuses(socket: Socket, found: Map<string, number>): void {
   socket.on('data', (bytes) => {
     for (const [, status = ''] of bytes.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g))
@@ -247,7 +247,7 @@ function noteStatuses(socket: Socket, found: Map<string, number>): void {
   })
 }
 
-const told = (statuses: Map<string, number>): string =>
+const summary = (statuses: Map<string, number>): string =>
   [...statuses].sort(([left], [right]) => left.localeCompare(right)).map(([status, count]) => `${count} × ${status}`).join(', ') // biome-ignore format: one line
 
 function assertNoServerErrors(statuses: Map<string, number>): void {
@@ -257,14 +257,14 @@ function assertNoServerErrors(statuses: Map<string, number>): void {
 
 onBothEngines('connections', (engine) => {
   const isProxied = engine === 'postgres'
-  let place: Attacked
+  let attacked: Attacked
   before(async () => {
-    place = await attack(engine, isProxied ? { TRUST_PROXY: '127.0.0.1' } : {})
+    attacked = await attack(engine, isProxied ? { TRUST_PROXY: '127.0.0.1' } : {})
   })
-  after(() => place.close())
+  after(() => attacked.close())
 
   it('that are reset at any moment end neither the process nor other requests', async (context: TestContext) => {
-    const { port, requests, bigPage, bigFile } = place
+    const { port, requests, bigPage, bigFile } = attacked
     const moments = Object.values(stages)
     const asked = [...requests, bigPage, bigFile].map((one): RawRequest => {
       return isProxied ? { ...one, headers: [...one.headers, ['X-Forwarded-For', '198.51.100.7']] } : one
@@ -276,19 +276,19 @@ onBothEngines('connections', (engine) => {
       noteStatuses(socket, statuses)
       const stage = moments[round % moments.length] as (typeof moments)[number]
       await stage(socket, asked[Math.floor(round / moments.length) % asked.length] as RawRequest, round)
-      if (round % 4 > 0) await sleep(round % 4) // otherwise it has gone before it is accepted
+      if (round % 4 > 0) await sleep(round % 4) // otherwise it closes before it is accepted
       socket.resetAndDestroy()
       await closed(socket)
     })
     assertNoServerErrors(statuses)
-    const addresses = new Set(place.server.output().match(/"address":"[^"]*"/g))
+    const addresses = new Set(attacked.server.output().match(/"address":"[^"]*"/g))
     const known = ['127.0.0.1', '127.0.0.2', ...(isProxied ? ['198.51.100.7'] : [])]
     for (const address of addresses) assert.ok(known.includes(JSON.parse(`{${address}}`).address), address)
-    context.diagnostic(`${rounds} resets: ${place.check().figures}; seen ${told(statuses)}`)
+    context.diagnostic(`${rounds} resets: ${attacked.check().figures}; seen ${summary(statuses)}`)
   })
 
-  it('that are slow, all at once, delay nobody for long and are closed', async (context: TestContext) => {
-    const { port, slowPost, bigPage, bigFile } = place
+  it('that are slow and concurrent do not delay others for long, and are closed', async (context: TestContext) => {
+    const { port, slowPost, bigPage, bigFile } = attacked
     const statuses = new Map<string, number>()
     const sockets: Socket[] = []
     after(() => {
@@ -321,14 +321,14 @@ onBothEngines('connections', (engine) => {
     const left = sockets.filter(({ destroyed }) => !destroyed).length
     for (const socket of sockets) socket.destroy()
     assertNoServerErrors(statuses)
-    const { rssMb, figures } = place.check()
+    const { rssMb, figures } = attacked.check()
     assert.ok(rssMb <= maxRssMb, figures)
-    context.diagnostic(`${count} slow connections, ${opened} open at once, ${left} after ${slowSeconds} s: ${figures}; seen ${told(statuses)}`) // biome-ignore format: one line
+    context.diagnostic(`${count} slow connections, ${opened} open at once, ${left} after ${slowSeconds} s: ${figures}; seen ${summary(statuses)}`) // biome-ignore format: one line
   })
 
   it('that carry mutated requests get an answer below 500 or are closed', async (context: TestContext) => {
     const count = mutations / 2
-    const { port, requests } = place
+    const { port, requests } = attacked
     const seed = Number(process.env.MUTATION_SEED ?? Math.floor(Math.random() * 2 ** 32))
     const mutate = createMutator(seed)
     const statuses = new Map<string, number>()
@@ -367,8 +367,10 @@ onBothEngines('connections', (engine) => {
       else socket.destroy()
     }
     await forAll(count, 32, exchange)
-    assert.deepEqual(failures, [], `seed ${seed}: ${told(statuses)}`)
+    assert.deepEqual(failures, [], `seed ${seed}: ${summary(statuses)}`)
     assertNoServerErrors(statuses)
-    context.diagnostic(`${count} mutated requests (seed ${seed}): ${place.check().figures}; seen ${told(statuses)}`)
+    context.diagnostic(
+      `${count} mutated requests (seed ${seed}): ${attacked.check().figures}; seen ${summary(statuses)}`,
+    )
   })
 })

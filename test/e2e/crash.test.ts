@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/open.ts'
 import { openGroup } from '../../src/store/store.ts'
 import { createHarness, onBothEngines } from '../helpers/harness.ts'
 
-/** `npm run prove -- kills` asks for 25. */
+/** `npm run prove -- kills` runs 25. */
 const rounds = Number(process.env.KILL_ROUNDS ?? 3)
 const writer = join(import.meta.dirname, '../helpers/crash-writer.ts')
 
@@ -21,7 +21,7 @@ onBothEngines('kill -9 during writes', (engine) => {
     const group = await created.newGroup()
     const collection = await group.collection('Log', { n: { type: 'integer' }, batch: { type: 'text' } })
     const { dataDir, databaseUrl } = created.config
-    const place = {
+    const location = {
       dataDir,
       databaseUrl,
       database: group.group.database,
@@ -30,21 +30,21 @@ onBothEngines('kill -9 during writes', (engine) => {
     }
     const acknowledged: number[] = []
     for (let round = 0; round < rounds; round += 1) {
-      const child = spawn(process.execPath, [writer, JSON.stringify({ ...place, round })], {
+      const child = spawn(process.execPath, [writer, JSON.stringify({ ...location, round })], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       let output = ''
       child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk))
-      // Killed at a different point of its work each time.
+      // Killed at a different point each time.
       while (output.split('\n').length < 50 + (round % 7) * 30) await new Promise((resolve) => setTimeout(resolve, 1))
       child.kill('SIGKILL')
       await once(child, 'close')
       acknowledged.push(...output.split('\n').slice(0, -1).map(Number))
     }
-    // A fresh process's view: nothing comes from a cache of the one that wrote.
+    // Read like a new process, without the writer's caches.
     const store = await openStore({ dataDir, databaseUrl, clock: Date.now, onConnectionError: () => {} })
     after(() => store.close())
-    const groupStore = await openGroup(store, { database: place.database, groupID: place.groupId })
+    const groupStore = await openGroup(store, { database: location.database, groupID: location.groupId })
     const found = await findCollection(groupStore, collection.id)
     assert.ok(found)
     const stored: number[] = []

@@ -14,7 +14,7 @@ import { runCli, startServer } from '../helpers/process.ts'
 
 const pngSignature = '89504e470d0a1a0a'
 
-/** All of the documented keys are there; further ones may be. */
+/** Asserts that all documented keys exist; others are allowed. */
 function assertKeys(value: object, documented: string[]): void {
   assert.deepEqual(
     documented.filter((key) => !Object.hasOwn(value, key)),
@@ -78,11 +78,11 @@ describe('the demo site', () => {
   })
 })
 
-/** Smaller pictures take 15 CPU seconds: one start from nothing makes them. */
+/** Deriving pictures takes 15 CPU seconds, so only one start does. */
 const withoutPictures = { JOB_WORKERS: '0' }
 
 onBothEngines('npm start on an empty data folder', (engine) => {
-  it('serves a whole bakery through the client, and the same one after a restart', async () => {
+  it('serves the whole demo through the client, and the same after a restart', async () => {
     const testDatabase = await createEmptyDatabase(engine)
     const env = { ...testDatabase.env, ...(engine === 'postgres' && withoutPictures) }
     let server = await startServer(env, ['--demo'])
@@ -141,7 +141,7 @@ onBothEngines('npm start on an empty data folder', (engine) => {
 type DemoOrder = Pick<Order, 'status' | 'total' | 'currency' | 'email' | 'accountHandle' | 'lines'>
 
 onBothEngines('the demo', (engine) => {
-  it('sells: a checkout, a page to pay on, and the order in the list', async () => {
+  it('has a checkout, a payment page, and the order in the list', async () => {
     const testDatabase = await createDemoDatabase(engine)
     const server = await startServer(testDatabase.env, ['--demo'])
     after(async () => {
@@ -167,7 +167,7 @@ onBothEngines('the demo', (engine) => {
       const { data } = (await answer.json()) as { data: { items: DemoOrder[] } }
       return data.items
     }
-    // The sandbox calls the service as a provider does, and that is a job; so is the order.
+    // Both the sandbox's webhook call and the order are jobs.
     for (const endMs = Date.now() + 60_000; (await orders()).length === 0 && Date.now() < endMs; ) await sleep(200)
     const [order] = await orders()
     assert.deepEqual(
@@ -216,7 +216,7 @@ describe('the README', () => {
       await sleep(500)
       given = await ask()
     }
-    // Ids, moments and signatures differ from one demo to the next, and addresses are shortened; all else is the same.
+    // Ids, times and signatures differ between demos, and URLs are shortened; everything else is the same.
     const settled = (value: unknown) =>
       JSON.parse(
         JSON.stringify(value, (name, part) => {

@@ -14,15 +14,15 @@ import { phonePhoto } from '../helpers/pictures.ts'
 const documents = ['README.md', 'CONTRIBUTING.md', 'client/README.md', ...globSync('docs/*.md', { cwd: root })]
 const startedWithinMs = 60_000
 
-/** How the commands of a block are run. */
+/** How the commands of a block are tested. */
 type Plan =
-  /** Here; what is needed before, and what the reader has to put in. */
+  /** In this file: the preparation, and the reader's values. */
   | { prepare?: string; words?: Record<string, string>; finds?: RegExp }
-  /** By another test, in which these words stand: the heading, or the command's own. */
+  /** By another test, which contains these words: the heading, or the command. */
   | { by: string; as?: string }
-  /** Here, by a function of its own. */
+  /** In this file, by a function. */
   | { how(demo: Guide, code: string): Promise<void> }
-  /** They are what runs this test. */
+  /** By running this test. */
   | { ranBy: 'CI' }
 
 async function freePort(): Promise<number> {
@@ -33,12 +33,12 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Runs a command that stays, until what it serves can be used; then what follows it. */
+/** Runs a server command until it is ready, then the following commands. */
 async function serve({ env, folder }: Guide, command: string, then: () => Promise<void>): Promise<void> {
   const child = spawn('sh', ['-eu', '-c', command], {
     cwd: folder,
     env: { ...env, PORT: '0', LOG_LEVEL: 'info' },
-    detached: true, // a group of its own, which ends as a whole
+    detached: true, // a process group, which is killed as a whole
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
@@ -64,9 +64,9 @@ const reviewsJson = `cat > reviews.json <<'END'
 {"author": {"type": "text", "required": true}, "body": {"type": "longText"}, "email": {"type": "text"}}
 END\n`
 
-/** By document, heading, and which of its blocks it is. */
+/** By document, heading, and number of the block. */
 const plans: Record<string, Plan> = {
-  'README.md: Sluice 1': { ranBy: 'CI' }, // and test/e2e/demo.test.ts starts the demo as npm start does
+  'README.md: Sluice 1': { ranBy: 'CI' }, // and test/e2e/demo.test.ts starts the demo like npm start
   'README.md: Sluice 2': { finds: /"totalCount":2/ },
   'README.md: What it does 1': { prepare: facts, finds: /"groups":/ },
   'README.md: Sell something 1': { prepare: facts, finds: /\/sandbox\/checkout\// },
@@ -93,7 +93,7 @@ VERSION=$(npx sluice integration-type show "Demo Bakery" stripe --json | field v
   },
   'docs/commerce.md: The sandbox 1': { prepare: corner },
   'docs/commerce.md: The sandbox 2': {
-    // After the block before it, which connects the account.
+    // After the previous block, which connects the account.
     prepare: `field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
 PICTURE=$(npx sluice media add "Corner Bakery" photo.jpg --json | field 'items[0].key')\n`,
     words: {
@@ -147,7 +147,7 @@ TOKEN=$(demo adminToken) BASE_URL=$(demo baseUrl) GROUP=$(demo groupId)\n`,
   'docs/operations.md: Start 1': {
     async how(demo, code) {
       const [install, start = '', ...rest] = code.split('\n')
-      assert.equal(install, 'npm ci') // CI has done it
+      assert.equal(install, 'npm ci') // CI runs it
       const fresh = 'export DATA_DIR="$PWD/fresh"\n'
       await serve(demo, fresh + start, async () => {
         assert.match(await demo.run(fresh + rest.join('\n')), /slc_live_/)
@@ -171,14 +171,14 @@ TOKEN=$(demo adminToken) BASE_URL=$(demo baseUrl) GROUP=$(demo groupId)\n`,
   },
 }
 
-/** Built and packed in the checkout, installed in a project beside it. */
+/** Built and packed in the checkout, and installed in a separate project. */
 async function installClient({ folder, run }: Guide, code: string): Promise<void> {
   const [pack = '', install = ''] = code.split('\n')
   const { stdout } = await promisify(execFile)('sh', ['-c', pack], { cwd: root })
   const tarball = stdout.trim().split('\n').at(-1) ?? ''
   await mkdir(join(folder, 'sluice'))
   await mkdir(join(folder, 'site'))
-  // The folder may lie on another disk.
+  // The folder may be on another disk.
   await cp(join(root, tarball), join(folder, 'sluice', tarball))
   await rm(join(root, tarball))
   await writeFile(join(folder, 'site/package.json'), '{"type": "module"}')
@@ -193,10 +193,10 @@ async function lookAtJobs({ run, facts: { groupId } }: Guide, code: string): Pro
   const job = items.find((one: { groupId: string }) => one.groupId === groupId)?._id
   const word = (command: string) => command.replace('Corner Bakery', 'Demo Bakery').replace('<job>', job)
   assert.match(await run(word(show)), new RegExp(job))
-  await assert.rejects(run(word(retry)), /failed or was cancelled|is done|cannot be/i) // nothing has failed here
+  await assert.rejects(run(word(retry)), /failed or was cancelled|is done|cannot be/i) // no job has failed
 }
 
-/** `run('mail', 'list')` and `mail list` are the same words. */
+/** Normalises `run('mail', 'list')` and `mail list` to the same words. */
 const wordsIn = (text: string): string => text.replace(/[^\p{L}\d-]+/gu, ' ')
 
 async function runBlock(demo: Guide, { code, heading }: Block, plan: Plan): Promise<void> {
@@ -227,13 +227,13 @@ describe('every command block of the documents', () => {
       known.add(name)
       it(`is run: ${name}`, async () => {
         const plan = plans[name]
-        assert.ok(plan, 'Say in this file how it is run.')
+        assert.ok(plan, 'Add a plan for this block to this file.')
         await runBlock(demo, block, plan)
       })
     }
   }
 
-  it('exists: no plan is left over', () => {
+  it('exists for every plan', () => {
     assert.deepEqual(
       Object.keys(plans).filter((name) => !known.has(name)),
       [],

@@ -17,7 +17,7 @@ const readme = readDocument('README.md')
 const guide = readDocument('docs/mail.md')
 const awaitedMs = 60_000
 
-/** Asks until the answer is as it should be. */
+/** Repeats the request until the expected answer. */
 async function eventually<Answer>(ask: () => Promise<Answer>, isRight: (answer: Answer) => boolean): Promise<Answer> {
   for (const endMs = Date.now() + awaitedMs; ; await sleep(200)) {
     const answer = await ask()
@@ -35,7 +35,7 @@ onBothEngines('the guide to submissions and e-mail', (engine) => {
   })
   after(() => demo.close())
 
-  /** Of the management API, below the group. */
+  /** Calls the management API below the group. */
   async function manage<Data>(path: string): Promise<Data> {
     const { adminToken, groupId } = demo.facts
     const headers = { authorization: `Bearer ${adminToken}` }
@@ -60,7 +60,7 @@ onBothEngines('the guide to submissions and e-mail', (engine) => {
       (found) => found.length > 0 && found.every((mail) => mail.state === state),
     )
 
-  it('leads from an invalid review to the mailbox in the browser: the tour of the README', async () => {
+  it('covers the tour of the README, from an invalid review to the mailbox in the browser', async () => {
     const [keyLine = ''] = /^KEY=.*$/m.exec(readme) ?? []
     const blocks = blocksOf(readme, 'Hear from visitors')
     assert.equal(blocks.length, 3, 'mistakes, none, an e-mail')
@@ -81,7 +81,7 @@ onBothEngines('the guide to submissions and e-mail', (engine) => {
     )
   })
 
-  it('shows a subscriber, a contact e-mail and an order confirmation, with its own commands', async () => {
+  it('shows a subscriber, a contact e-mail and an order confirmation with its commands', async () => {
     const [setting = '', subscribe = '', contact = '', order = '', look = ''] = blocksOf(
       guide,
       'From a form to the mailbox',

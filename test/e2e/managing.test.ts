@@ -9,7 +9,7 @@ import { runCli, startServer } from '../helpers/process.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/managing.md'), 'utf8')
 
-/** A block of the guide, exactly as it is printed. */
+/** A code block of the guide, verbatim. */
 function scriptOfGuide(part: string): string {
   const blocks = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
   const script = blocks.find((block) => block.includes(part))
@@ -27,7 +27,7 @@ async function runScript(script: string, env: Record<string, string>): Promise<s
 }
 
 onBothEngines('the guide to managing content', (engine) => {
-  it('builds a tenant from nothing with curl and an admin token only, and the delivery API serves it', async () => {
+  it('builds a tenant from scratch with curl and an admin token only, and the delivery API serves it', async () => {
     const testDatabase = await createEmptyDatabase(engine)
     after(() => testDatabase.remove())
     const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)

@@ -9,11 +9,11 @@ import { after, before, describe, it } from 'node:test'
 import { manageByCurl } from '../helpers/by-curl.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 
-/** `npm run prove -- media` asks for more. */
+/** `npm run prove -- media` sets more. */
 const megabytes = Number(process.env.MEDIA_MEGABYTES ?? 200)
-/** Of a server that has 150 to 180 MB after a small file: parts of 16 MB, and what is not collected yet, come on top. */
+/** A server has 150 to 180 MB after a small file, to which parts of 16 MB and uncollected garbage are added. */
 const mostMegabytes = 330
-/** Collected garbage is not memory that is needed; what is kept beyond this ends the process. */
+/** The heap limit: garbage does not count as memory in use, and a leak ends the process. */
 const heapLimit = '--max-old-space-size=80'
 const maxBytes = 'free=2GB,basic=2GB,pro=2GB,proplus=2GB'
 const tellPeak = `data:text/javascript,process.on('exit',()=>console.error('peak='+process.resourceUsage().maxRSS))`
@@ -21,7 +21,7 @@ const tellPeak = `data:text/javascript,process.on('exit',()=>console.error('peak
 let folder: string
 let video: string
 
-/** The beginning of a video, and then bytes that no two places of the file share. */
+/** The beginning of a video, and then bytes that differ at every offset. */
 function* videoBytes(): Generator<Buffer> {
   yield Buffer.from('000000186674797069736f6d0000020069736f6d6d703431', 'hex')
   const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16))
@@ -34,7 +34,7 @@ async function digestOf(path: string): Promise<string> {
   return digest.digest('hex')
 }
 
-/** Sends the video to a server of its own and gets it back, and tells the most memory that the server had. */
+/** Uploads the video to a separate server, downloads it, and returns the server's peak memory. */
 async function measureRoundTrip(env: Record<string, string>): Promise<{ megabytes: number; seconds: number }> {
   const bakery = await manageByCurl({
     NODE_OPTIONS: `${heapLimit} --import=${tellPeak}`,
@@ -66,16 +66,16 @@ describe(`a video of ${megabytes} MB`, () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  const places = {
+  const stores = {
     'a folder': async () => ({ env: {}, stop: async () => {} }),
     'an S3 store': () => startS3Server(['media']),
   }
-  for (const [place, open] of Object.entries(places)) {
-    it(`goes by curl into ${place} and back unchanged, while the server's memory stays small`, async (context) => {
+  for (const [store, open] of Object.entries(stores)) {
+    it(`is uploaded by curl to ${store} and downloaded unchanged, with little memory of the server`, async (context) => {
       const { env, stop } = await open()
       try {
         const peak = await measureRoundTrip(env)
-        context.diagnostic(`${place}: there and back in ${peak.seconds} s; the server had ${peak.megabytes} MB at most`)
+        context.diagnostic(`${store}: up and down in ${peak.seconds} s; the server had ${peak.megabytes} MB at most`)
         assert.ok(peak.megabytes < mostMegabytes, `it had ${peak.megabytes} MB`)
       } finally {
         await stop()

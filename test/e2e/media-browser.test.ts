@@ -30,7 +30,7 @@ let websiteUrl: string
 let photo: MediaValue
 let logo: MediaValue
 
-/** Another origin than the service, as a website is. */
+/** An origin other than the service's, like a website. */
 async function startWebsite(pages: Record<string, string>): Promise<void> {
   website = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://website')
@@ -42,7 +42,7 @@ async function startWebsite(pages: Record<string, string>): Promise<void> {
   websiteUrl = `http://127.0.0.1:${(website.address() as AddressInfo).port}`
 }
 
-/** The first file of the delivered item, once its smaller pictures are made. */
+/** The first file of the delivered item, once its derivatives exist. */
 async function deliveredItem(collectionId: string): Promise<{ photo: MediaValue; logo: MediaValue }> {
   const deadline = Date.now() + derivedWithinMs
   for (;;) {
@@ -65,7 +65,7 @@ interface ShownImage {
   naturalHeight: number
 }
 
-/** The picture of a page when it has come. */
+/** The loaded picture of a page. */
 async function shownImage(page: Page): Promise<ShownImage> {
   const image = page.locator('img')
   await image.evaluate((element) => (element as unknown as { decode(): Promise<void> }).decode())
@@ -75,7 +75,7 @@ async function shownImage(page: Page): Promise<ShownImage> {
   })
 }
 
-/** The color in the middle of the picture of a page, as it is seen. */
+/** The rendered color in the middle of the page's picture. */
 async function middleOf(page: Page): Promise<number[]> {
   const screenshot = sharp(await page.locator('img').screenshot())
   const { width, height } = await screenshot.metadata()
@@ -83,8 +83,8 @@ async function middleOf(page: Page): Promise<number[]> {
   return [...(await screenshot.extract(spot).removeAlpha().raw().toBuffer())]
 }
 
-/** Where the picture of a page stands, in whole pixels. */
-async function placeOf(page: Page): Promise<number[]> {
+/** The box of the page's picture, in whole pixels. */
+async function boxOf(page: Page): Promise<number[]> {
   const box = await page.locator('img').boundingBox()
   assert.ok(box)
   return [box.x, box.y, box.width, box.height].map(Math.round)
@@ -131,7 +131,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-describe('a photo of 12 megapixels that was uploaded with curl, in a browser', () => {
+describe('a photo of 12 megapixels uploaded with curl, in a browser', () => {
   const screens = [
     { screen: 'a small telephone', width: 320, deviceScaleFactor: 1, takes: 320 },
     { screen: 'a telephone with a fine display', width: 320, deviceScaleFactor: 2, takes: 640 },
@@ -185,14 +185,14 @@ describe('a photo of 12 megapixels that was uploaded with curl, in a browser', (
     const release = Promise.withResolvers<void>()
     await page.route('**/media/**', (route) => release.promise.then(() => route.continue()))
     await page.goto(`${websiteUrl}/picture`, { waitUntil: 'commit' })
-    const placeBefore = await placeOf(page)
+    const boxBefore = await boxOf(page)
     const middleBefore = await middleOf(page)
     release.resolve()
     await shownImage(page)
     const middleAfter = await middleOf(page)
     assert.ok(isNear(middleBefore, middleAfter), `${middleBefore} is not near ${middleAfter}`)
-    assert.deepEqual(placeBefore, [0, 0, 640, 853])
-    assert.deepEqual(await placeOf(page), placeBefore)
+    assert.deepEqual(boxBefore, [0, 0, 640, 853])
+    assert.deepEqual(await boxOf(page), boxBefore)
     assert.deepEqual(problems, [])
   })
 })

@@ -26,14 +26,14 @@ interface Shop extends Managing {
   group: ManagedGroup
   path: string
   upload(name: string, content: Buffer | string): Promise<MediaValue & { _id: string }>
-  /** Makes a collection with an object for each of these files, and gives its id. */
+  /** Creates a collection with an object for each of these files, and returns its id. */
   show(...files: MediaValue[]): Promise<string>
-  /** What the delivery API says of them, in the same order. */
+  /** The delivered objects, in the same order. */
   delivered(collectionId: string): Promise<CurrentFile[]>
   storedKeys(): Promise<string[]>
 }
 
-/** A service whose files are in the store. The store goes by the real time, and so does its clock. */
+/** A service with its files in the store. Its clock is the real time, like the store's. */
 async function openShop(engine: 'sqlite' | 'postgres'): Promise<Shop> {
   const created = await managing(engine, { env: s3.env })
   created.clock.now = Date.now()
@@ -131,7 +131,7 @@ onBothEngines('files in an S3 store', (engine) => {
         /(X-Amz-Signature=)(.)/,
         (_, name, digit) => name + (digit === '0' ? '1' : '0'),
       ),
-      'a longer life': one.href.replace(/X-Amz-Expires=\d+/, 'X-Amz-Expires=604800'),
+      'a later expiry': one.href.replace(/X-Amz-Expires=\d+/, 'X-Amz-Expires=604800'),
       'another file': one.origin + two.pathname + one.search,
       'another bucket': one.href.replace(`/${bucket}/`, `/${otherBucket}/`),
     }
@@ -143,7 +143,7 @@ onBothEngines('files in an S3 store', (engine) => {
 
   it('are refused by an expired URL', async () => {
     const shop = await openShop(engine)
-    shop.clock.now -= 25 * hourMs // what was handed out a day ago
+    shop.clock.now -= 25 * hourMs // delivered a day ago
     const collectionId = await shop.show(await shop.upload('one.jpg', await jpeg(40)))
     const [old] = await shop.delivered(collectionId)
     assert.ok(old && Date.parse(old.expiresAt) < Date.now())

@@ -78,7 +78,7 @@ describe('every page of the service', () => {
   ]) {
     for (const { name, viewport, colorScheme } of screens) {
       it(`${page} passes axe, has an icon, and does not scroll sideways on ${name}`, async () => {
-        const context = await browser.newContext({ viewport, colorScheme, bypassCSP: true }) // for axe itself
+        const context = await browser.newContext({ viewport, colorScheme, bypassCSP: true }) // to inject axe
         try {
           const opened = await context.newPage()
           const missing: string[] = []
@@ -88,8 +88,8 @@ describe('every page of the service', () => {
           const answer = await opened.goto(urls.get(page)?.() ?? '')
           assert.equal(answer?.status(), 200)
           await opened.addScriptTag({ path: axePath })
-          // In the page itself, which knows `axe`; as text, because this file's types are Node's.
-          // Contrasts of so long a page take minutes, and it has the style of /docs.
+          // Runs in the page, where `axe` exists; as text, because this file has Node's types.
+          // Contrast checks of so long a page take minutes, and it has the style of /docs.
           const rules = { 'color-contrast': { enabled: page !== '/manage/docs' } }
           const { violations } = (await opened.evaluate(`axe.run({ rules: ${JSON.stringify(rules)} })`)) as AxeResults
           assert.deepEqual(

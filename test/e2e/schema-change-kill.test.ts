@@ -18,14 +18,14 @@ import {
   toOld,
 } from '../helpers/schema-changes.ts'
 
-/** `npm run prove -- schema` asks for 20. */
+/** `npm run prove -- schema` runs 20. */
 const kills = Number(process.env.SCHEMA_KILLS ?? 2)
 const count = 2000
 const numbers = Array.from({ length: count }, (_, n) => n)
 type Side = 'old' | 'new'
 const makeValue: Record<Side, (n: number) => object> = { old: oldValue, new: newValue }
 
-/** What a fresh process finds: everything under the old schema, or everything under the new one. */
+/** The state read by a new process: everything under the old schema, or everything under the new one. */
 async function findSide({ dataDir, databaseUrl, ...location }: CollectionLocation): Promise<Side> {
   const clock = () => testStartMs
   const store = await openStore({ dataDir, databaseUrl, clock, onConnectionError: () => {} })
@@ -49,7 +49,7 @@ async function findSide({ dataDir, databaseUrl, ...location }: CollectionLocatio
 }
 
 onBothEnginesInProve('kill -9 during a schema change', (engine) => {
-  it('leaves all of the old or all of the new state, and the change can be repeated', async (context) => {
+  it('leaves the complete old or the complete new state, and the change can be repeated', async (context) => {
     const { newGroup, config, clock } = await harness(engine)
     const group = await newGroup()
     const collection = await group.collection('Posts', oldSchema)
@@ -78,7 +78,7 @@ onBothEnginesInProve('kill -9 during a schema change', (engine) => {
     const found = { before: 0, after: 0 }
     for (let round = 0; round < kills; round += 1) {
       const target: Side = side === 'new' ? 'old' : 'new'
-      // At a different point of the work each time, and every other time close to its end.
+      // At a different point each time, and every other time close to the end.
       const isLate = round % 2 === 1
       await killAfter(target, isLate ? statements - (round % 5) : Math.ceil((statements * (round + 1)) / (kills + 1)))
       const reached = (await findSide(location)) === target

@@ -12,10 +12,10 @@ import { createApiKey, createGroup, write } from '../helpers/authoring.ts'
 import { createMigratedDatabase, onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
 
-/** No test here is about the rate limit. */
+/** Rate limits are not tested here. */
 const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=100000/100000`).join()
 
-/** A running server, and a group and a key that another process, this one, creates while it runs. */
+/** A running server, with a group and a key created by this process while it runs. */
 async function running(engine: TestEngine, env: Record<string, string> = {}) {
   const testDatabase = await createMigratedDatabase(engine)
   const server = await startServer({ ...testDatabase.env, RATE_LIMITS: unlimited, ...env })
@@ -42,7 +42,7 @@ async function running(engine: TestEngine, env: Record<string, string> = {}) {
   return { testDatabase, server, cli, store, group, key, client }
 }
 
-/** Calls from several sides until told to stop; notes when each call began and what its answer was. */
+/** Concurrent calls until stopped, with the start and the status of each. */
 function load(call: () => Promise<unknown>) {
   const seen: { startedMs: number; code: string }[] = []
   let stopped = false
@@ -54,7 +54,7 @@ function load(call: () => Promise<unknown>) {
         (error: unknown) => (error instanceof SluiceError ? error.code : String(error)),
       )
       seen.push({ startedMs, code })
-      await sleep(5) // the machine has other tests to run
+      await sleep(5) // leaves CPU to other tests
     }
   })
   return {
@@ -66,7 +66,7 @@ function load(call: () => Promise<unknown>) {
   }
 }
 
-/** Sends a part of a request, and waits until the server has it: it has answered the request before it, of the same packet. */
+/** Sends part of a request and waits until the server has received it: it follows a complete request, which has been answered. */
 async function beginRequest({ baseUrl }: ServerProcess, part: string) {
   const { port, hostname } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
@@ -79,7 +79,7 @@ async function beginRequest({ baseUrl }: ServerProcess, part: string) {
   return { socket, answer: () => answer }
 }
 
-/** Until a server that is asked to stop refuses connections. */
+/** Waits until a stopping server refuses connections. */
 async function acceptsNothing({ baseUrl }: ServerProcess): Promise<void> {
   const isRefused = () =>
     fetch(`${baseUrl}/healthz`).then(
@@ -125,11 +125,8 @@ onBothEngines('the real process', (engine) => {
   })
 
   for (const [what, fault] of [
-    ['an error that nobody caught', "throw new Error('nobody caught this', { cause: new Error('the cause') })"],
-    [
-      'a rejection that nobody handled',
-      "Promise.reject(new Error('nobody caught this', { cause: new Error('the cause') }))",
-    ],
+    ['an uncaught error', "throw new Error('never caught', { cause: new Error('the cause') })"],
+    ['an unhandled rejection', "Promise.reject(new Error('never caught', { cause: new Error('the cause') }))"],
   ] as const) {
     it(`logs ${what} in full, finishes running requests, accepts nothing new, and exits with 1`, async () => {
       const onSignal = `data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => { ${fault} })`)}`
@@ -154,12 +151,12 @@ onBothEngines('the real process', (engine) => {
       assert.deepEqual(await ended, [1, null])
       assert.match(request.answer(), /^HTTP\/1\.1 201 Created/)
       const lines = server.output().split('\n')
-      const told = lines.filter((line) => line.includes('"level":"fatal"')).map((line) => JSON.parse(line))
+      const fatal = lines.filter((line) => line.includes('"level":"fatal"')).map((line) => JSON.parse(line))
       assert.deepEqual(
-        told.map(({ err }) => [err.message, err.cause.message]),
-        [['nobody caught this', 'the cause']],
+        fatal.map(({ err }) => [err.message, err.cause.message]),
+        [['never caught', 'the cause']],
       )
-      assert.match(told[0].err.stack, /data:text\/javascript/)
+      assert.match(fatal[0].err.stack, /data:text\/javascript/)
       const [stored] = await content.database.read.selectFrom('objects').select('value').execute()
       assert.match(stored?.value ?? '', /Ann/)
     })

@@ -10,7 +10,7 @@ import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { goodReview, submissionPath, type Visitors, visitors } from '../helpers/visitors.ts'
 
-/** `npm run prove -- submissions` asks for 50 kills, and for 2,000 that are acknowledged before each. */
+/** `npm run prove -- submissions` runs 50 kills, with 2,000 acknowledged requests before each. */
 const kills = Number(process.env.SUBMISSION_KILLS ?? 2)
 const perRound = Number(process.env.SUBMISSIONS_PER_ROUND ?? 60)
 const senders = 8
@@ -24,20 +24,20 @@ const limits = {
   MAIL_DAILY_LIMITS: unlimited,
 }
 
-/** What a visitor wants: every second one writes an e-mail, and half of each kind bring an Idempotency-Key. */
-interface DeliveryContext {
+/** A visitor's request: every second one is an e-mail, and half of each kind have an Idempotency-Key. */
+interface VisitorRequest {
   n: number
   path: string
   body: object
   key: string | undefined
 }
 
-/** All that was sent, and what came of it as far as visitors know. */
+/** All requests, and their outcomes as seen by the visitors. */
 interface Visits {
-  next(): DeliveryContext
+  next(): VisitorRequest
   acknowledged: Set<number>
-  /** Those who got no answer: with a key they ask again, without one they leave it. */
-  unanswered: DeliveryContext[]
+  /** Requests without an answer: retried if they have a key. */
+  unanswered: VisitorRequest[]
   sent: number
 }
 
@@ -63,8 +63,8 @@ function startVisits({ reviews }: Visitors): Visits {
   return visits
 }
 
-/** False where nobody answered. An answer must be the good one. */
-async function deliver({ baseUrl, output }: ServerProcess, apiKey: string, { path, body, key }: DeliveryContext) {
+/** Whether it was answered, which must be a success. */
+async function deliver({ baseUrl, output }: ServerProcess, apiKey: string, { path, body, key }: VisitorRequest) {
   const headers = { authorization: apiKey, 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) }
   let answer: { status: number; text: string }
   try {
@@ -77,7 +77,7 @@ async function deliver({ baseUrl, output }: ServerProcess, apiKey: string, { pat
   return true
 }
 
-/** One errand after another, until nobody answers any more or there is nothing more to do. */
+/** Sends one request after another until the server is gone or all are sent. */
 async function send(server: ServerProcess, apiKey: string, visits: Visits, goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
     const errand = visits.next()
@@ -86,7 +86,7 @@ async function send(server: ServerProcess, apiKey: string, visits: Visits, goesO
   }
 }
 
-/** How often each number is there. */
+/** The number of occurrences of each number. */
 function countByNumber(texts: readonly unknown[]): Map<number, number> {
   const counts = new Map<number, number>()
   for (const text of texts) counts.set(Number(text), (counts.get(Number(text)) ?? 0) + 1)
@@ -105,14 +105,14 @@ async function everythingStored({ group }: Visitors) {
 
 onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails', (engine) => {
   it('loses nothing acknowledged, and stores and delivers everything once', async (context) => {
-    const place = await visitors(engine, { env: limits })
-    const { group, clock, config, service } = place
-    clock.now = Date.now() // as the real server's
+    const created = await visitors(engine, { env: limits })
+    const { group, clock, config, service } = created
+    clock.now = Date.now() // like the real server's
     const submissionNotices = { to: 'owner@shop.example', rhythm: 'each' as const }
     const site = { name: 'Shop', domainName: '', settings: {}, privateSettings: { submissionNotices } }
     await createSite(group.store, site, clock.now)
     const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '', ...limits }
-    const visits = startVisits(place)
+    const visits = startVisits(created)
     const { acknowledged } = visits
     const sendAll = (server: ServerProcess, goesOn: () => boolean) =>
       Promise.all(Array.from({ length: senders }, () => send(server, group.key, visits, goesOn)))
@@ -123,7 +123,7 @@ onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails',
       const sending = sendAll(server, () => true)
       const deadline = Date.now() + roundTimeoutMs
       while (acknowledged.size < wanted && Date.now() < deadline) await Promise.race([sleep(1), sending])
-      await sleep((round * 37) % 101) // at a different point of its work each time
+      await sleep((round * 37) % 101) // at a different point each time
       server.child.kill('SIGKILL')
       await once(server.child, 'close')
       await sending
@@ -133,9 +133,9 @@ onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails',
     await sendAll(last, () => visits.unanswered.some(({ key }) => key !== undefined))
     await last.stop()
 
-    clock.now = Date.now() + 600_000 // when every lease of a dead process has ended
+    clock.now = Date.now() + 600_000 // every lease of a killed process has expired
     await service.worker.runDue()
-    const { objects, messages, contacts, notices } = await everythingStored(place)
+    const { objects, messages, contacts, notices } = await everythingStored(created)
     const counts = [
       countByNumber(objects.map(({ title }) => title)),
       countByNumber(contacts.map(({ content }) => content.visitor?.message)),
@@ -143,15 +143,17 @@ onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails',
     const isStored = (n: number) => counts[n % 2]?.get(n) === 1
     assert.deepEqual([...acknowledged].filter((n) => !isStored(n)), [], 'what was acknowledged is there, once') // biome-ignore format: short
     const unanswered = visits.unanswered.map(({ n }) => n)
-    assert.equal(acknowledged.size + unanswered.length, visits.sent, 'we know of all that was sent')
+    assert.equal(acknowledged.size + unanswered.length, visits.sent, 'every request is accounted for')
     const total = [...acknowledged, ...unanswered].filter(isStored).length
     assert.equal(objects.length + contacts.length, total, 'nothing is there twice, nor from nowhere')
 
     assert.deepEqual([...new Set(messages.map(({ state }) => state))], ['sent'])
     const files = await readdir(join(config.dataDir, 'mailbox', group.group.id))
     assert.equal(files.filter((name) => name.endsWith('.eml')).length, messages.length, 'each e-mail is one file')
-    const told = notices.map(({ content }) => (content.submissions?.length ?? 0) + (content.furtherSubmissions ?? 0))
-    assert.equal(told.reduce((sum, count) => sum + count, 0), objects.length, 'the owner was told of each, once') // biome-ignore format: short
+    const reported = notices.map(
+      ({ content }) => (content.submissions?.length ?? 0) + (content.furtherSubmissions ?? 0),
+    )
+    assert.equal(reported.reduce((sum, count) => sum + count, 0), objects.length, 'each was reported to the owner once') // biome-ignore format: short
     context.diagnostic(
       `${engine}: ${kills} kills, ${acknowledged.size} acknowledged, ${unanswered.length} unanswered without a key of ` +
         `which ${unanswered.filter(isStored).length} are there; ${objects.length} submissions, ${contacts.length} e-mails, ` +

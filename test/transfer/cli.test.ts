@@ -6,7 +6,7 @@ import { runCli } from '../helpers/process.ts'
 import { newPath, readExport, writeExport } from './exports.ts'
 
 describe('sluice export group and import group', () => {
-  it('move a group from one service to another, tell what they did, and what comes next', async (context) => {
+  it('move a group from one service to another, and print a summary and the next steps', async (context) => {
     const source = await harness('sqlite')
     const group = await source.newGroup({ name: 'Shop' })
     const posts = await group.collection('Posts', { title: { type: 'text' } })
@@ -69,7 +69,7 @@ describe('the progress of a command', () => {
     return written
   }
 
-  it('is a bar on a terminal, and gone at the end', async () => {
+  it('is a bar on a terminal, removed at the end', async () => {
     const written = await shownOn(true)
     assert.equal(written[0], `\r\x1b[KWriting [${' '.repeat(30)}] 0 %`)
     assert.deepEqual(written.slice(1), ['\r\x1b[KCopying 1,234', '\r\x1b[K'])
@@ -79,7 +79,7 @@ describe('the progress of a command', () => {
     assert.deepEqual(await shownOn(false), ['Writing …\n', 'Copying …\n'])
   })
 
-  it('is nothing for a program', async () => {
+  it('is omitted for a program', async () => {
     assert.deepEqual(await shownOn(true, false), [])
   })
 })

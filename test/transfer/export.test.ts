@@ -26,7 +26,7 @@ async function counted(engine: TestEngine, count: number) {
 }
 
 onBothEngines('a snapshot', (engine) => {
-  it('sees one moment to its end, while others write and read on', async () => {
+  it('keeps one state of the database to its end, while others write and read', async () => {
     const { group, posts } = await counted(engine, 1)
     const { database } = group.store
     const count = async (read: typeof database.read): Promise<number> =>
@@ -48,12 +48,12 @@ onBothEngines('a snapshot', (engine) => {
 })
 
 onBothEngines('an export', (engine) => {
-  it('is of one moment, while somebody changes all objects together again and again', async (context) => {
+  it('has one state of all objects during concurrent changes of all of them', async (context) => {
     const { group, posts, objects, service, clock } = await counted(engine, 1200)
     const ids = objects.map(({ id }) => id)
     let isDone = false
     let round = 0
-    /** All get the same number in one transaction: two different ones in an export are two moments. */
+    /** Sets the same number on all in one transaction: two different ones in an export mean two states. */
     const keepWriting = async (): Promise<void> => {
       while (!isDone) {
         round += 1
@@ -87,7 +87,7 @@ onBothEngines('an export', (engine) => {
 })
 
 describe('the folder of an export', () => {
-  it('may be new, empty or an earlier export of the same group, and nothing else', async () => {
+  it('must be new, empty or an earlier export of the same group', async () => {
     const { harness: source, group } = await counted('sqlite', 1)
     const { id } = group.group
     const folder = newPath()
@@ -112,7 +112,7 @@ describe('the folder of an export', () => {
     await assert.rejects(exportOf(source, id, join(mine, 'group.ndjson')), /cannot be written/)
   })
 
-  it('is not there when the export was killed or failed, and an earlier one stays', async () => {
+  it('does not exist after the export was killed or failed, and an earlier one remains', async () => {
     const { harness: source, group, service, clock, config } = await counted('sqlite', 1)
     const folder = newPath()
     const deps = { store: service.store, storage: service.media.storage, nowMs: clock.now }
@@ -132,7 +132,7 @@ describe('the folder of an export', () => {
       env: { ...programEnv, DATA_DIR: config.dataDir, LOG_LEVEL: 'silent' },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    child.stderr.once('data', () => child.kill('SIGKILL')) // it has begun to write
+    child.stderr.once('data', () => child.kill('SIGKILL')) // it is writing
     await once(child, 'close')
     assert.equal(existsSync(join(killed, 'group.ndjson')), false)
   })

@@ -16,7 +16,7 @@ import type { OnProgress } from '../../src/transfer/progress.ts'
 import { createApiKey, createPreviewToken } from '../helpers/authoring.ts'
 import type { Harness } from '../helpers/harness.ts'
 
-/** A path that nothing is at yet; what comes there, or beside it, is gone after the test. */
+/** An unused path; its folder is removed after the test. */
 export function newPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-export-'))
   after(() => rm(folder, { recursive: true, force: true }))
@@ -33,7 +33,7 @@ export async function exportOf({ service, clock }: Harness, groupId: string, fol
   return folder
 }
 
-/** What says which group it is about, is also meant: unless a test says otherwise, an import may change it. */
+/** Imports into the group named in the export if it exists, unless the test overrides that. */
 export async function importInto(
   { service, clock }: Harness,
   folder: string,
@@ -51,7 +51,7 @@ function readHead(folder: string): string {
   try {
     return readFileSync(join(folder, linesFile), 'utf8').split('\n', 1)[0] ?? ''
   } catch {
-    return '' // what is wrong with it is for the import to say
+    return '' // the import reports the problem
   }
 }
 
@@ -64,13 +64,13 @@ export const readExport = (folder: string): ExportLine[] =>
 export const writeExport = (folder: string, lines: readonly unknown[]): void =>
   writeFileSync(join(folder, linesFile), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
 
-/** All that is stored, table by table: equal texts are equal databases. */
+/** Everything stored, table by table: equal texts mean equal databases. */
 export async function dumpOf(store: Store, database = 'main'): Promise<string> {
   const content = (await store.content(database)).read
   const control = store.control.read
   const rows = {
     groups: await control.selectFrom('groups').selectAll().orderBy('id').execute(),
-    // When a key was last used is written some time after its use: whenever a test looks, it may have come since.
+    // Except when a key was last used, which is written with a delay.
     keys: (await control.selectFrom('api_keys').selectAll().orderBy('id').execute()).map(
       ({ last_used_ms: _, ...key }) => key,
     ),
@@ -104,7 +104,7 @@ export async function dumpOf(store: Store, database = 'main'): Promise<string> {
   return JSON.stringify(rows, null, 1)
 }
 
-/** Every way to ask for a group's content: lists by all their fields, groups of products, sites. */
+/** All URLs of a group's content: lists by every field, groups of products, sites. */
 async function addressesOf(group: GroupStore): Promise<string[]> {
   const sites = (await listSites(group)).map(({ id }) => `siteDetails?siteId=${id}`)
   const lists: string[] = []
@@ -128,7 +128,7 @@ async function addressesOf(group: GroupStore): Promise<string[]> {
 
 const withoutSignatures = (body: string): string => body.replace(/(expires|signature)=[\w-]+/g, '$1=*')
 
-/** What a website sees of a group, and what a preview shows of everything that it does not see, by address. */
+/** Everything delivered of a group, and previews of hidden objects, by URL. */
 export async function deliveryOf(harness: Harness, groupId: string): Promise<Map<string, string>> {
   const { service, app, clock } = harness
   const group = await openContentOf(service.store, await findGroupById(service.store, groupId))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A real folder with these files, by path, that is gone after the test. */
+/** A folder with these files by path, removed after the test. */
 export function folderOf(t: TestContext, files: Record<string, string | Uint8Array>): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-transfer-'))
   t.after(() => rmSync(folder, { recursive: true }))

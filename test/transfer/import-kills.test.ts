@@ -16,13 +16,13 @@ import { programEnv } from '../helpers/process.ts'
 import { deliveryOf, exportOf, importInto } from './exports.ts'
 import { replace, upload } from './library.ts'
 
-/** `npm run prove -- transfer` asks for 20 kills, and for more objects. */
+/** `npm run prove -- transfer` runs 20 kills, and more objects. */
 const kills = Number(process.env.IMPORT_KILLS ?? 2)
 const fileCount = 20
 const objectCount = Number(process.env.IMPORT_KILLS_OBJECTS ?? 800)
 const main = join(import.meta.dirname, '../../src/main.ts')
 
-/** Kills the real command some time after it began to write; whether it was still running. */
+/** Kills the real command some time after its first write; returns whether it was still running. */
 async function killInTheMiddle(
   { config }: Harness,
   folder: string,
@@ -45,7 +45,7 @@ async function killInTheMiddle(
   return child.signalCode === 'SIGKILL'
 }
 
-/** Imports as the command does, and measures how long it writes. */
+/** Imports like the command, and measures the duration of its writes. */
 async function importWhole(harness: Harness, folder: string): Promise<number> {
   let startedMs = performance.now()
   const onProgress = ({ stage, done }: { stage: string; done: number }): void => {
@@ -55,11 +55,11 @@ async function importWhole(harness: Harness, folder: string): Promise<number> {
   return performance.now() - startedMs
 }
 
-/** Moments from the beginning of the writing to somewhat beyond its end, where the commit is. */
+/** Delays from the first write to shortly after the last one, the commit. */
 const moments = (writingMs: number): number[] =>
   Array.from({ length: kills }, (_, round) => Math.round(((round + 0.5) / kills) * writingMs * 1.3))
 
-/** All that delivery shows, but for when an import changed it. */
+/** Everything delivered, except the times of changes. */
 async function shown(harness: Harness, groupId: string): Promise<string> {
   const answers = [...(await deliveryOf(harness, groupId))].filter(([address]) => !address.includes('sort=updatedAt'))
   return JSON.stringify(answers).replace(/\\"updatedAt\\":\\"[^"]+"/g, '')
@@ -90,7 +90,7 @@ async function filled(harness: Harness) {
 }
 
 onBothEnginesInProve('kill -9 in the middle of an import', (engine) => {
-  it('of a new group leaves no group or the whole of it, and the next run completes it', async (context) => {
+  it('of a new group leaves no group or all of it, and the next run completes it', async (context) => {
     const source = await open(engine)
     const { id } = (await filled(source)).group.group
     const folder = await exportOf(source, id)
@@ -114,7 +114,7 @@ onBothEnginesInProve('kill -9 in the middle of an import', (engine) => {
     context.diagnostic(`${engine}: ${found.killed} of ${kills} killed, ${found.begun} of them gone on with`)
   })
 
-  it('of a group that exists leaves it as it was or as it will be, and the next run completes it', async (context) => {
+  it('of an existing group leaves its old or its new state, and the next run completes it', async (context) => {
     const target = await open(engine)
     const { group, posts, files, ids } = await filled(target)
     const { id } = group.group

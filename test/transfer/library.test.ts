@@ -13,7 +13,7 @@ import { contentOf, findItem, keysIn, libraryOf, replace, upload } from './libra
 const dayMs = 24 * 3600 * 1000
 const options = { env: { PUBLIC_URL: 'https://content.example' } }
 
-/** A group with a picture and a text, which an object shows, on two services. */
+/** A group with an object that shows a picture and a text, on two services. */
 async function twins(engine: TestEngine, env: Record<string, string> = {}) {
   const source = await harness(engine, options)
   const group = await source.newGroup({ name: 'Shop' })
@@ -43,14 +43,14 @@ const pendingPayloads = async (of: Harness, id: string, kind: string) =>
   (await findPendingJobs((await libraryOf(of, id)).group, kind)).map(({ payload }) => payload)
 
 onBothEngines('an import of a media library', (engine) => {
-  it('delivers sizes, colors, placeholders and smaller pictures as they were delivered', async () => {
+  it('delivers the same sizes, colors, placeholders and derivatives', async () => {
     const { source, target, id, picture } = await twins(engine)
     await assertSame(source, target, id)
     assert.deepEqual(await findItem(target, id, picture.key), await findItem(source, id, picture.key))
     assert.match([...(await deliveryOf(target, id)).values()].join(), /"width":40,"height":30,"color":"#[0-9a-f]{6}"/)
   })
 
-  it('renames and replaces what was renamed and replaced, and lets go of the old file when its addresses have expired', async () => {
+  it('applies renames and replacements, and removes the old file when its URLs have expired', async () => {
     const { source, target, id, picture, recipe, pass } = await twins(engine)
     const { group } = await libraryOf(source, id)
     const item = await findItem(source, id, picture.key)
@@ -75,7 +75,7 @@ onBothEngines('an import of a media library', (engine) => {
     assert.equal((await keysIn(target, id)).includes(recipe.file.key), false)
   })
 
-  it('brings back a file that was replaced here and waits to be removed, for good', async () => {
+  it('restores a file that was replaced here and is waiting for removal', async () => {
     const { target, source, id, recipe, pass } = await twins(engine)
     const former = await exportOf(source, id)
     await replace(target, id, recipe, 'a mistake')
@@ -101,7 +101,7 @@ onBothEngines('an import of a media library', (engine) => {
     assert.equal(await dumpOf(target.service.store), dump)
   })
 
-  it('adds what was deleted here, and leaves what is only here', async () => {
+  it('restores files deleted here, and leaves additional ones', async () => {
     const { source, target, id, recipe } = await twins(engine)
     const { group } = await libraryOf(target, id)
     const item = await findItem(target, id, recipe.key)
@@ -115,7 +115,7 @@ onBothEngines('an import of a media library', (engine) => {
     assert.equal(await contentOf(target, id, mine.key), 'mine')
   })
 
-  it('knows the same bytes under another id, and has them once', async () => {
+  it('recognises the same bytes under another id, and stores them once', async () => {
     const { source, target, id } = await twins(engine)
     const here = await upload(target, id, 'menu.txt', 'soup')
     const there = await upload(source, id, 'menu.txt', 'soup')
@@ -127,7 +127,7 @@ onBothEngines('an import of a media library', (engine) => {
     assert.equal((await importInto(target, folder)).tally.libraryItems.equal, 3)
   })
 
-  it('has pictures worked on that nobody had looked at, also when it was interrupted before that', async () => {
+  it('queues unprocessed pictures, also after an interrupted import', async () => {
     const { source, target, id } = await twins(engine)
     const fresh = await upload(source, id, 'fresh.jpg', await smallPicture('jpeg'))
     const folder = await exportOf(source, id)
@@ -141,11 +141,11 @@ onBothEngines('an import of a media library', (engine) => {
     await source.service.worker.runDue()
     await assertSame(source, target, id)
     const dump = await dumpOf(target.service.store)
-    await importInto(target, folder) // which knows less of it than is known here
+    await importInto(target, folder) // which has less information than the target
     assert.equal(await dumpOf(target.service.store), dump)
   })
 
-  it('is refused before the first write where a key or an id means another file here', async () => {
+  it('is refused before the first write if a key or an id belongs to another file here', async () => {
     const { source, target, id, recipe } = await twins(engine)
     const { database } = (await libraryOf(target, id)).group
     const change = async (table: 'media' | 'media_files', columns: object, where: string): Promise<void> => {
@@ -179,7 +179,7 @@ onBothEngines('an import of a media library', (engine) => {
     assert.equal((await importInto(target, folder)).tally.libraryItems.equal, 2)
   })
 
-  it('is refused where another group of the database has one of its ids', async () => {
+  it('is refused if another group of the database has one of its ids', async () => {
     const { source, target, id } = await twins(engine)
     const folder = await exportOf(source, id)
     const other = await target.newGroup({ name: 'Other' })
@@ -195,7 +195,7 @@ onBothEngines('an import of a media library', (engine) => {
 })
 
 describe('an import of a media library', () => {
-  it('puts files into a store that speaks S3, and is exported from there as it came', async () => {
+  it('stores files in an S3 store, and is exported from there unchanged', async () => {
     const server = await startS3Server(['media'])
     after(() => server.stop())
     const env = {
@@ -212,7 +212,7 @@ describe('an import of a media library', () => {
     assert.deepEqual(ofLines(await exportOf(target, id, newPath())), ofLines(folder))
   })
 
-  it('leaves nothing that a sweep would take for unused', async () => {
+  it('leaves nothing that a sweep would remove as unused', async () => {
     const { target, id, pass } = await twins('sqlite')
     pass(Date.now() + 2 * dayMs)
     assert.deepEqual(await sweepMedia(await libraryOf(target, id), { dryRun: true }), {

@@ -20,7 +20,7 @@ export async function libraryOf({ service, clock }: Harness, groupId: string): P
 
 const uploadOf = (name: string, content: Buffer | string) => ({ name, content: Readable.from([Buffer.from(content)]) })
 
-/** Uploads a file as a person does. */
+/** Uploads a file like a user. */
 export async function upload(
   harness: Harness,
   groupId: string,
@@ -50,7 +50,7 @@ export async function findItem(harness: Harness, groupId: string, key: string): 
   return (await findMediaByKeys(group, [key]))[0]
 }
 
-/** What a visitor is given for a key; undefined where the file is gone. */
+/** The content delivered for a key; undefined if the file is missing. */
 export async function contentOf(harness: Harness, groupId: string, key: string): Promise<string | undefined> {
   const { storage, bucketName } = await libraryOf(harness, groupId)
   const item = await findItem(harness, groupId, key)
@@ -62,7 +62,7 @@ export const keysIn = async (harness: Harness, groupId: string): Promise<string[
   return (await Array.fromAsync(storage.list(bucketName, groupId))).map(({ key }) => key)
 }
 
-/** Makes of an export what a version before 0.3 would have written. */
+/** Converts an export to that of a version before 0.3. */
 export function makeOld(folder: string): void {
   const [head, ...rest] = readExport(folder).filter(({ type }) => type !== 'libraryItem' && type !== 'end')
   const lines = [{ ...head, format: 1 }, ...rest]

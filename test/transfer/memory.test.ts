@@ -10,12 +10,12 @@ import { createEmptyDatabase, createHarness, engines, type Harness } from '../he
 import { programEnv } from '../helpers/process.ts'
 import { newPath } from './exports.ts'
 
-/** `npm run prove -- transfer` asks for 100,000. */
+/** `npm run prove -- transfer` runs 100,000. */
 const isHeavy = process.env.TRANSFER_OBJECTS !== undefined
 const objectCount = Number(process.env.TRANSFER_OBJECTS ?? 3000)
-/** Of a process that starts at about 110 MB; the objects alone are 200 MB in the heavy form. */
+/** The process starts at about 110 MB; in the heavy form the objects alone are 200 MB. */
 const mostMegabytes = 300
-/** Collected garbage is not memory that is needed; what is kept beyond this ends the process. */
+/** The heap limit: garbage does not count as memory in use, and a leak ends the process. */
 const limits = ['--max-old-space-size=80']
 const main = join(import.meta.dirname, '../../src/main.ts')
 const tellPeak = `data:text/javascript,process.on('exit',()=>console.error('peak='+process.resourceUsage().maxRSS))`
@@ -25,7 +25,7 @@ interface Measured {
   seconds: number
 }
 
-/** Runs a command of the real program, and tells the most memory it had. */
+/** Runs a command of the real program, and returns its peak memory. */
 async function measure(env: Record<string, string>, ...args: string[]): Promise<Measured> {
   const startedMs = performance.now()
   const { stderr } = await promisify(execFile)(process.execPath, [...limits, '--import', tellPeak, main, ...args], {
@@ -63,7 +63,7 @@ async function fill({ newGroup }: Harness): Promise<void> {
   }
 }
 
-/** Gives every object of an export another title. */
+/** Changes the title of every object of an export. */
 async function editAll(folder: string): Promise<void> {
   const file = join(folder, 'group.ndjson')
   const replace = async function* (lines: AsyncIterable<string>) {
@@ -77,7 +77,7 @@ const envOf = ({ config }: Harness) => ({ DATA_DIR: config.dataDir, DATABASE_URL
 
 describe(`${objectCount.toLocaleString('en')} objects of 2 KB`, () => {
   for (const engine of isHeavy ? engines : (['sqlite'] as const)) {
-    it(`are exported and imported by a process whose memory stays small, on ${engine}`, async (context) => {
+    it(`are exported and imported with little memory, on ${engine}`, async (context) => {
       const source = await createHarness(engine)
       const testDatabase = await createEmptyDatabase(engine)
       after(async () => {

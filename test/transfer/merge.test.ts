@@ -21,7 +21,7 @@ import { deliveryOf, dumpOf, exportOf, importInto, newPath } from './exports.ts'
 
 const schema = { title: { type: 'text' }, rank: { type: 'integer' } }
 
-/** A group on one service, and the same one on another, brought there by an export. */
+/** A group on one service, and its import on another. */
 async function twins(engine: TestEngine) {
   const source = await harness(engine)
   const group = await source.newGroup({ name: 'Shop' })
@@ -45,14 +45,14 @@ async function edit(group: GroupStore, objectId: string, value: Record<string, u
   })
 }
 
-/** All that delivery shows, but for the moments of the last change, which are those of the import. */
+/** Everything delivered, except the times of the last change, which are those of the import. */
 async function shown(harness: Harness, groupId: string): Promise<[string, string][]> {
   const answers = [...(await deliveryOf(harness, groupId))].filter(([address]) => !address.includes('sort=updatedAt'))
   return answers.map(([address, answer]) => [address, answer.replace(/"updatedAt":"[^"]+"/g, '')])
 }
 
-onBothEngines('an import into a group that exists', (engine) => {
-  it('changes it only when it is named: what a forged head says is not enough', async () => {
+onBothEngines('an import into an existing group', (engine) => {
+  it('changes it only if it is named: a forged head is not enough', async () => {
     const { source, target, id, objects, there } = await twins(engine)
     await edit(there, objects[0]?.id ?? '', { title: 'Defaced', rank: 0 }, source.clock.now)
     const folder = await exportOf(source, id)
@@ -66,7 +66,7 @@ onBothEngines('an import into a group that exists', (engine) => {
       ),
     )
     await assert.rejects(importInto(target, folder, { into: stranger.group.id }), /not of "Stranger"/)
-    await assert.rejects(importInto(target, folder, { into: 'Nobody' }), /There is no group "Nobody"/)
+    await assert.rejects(importInto(target, folder, { into: 'Unknown' }), /There is no group "Unknown"/)
     const shownBefore = await importInto(target, folder, { ...unnamed, isDryRun: true })
     assert.equal(shownBefore.needsInto, true)
     assert.deepEqual(shownBefore.tally.objects, { added: 0, changed: 1, equal: 3 })
@@ -76,7 +76,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     assert.equal((await importInto(target, folder, unnamed)).needsInto, false, 'what changes nothing needs no name')
   })
 
-  it('makes it what the export says, in one revision, and keeps what it was as a version', async () => {
+  it('makes it equal to the export in one revision, and stores the former values as versions', async () => {
     const { source, target, id, posts, objects, there, here } = await twins(engine)
     const [first, second, third] = objects.map((object) => object.id)
     await edit(there, first ?? '', { title: 'Edited there', rank: 9 }, source.clock.now)
@@ -107,7 +107,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     assert.deepEqual(await listVersions(here, added?.id ?? ''), await listVersions(there, added?.id ?? ''))
   })
 
-  it('leaves what is only here, and says so', async () => {
+  it('leaves and reports additional content', async () => {
     const { source, target, id, here } = await twins(engine)
     const only = await createContainer(here, { kind: 'collection', name: 'Only here', schema }, target.clock.now)
     await createObjects(here, only, [{ value: { title: 'Stays' } }], target.clock.now)
@@ -117,7 +117,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     assert.equal(await dumpOf(target.service.store), dump)
   })
 
-  it('brings a changed schema, with fields gone, required or of another type, and finds everything by it', async () => {
+  it('applies a changed schema with removed, required or retyped fields, and updates the index', async () => {
     const { source, target, id, posts, there } = await twins(engine)
     const changed = parseSchema({
       name: { type: 'text', required: true },
@@ -140,7 +140,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     assert.equal(await dumpOf(target.service.store), dump)
   })
 
-  it('carries objects that are only here over to a new schema, and is refused where they would lose something', async () => {
+  it('converts additional objects to a new schema, and is refused if they would lose data', async () => {
     const { source, target, id, posts, there, here } = await twins(engine)
     const [kept] = await createObjects(here, posts, [{ value: { rank: 7 } }], target.clock.now)
     const changed = parseSchema({ rank: { type: 'text' } })
@@ -162,7 +162,7 @@ onBothEngines('an import into a group that exists', (engine) => {
     assert.deepEqual((await findObject(here, kept?.id ?? ''))?.object.value, { rank: '7' })
   })
 
-  it('is refused before the first write where a name or a product is taken here, or an object is another one', async () => {
+  it('is refused before the first write if a name or a product exists here, or an object differs', async () => {
     const { source, target, id, there, here, posts } = await twins(engine)
     const { now } = target.clock
     const products = await createContainer(there, { kind: 'integration', name: 'stripe', schema }, now)
@@ -200,7 +200,7 @@ onBothEngines('an import into a group that exists', (engine) => {
 })
 
 onBothEngines('an import of a new group', (engine) => {
-  it('is refused before the first write where another group of the database has one of its ids', async () => {
+  it('is refused before the first write if another group of the database has one of its ids', async () => {
     const source = await harness(engine)
     const target = await harness(engine)
     const mine = await source.newGroup({ name: 'Mine' })
@@ -224,7 +224,7 @@ onBothEngines('an import of a new group', (engine) => {
     assert.equal((await listGroups(store)).length, 2)
   })
 
-  it('goes on with what an interrupted one has left, and removes what one of another export has left', async () => {
+  it('continues an interrupted one, and removes the remains of another export', async () => {
     const source = await harness(engine)
     const group = await source.newGroup({ name: 'Shop' })
     const posts = await group.collection('Posts', schema)

@@ -11,7 +11,7 @@ import { contentOf, findItem, keysIn, libraryOf, makeOld, replace } from './libr
 
 const dayMs = 24 * 3600 * 1000
 
-/** The export of a version before 0.3: files were put into the bucket by hand, under any name. */
+/** The export of a version before 0.3: files were copied into the bucket by hand, under any name. */
 async function oldExport(engine: TestEngine) {
   const source = await harness(engine)
   const group = await source.newGroup({ name: 'Shop' })
@@ -23,7 +23,7 @@ async function oldExport(engine: TestEngine) {
     'pictures/bread-again.png': await bread,
     'recipe.txt': Buffer.from('flour and water'),
     'damaged.jpg': Buffer.from('ffd8ffe000', 'hex'),
-    'unused.txt': Buffer.from('nobody shows it'),
+    'unused.txt': Buffer.from('not used'),
   }
   const put = (path: string, content: Buffer) => source.service.media.storage.write('media', `${id}/${path}`, content)
   for (const [path, content] of Object.entries(contents)) await put(path, content)
@@ -43,8 +43,8 @@ async function oldExport(engine: TestEngine) {
   return { source, id, folder: await exported(), exported, put }
 }
 
-onBothEngines('an export from before there was a library', (engine) => {
-  it('gets items for the files that its content shows, by looking at them, and pictures are worked on', async () => {
+onBothEngines('an export without a library', (engine) => {
+  it('gets items for the files that its content uses, by inspecting them, and pictures are queued', async () => {
     const { id, folder } = await oldExport(engine)
     const target = await harness(engine)
     const { tally } = await importInto(target, folder)
@@ -68,7 +68,7 @@ onBothEngines('an export from before there was a library', (engine) => {
     assert.deepEqual(users.map(({ kind }) => kind), ['object'])
   }) // biome-ignore format: one line for each file reads better
 
-  it('changes nothing for the second time, nor when its pictures have been worked on', async () => {
+  it('changes nothing the second time, also after its pictures were processed', async () => {
     const { id, folder, exported } = await oldExport(engine)
     const target = await harness(engine)
     await importInto(target, folder)
@@ -83,7 +83,7 @@ onBothEngines('an export from before there was a library', (engine) => {
     assert.equal(await contentOf(moved, id, `${id}/recipe.txt`), 'flour and water')
   })
 
-  it('can be replaced and swept afterwards, without harm to what has the same bytes', async () => {
+  it('can be replaced and swept afterwards, without affecting items with the same bytes', async () => {
     const { id, folder } = await oldExport(engine)
     const target = await harness(engine)
     await importInto(target, folder)
@@ -101,7 +101,7 @@ onBothEngines('an export from before there was a library', (engine) => {
     assert.ok(await contentOf(target, id, `${id}/pictures/bread.png`))
   }) // biome-ignore format: short
 
-  it('is refused where the library has other bytes under one of its keys, before the first write', async () => {
+  it('is refused before the first write if the library has other bytes under one of its keys', async () => {
     const { id, folder, exported, put } = await oldExport(engine)
     const target = await harness(engine)
     await importInto(target, folder)

@@ -32,7 +32,7 @@ const connectSandbox = ({ service, clock }: Harness, group: GroupStore, accountH
     fill: (id) => seedSandbox(group, id, sampleProducts(accountHandle), clock.now),
   })
 
-/** A group that has sold three things, and its export. */
+/** A group with three orders, and its export. */
 async function sold(engine: TestEngine) {
   const source = await harness(engine)
   const { group, store } = await source.newGroup({ name: 'Shop' })
@@ -42,7 +42,7 @@ async function sold(engine: TestEngine) {
   return { source, store, id: group.id, folder: await exportOf(source, group.id) }
 }
 
-/** The same export with lines changed, and its checksum made anew. */
+/** The same export with lines changed, and a new checksum. */
 function edited(folder: string, edit: (lines: object[]) => object[]): string {
   const copy = newPath()
   cpSync(folder, copy, { recursive: true })
@@ -54,7 +54,7 @@ function edited(folder: string, edit: (lines: object[]) => object[]): string {
 } // biome-ignore format: short
 
 onBothEngines('orders', (engine) => {
-  it('travel with an export, and are the same where they arrive', async () => {
+  it('are part of an export, and are the same after its import', async () => {
     const { store, id, folder } = await sold(engine)
     const target = await harness(engine)
     const { tally } = await importInto(target, folder)
@@ -63,7 +63,7 @@ onBothEngines('orders', (engine) => {
     assert.deepEqual(readExport(await exportOf(target, id)).slice(1), readExport(folder).slice(1))
   })
 
-  it('are there once per session, however often they are imported', async () => {
+  it('exist once per session, however often they are imported', async () => {
     const { source, folder } = await sold(engine)
     const target = await harness(engine)
     await importInto(target, folder)
@@ -75,7 +75,7 @@ onBothEngines('orders', (engine) => {
     }
   })
 
-  it('only go forward: what was paid here stays paid, what was paid there becomes so', async () => {
+  it('never lose their paid status, neither here nor in the export', async () => {
     const { source, store, id, folder } = await sold(engine)
     const target = await harness(engine)
     await importInto(target, folder)
@@ -88,7 +88,7 @@ onBothEngines('orders', (engine) => {
     assert.equal((await ordersOf(here)).length, 3)
   })
 
-  it('that were recorded here under another id are the same, and those that are only here stay', async () => {
+  it('that were recorded here under another id are recognised, and additional ones remain', async () => {
     const { id, folder } = await sold(engine)
     const target = await harness(engine)
     await importInto(target, edited(folder, (lines) => lines
@@ -102,7 +102,7 @@ onBothEngines('orders', (engine) => {
     assert.equal((await ordersOf(here)).length, 4)
   })
 
-  it('are missing in an export of version 0.3, which comes in all the same', async () => {
+  it('are missing in an export of version 0.3, which can still be imported', async () => {
     const { id, folder } = await sold(engine)
     const old = edited(folder, ([head, ...lines]) => [
       { ...head, format: 2 },
@@ -115,7 +115,7 @@ onBothEngines('orders', (engine) => {
     assert.deepEqual(await ordersOf(await contentOf(target, id)), [])
   })
 
-  it('are refused before the first write where something is wrong with them', async () => {
+  it('are refused before the first write if they are invalid', async () => {
     const { folder } = await sold(engine)
     const change = (changes: object) => (lines: object[]) => {
       const position = lines.findIndex((line) => 'type' in line && line.type === 'order')
@@ -136,7 +136,7 @@ onBothEngines('orders', (engine) => {
 })
 
 onBothEngines('an export of a group with a payment account', (engine) => {
-  it('has its products and nothing of the account; they wait until one with the same handle is connected', async () => {
+  it('has its products but not the account; they are adopted when one with the same handle is connected', async () => {
     const source = await harness(engine)
     const { group, store } = await source.newGroup({ name: 'Shop' })
     const { id: integrationId } = await connectSandbox(source, store, 'main')

@@ -53,7 +53,7 @@ after(async () => {
   await target.close()
 })
 
-/** A copy of the export with lines changed; the checksum is that of the changed ones, as a forger would make it. */
+/** A copy of the export with lines changed, and a matching checksum like a forger's. */
 function edited(edit: Edit): string {
   const folder = newPath()
   cpSync(original, folder, { recursive: true })
@@ -94,7 +94,7 @@ const swap =
     return lines.with(first, lines[first + 1] as AnyLine).with(first + 1, lines[first] as AnyLine)
   }
 
-/** Changes what the first item of the library says of its file. */
+/** Changes the file of the first item of the library. */
 const changeFile =
   (changes: object): Edit =>
   (lines, folder) => {
@@ -123,18 +123,18 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['without a head', (lines) => lines.slice(1), /not an export of Sluice: its first line is not the head/],
   ['with an id that is a path', change('sluice-export', { groupId: '../../../etc' }), /groupId must be an id/],
   ['with a tier that does not exist', change('sluice-export', { tier: 'gold' }), /tier must be one of free/],
-  ['with a member that nobody knows', change('object', { color: 'red' }), /line 4: color is unknown/],
+  ['with an unknown member', change('object', { color: 'red' }), /line 4: color is unknown/],
   ['without a member', change('object', { archived: undefined }), /line 4: archived is missing/],
   ['with a schema that is none', change('collection', { schema: { title: { type: 'song' } } }), /title.type must be one of/],
   ['with an object that does not fit its schema', change('object', { objectValue: { title: 5 } }), /line 4: objectValue.title must be a text/],
   ['with a publish date that is none', change('object', { publishDate: '2026-02-31' }), /publishDate must be a moment/],
   ['with a site that cannot be', change('site', { domainName: 'https://x' }), /domainName must be a host name/],
-  ['with a setting that nobody knows', change('collection', { settings: { secret: 1 } }), /settings.secret is unknown/],
+  ['with an unknown setting', change('collection', { settings: { secret: 1 } }), /settings.secret is unknown/],
   ['with __proto__ in an object', inText((text) => text.replace('"objectValue":{', '"objectValue":{"__proto__":{"x":1},')), /__proto__/],
   ['with __proto__ as a line’s member', inText((text) => text.replace('{"type":"site",', '{"type":"site","__proto__":{},')), /__proto__ is unknown/],
   ['with __proto__ deep in a file’s value', inText((text) => text.replace('"type":"image"}', '"type":"image","more":[{"__proto__":1}]}')), /__proto__/],
   ['with a NUL', change('object', { objectValue: { title: '\0' } }), /character that cannot be stored/],
-  ['with a number beyond all numbers', inText((text) => text.replace('"title":"Two"', '"title":"Two","cover":1e999')), /number that cannot be stored/],
+  ['with an infinite number', inText((text) => text.replace('"title":"Two"', '"title":"Two","cover":1e999')), /number that cannot be stored/],
   ['nested without end', change('object', { objectValue: JSON.parse(`${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`) }), /nested more than 40 deep/],
   ['that shows a file of another group', change('object', { objectValue: { title: 'x', cover: { name: 'a', key: `${otherGroupId}/a.txt`, type: 'image' } } }), /media key "f{24}\/a.txt" does not belong to this group/],
   ['with a file of another group', change('media', { key: `${otherGroupId}/a.txt` }), /media key "f{24}\/a.txt" does not belong to this group/],
@@ -142,12 +142,12 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['with a file that is not there', (lines, folder) => void rmSync(join(folder, 'media', mediaOf(lines).slice(25))), /\.txt cannot be read: ENOENT/],
   ['with a file of another size', (_, folder) => appendFileSync(join(folder, 'media', 'a.txt'), '!') as undefined, /has 7 bytes, and the export says 6/],
   ['with a file of other content', (_, folder) => writeFileSync(join(folder, 'media', 'a.txt'), 'file b') as undefined, /not the file that was exported: its SHA-256 is another/],
-  ['with a link in the place of a file', (_, folder) => {
+  ['with a link instead of a file', (_, folder) => {
     renameSync(join(folder, 'media', 'a.txt'), join(folder, 'elsewhere'))
     symlinkSync(join(folder, 'elsewhere'), join(folder, 'media', 'a.txt'))
     return undefined
   }, /a.txt is not a plain file/],
-  ['with a link in the place of a folder', (_, folder) => {
+  ['with a link instead of a folder', (_, folder) => {
     renameSync(join(folder, 'media', 'b'), join(folder, 'elsewhere'))
     symlinkSync(join(folder, 'elsewhere'), join(folder, 'media', 'b'))
     return undefined
@@ -202,7 +202,7 @@ describe('an export is refused before the first write', () => {
     })
   }
 
-  it('with all its problems by line, at most 20 of them and how many there are', async () => {
+  it('with all its problems by line, at most 20 and their number', async () => {
     const folder = edited((lines) =>
       lines.flatMap((line) =>
         line.type === 'object' ? Array.from({ length: 10 }, () => ({ ...line, archived: 1 })) : [line],
@@ -219,7 +219,7 @@ describe('an export is refused before the first write', () => {
     })
   })
 
-  it('unless who changed it says so, and it is right', async () => {
+  it('unless it is valid and marked as edited', async () => {
     const folder = edited(inText((text) => text.replace('"One"', '"Uno"')))
     await importInto(target, folder, { isEdited: true })
     assert.match(await dumpOf(target.service.store), /Uno/)

@@ -28,7 +28,7 @@ const monthsMs = 90 * 24 * 3600 * 1000
 const contentOf = async ({ service }: Harness, groupId: string): Promise<GroupStore> =>
   openContentOf(service.store, await findGroupById(service.store, groupId))
 
-/** Gives the first post of the demo a history, and answers its id. */
+/** Gives the first post of the demo a history, and returns its id. */
 async function editPost(content: GroupStore, blogId: string, nowMs: number): Promise<string> {
   const [post] = await Array.fromAsync(iterateObjects(content, blogId))
   const blog = await findCollection(content, blogId)
@@ -41,7 +41,7 @@ async function editPost(content: GroupStore, blogId: string, nowMs: number): Pro
   return post.id
 }
 
-/** The demo as it was made, as it arrived on the other engine, and as it came back from there. */
+/** The original demo, its import on the other engine, and the import back from there. */
 let demoDatabase: TestDatabase
 let made: Harness
 let moved: Harness
@@ -58,7 +58,7 @@ before(async () => {
   const { service, clock } = made
   const demo: Demo = JSON.parse(await readFile(join(demoDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
   groupId = demo.groupId
-  for (const opened of [made, moved, returned]) opened.clock.now = Date.now() // the demo was made a moment ago
+  for (const opened of [made, moved, returned]) opened.clock.now = Date.now() // the demo was created just now
   const group = await findGroupById(service.store, groupId)
   await updateGroup(service.store, group, { versionsKept: 7 }, authoring(clock.now))
   for (const { clock: each } of [made, moved, returned]) each.now += 60_000
@@ -115,11 +115,11 @@ describe('the demo', () => {
     })
   }
 
-  it('is the same file again when it is exported from where it was imported', async () => {
+  it('is the same file when it is exported again after its import', async () => {
     assert.deepEqual(readExport(await exportOf(returned, groupId)), readExport(folder))
   })
 
-  it('is exported without any key, token, preview link, user or record of who did what', async () => {
+  it('is exported without keys, tokens, preview links, users and audit records', async () => {
     assert.deepEqual([...new Set(readExport(folder).map(({ type }) => type))].sort(), [
       'collection',
       'end',
@@ -137,11 +137,11 @@ describe('the demo', () => {
 })
 
 onBothEngines('an import', (engine) => {
-  it('for the second time changes nothing: no row, no version, no record, no revision', async () => {
+  it('changes nothing the second time: no row, no version, no record, no revision', async () => {
     const target = await harness(engine)
     await importInto(target, folder)
     const dump = await dumpOf(target.service.store)
-    target.clock.now += monthsMs // what was scheduled has fallen due
+    target.clock.now += monthsMs // scheduled objects are due
     const report = await importInto(target, folder)
     assert.equal(report.isNew, false)
     assert.deepEqual(report.tally.objects, { added: 0, changed: 0, equal: 44 })
@@ -150,22 +150,22 @@ onBothEngines('an import', (engine) => {
     assert.equal(await dumpOf(target.service.store), dump)
   })
 
-  it('changes nothing where it came from', async () => {
+  it('changes nothing in its source', async () => {
     const source = engine === 'sqlite' ? made : moved
     const dump = await dumpOf(source.service.store)
     await importInto(source, folder)
     assert.equal(await dumpOf(source.service.store), dump)
   })
 
-  it('as a dry run writes nothing, makes no database, and tells what an import then does', async () => {
+  it('as a dry run writes nothing, creates no database, and reports what the import would do', async () => {
     const target = await harness(engine)
     const { service, config } = target
-    const place = { database: 'elsewhere', bucketName: 'pictures' }
-    const dry = await importInto(target, folder, { ...place, isDryRun: true })
+    const location = { database: 'elsewhere', bucketName: 'pictures' }
+    const dry = await importInto(target, folder, { ...location, isDryRun: true })
     assert.deepEqual(await listGroups(service.store), [])
     assert.equal(existsSync(localFolder(service, 'pictures')), false)
     assert.equal(existsSync(join(config.dataDir, 'databases', 'elsewhere.sqlite')), false)
-    assert.deepEqual(await importInto(target, folder, place), dry)
+    assert.deepEqual(await importInto(target, folder, location), dry)
     const [group] = await listGroups(service.store)
     assert.deepEqual([group?.database, group?.bucketName], ['elsewhere', 'pictures'])
     await assert.rejects(

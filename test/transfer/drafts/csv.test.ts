@@ -32,7 +32,7 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('may hold delimiters, quotes and line ends in quotes, which stay as they are', async (t) => {
+  it('may contain quoted delimiters, quotes and line ends', async (t) => {
     const values = await valuesIn(t, 'a,b\r\n"1,2","say ""hi"""\r\n"x\r\ny","x\ny"\r\n')
     assert.deepEqual(values, [
       { a: '1,2', b: 'say "hi"' },
@@ -40,7 +40,7 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('has the lines that an editor shows, whatever is in quotes and whatever lines are empty', async (t) => {
+  it('has an editor’s line numbers, with quoted line ends and empty lines', async (t) => {
     for (const end of ['\n', '\r\n', '\r']) {
       const text = ['', '"a', 'a",b', '1,2', '', '', '"x', '', 'y",2', ' ,', '3,4'].join(end)
       const sources = (await readText(t, text)).map((draft) => draft.source)
@@ -56,7 +56,7 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('may have a byte order mark, in front of quotes too', async (t) => {
+  it('may have a byte order mark, also before quotes', async (t) => {
     for (const text of ['\uFEFFa,b\n1,é\n', '\uFEFF"a","b"\n1,é\n']) {
       assert.deepEqual(await valuesIn(t, text), [{ a: '1', b: 'é' }])
     }
@@ -70,7 +70,7 @@ describe('a CSV file', () => {
     'comma after an empty line': '\n\na,b\n1,2',
   }
   for (const [name, text] of Object.entries(delimited)) {
-    it(`shows its delimiter by its header: ${name}`, async (t) => {
+    it(`has its delimiter detected in the header: ${name}`, async (t) => {
       assert.equal(Object.keys((await valuesIn(t, text))[0] ?? {}).length, 2)
     })
   }
@@ -80,18 +80,18 @@ describe('a CSV file', () => {
     assert.deepEqual(await valuesIn(t, '"name"\n"a;b"'), [{ name: 'a;b' }])
   })
 
-  it('is parted by the delimiter that is given', async (t) => {
+  it('is split by the given delimiter', async (t) => {
     assert.deepEqual(await valuesIn(t, 'a,b|c\n1|2', { delimiter: '|' }), [{ 'a,b': '1', c: '2' }])
     assert.deepEqual(await valuesIn(t, 'a¦b\n1¦2', { delimiter: '¦' }), [{ a: '1', b: '2' }])
   })
 
   for (const delimiter of ['', '"', '\n', ',,']) {
-    it(`cannot be parted by ${JSON.stringify(delimiter)}`, async (t) => {
+    it(`cannot be split by ${JSON.stringify(delimiter)}`, async (t) => {
       await assert.rejects(readText(t, 'a,b\n', { delimiter }), refusal(/delimiter must be one character/))
     })
   }
 
-  it('names the rows with too few or too many cells, and reads on', async (t) => {
+  it('reports rows with too few or too many cells, and continues', async (t) => {
     const drafts = await readText(t, 'a,b\n1\n1,2,3\n1,2\n')
     assert.deepEqual(
       drafts.map((draft) => draft.problems),
@@ -99,7 +99,7 @@ describe('a CSV file', () => {
     )
   })
 
-  it('names the cells that are not UTF-8, and reads on', async (t) => {
+  it('reports cells that are not UTF-8, and continues', async (t) => {
     const drafts = await readText(t, Buffer.from('a,b\n1,caf\xe9\n1,caf\xc3\xa9\n', 'latin1'))
     assert.deepEqual(
       drafts.map((draft) => draft.problems),
@@ -108,7 +108,7 @@ describe('a CSV file', () => {
     assert.equal(drafts[1]?.value.b, 'café')
   })
 
-  it('says publishDate, draft and archived in columns of their own; a date stays a field', async (t) => {
+  it('has publishDate, draft and archived in separate columns; a date remains a field', async (t) => {
     const text = 'name,publishDate,Draft,archived,date\nA,2024-05-01,TRUE,false,2024-01-01\nB,,,,\nC,soon,x,,\n'
     const [first, second, third] = await readText(t, text)
     assert.deepEqual(first, {
@@ -149,12 +149,12 @@ describe('a CSV file', () => {
     })
   }
 
-  it('that is not there, or is a folder, is refused', async (t) => {
+  it('that is missing, or is a folder, is refused', async (t) => {
     await assert.rejects(Array.fromAsync(readCsv('/nowhere/in.csv')), refusal(/in\.csv cannot be read: ENOENT/))
     await assert.rejects(Array.fromAsync(readCsv(folderOf(t, {}))), refusal(/cannot be read: EISDIR/))
   })
 
-  it('is closed when its reader has had enough', { skip: !existsSync('/proc/self/fd') }, async (t) => {
+  it('is closed when its reader stops early', { skip: !existsSync('/proc/self/fd') }, async (t) => {
     const file = join(folderOf(t, { 'in.csv': `a\n${'x\n'.repeat(1_000_000)}` }), 'in.csv')
     const linkOf = (descriptor: string) => {
       try {
@@ -173,7 +173,7 @@ describe('a CSV file', () => {
     assert.equal(isOpen(), false)
   })
 
-  it('of 100,000 rows takes no more memory than one of a few', async (t) => {
+  it('of 100,000 rows needs no more memory than a small one', async (t) => {
     const file = join(folderOf(t, {}), 'big.csv')
     const output = createWriteStream(file)
     output.write(toCsvLine(['name', 'text', 'rating']))
@@ -232,17 +232,17 @@ describe('toCsvLine', () => {
     '\n=x',
     '\uFF1Dx',
   ]) {
-    it(`keeps a spreadsheet from running ${JSON.stringify(cell)}`, () => {
+    it(`prevents a spreadsheet from executing ${JSON.stringify(cell)}`, () => {
       const [[written]] = parse(toCsvLine([cell])) as [[string]]
       assert.equal(written, `'${cell}`)
     })
   }
 
   for (const cell of ['-4.50', '-1', '0', '4.50', '-1e+21', '-1.5E-7', 'a=b', "'x", ' x']) {
-    it(`leaves ${cell} alone`, () => assert.equal(toCsvLine([cell]), `${cell}\r\n`))
+    it(`leaves ${cell} unchanged`, () => assert.equal(toCsvLine([cell]), `${cell}\r\n`))
   }
 
-  it('is read back by any CSV reader, but for the apostrophe', () => {
+  it('is read back by any CSV reader, except for the apostrophe', () => {
     const sign = fc.constantFrom(
       '"',
       ',',

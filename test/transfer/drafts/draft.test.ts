@@ -11,7 +11,7 @@ const draftOf = (value: Record<string, unknown>, more: Partial<Draft> = {}): Dra
   ...more,
 })
 
-/** What one value becomes in one field; `nothing` when the field is left out. */
+/** The result for one value in one field; `nothing` if the field is omitted. */
 function fit(field: object, value: unknown, more?: Partial<Draft>): unknown {
   const fitted = fitDraft(parseSchema({ it: field }), draftOf({ it: value }, more)).value
   return Object.hasOwn(fitted, 'it') ? fitted.it : 'nothing'
@@ -20,7 +20,7 @@ function fit(field: object, value: unknown, more?: Partial<Draft>): unknown {
 const list = (type: string) => ({ type: 'list', of: { type } })
 const csv = { listSeparator: '|' }
 
-describe('a draft is fitted where that is exact and obvious', () => {
+describe('a draft is converted if the conversion is exact and unambiguous', () => {
   const cases: [field: string, written: unknown, fitted: unknown][] = [
     ['text', 'as it is ', 'as it is '],
     ['text', '', ''],
@@ -75,7 +75,7 @@ describe('a draft is fitted where that is exact and obvious', () => {
     assert.deepEqual(fit(list('text'), []), [])
   })
 
-  it('a cell of several items, only where the schema has a list', () => {
+  it('a cell of several items, only if the schema has a list', () => {
     assert.deepEqual(fit(list('text'), 'a| b |c', csv), ['a', 'b', 'c'])
     assert.deepEqual(fit(list('integer'), '1|2|', csv), [1, 2])
     assert.deepEqual(fit(list('text'), '', csv), 'nothing')
@@ -90,7 +90,7 @@ describe('a draft is fitted where that is exact and obvious', () => {
   })
 })
 
-describe('a draft is not bent: what does not fit stays, for validation to name', () => {
+describe('a draft is not changed if a value does not fit, so that validation reports it', () => {
   const cases: [type: string, written: unknown][] = [
     ['integer', '5.0'],
     ['integer', '007'],
@@ -135,24 +135,24 @@ describe('the fields of a draft', () => {
   const fitValues = (value: Record<string, unknown>, more?: Partial<Draft>) =>
     fitDraft(schema, draftOf(value, more)).value
 
-  it('find their field in another case', () => {
+  it('match the field, ignoring case', () => {
     assert.deepEqual(fitValues({ Title: 'x', herotext: 5 }), { title: 'x', heroText: '5' })
   })
 
-  it('do not when more than one could be meant', () => {
+  it('do not match an ambiguous field', () => {
     assert.deepEqual(fitValues({ Title: 'x', TITLE: 'y' }), { Title: 'x', TITLE: 'y' })
     assert.deepEqual(fitValues({ title: 'x', Title: 'y' }), { title: 'x', Title: 'y' })
     assert.deepEqual(fitValues({ a: 1, A: 2 }), { a: '1', A: '2' })
     assert.deepEqual(fitValues({ A: 2 }), { A: '2' })
   })
 
-  it('stay when the schema does not know them, unless the reader made them up', () => {
+  it('are retained if they are not in the schema, unless the reader generated them', () => {
     const value = { title: 'x', slug: 'page', body: '<p>', extra: '' }
     assert.deepEqual(fitValues(value), value)
     assert.deepEqual(fitValues(value, { derived: ['slug', 'body'] }), { title: 'x', extra: '' })
   })
 
-  it('may have names that every object answers to', () => {
+  it('may have names from Object.prototype', () => {
     const value = JSON.parse('{"__proto__":{"title":"x"},"constructor":1}')
     assert.deepEqual(Object.entries(fitValues(value)), Object.entries(value))
   })
@@ -166,17 +166,17 @@ describe('a heading that became the title', () => {
   const valueIn = (...fields: string[]) =>
     fitDraft(parseSchema(Object.fromEntries(fields.map((name) => [name, { type: 'longText' }]))), draft).value
 
-  it('is the title where the schema has one, in whatever case', () => {
+  it('is the title if the schema has one, ignoring case', () => {
     assert.deepEqual(valueIn('title', 'body'), { title: 'A', body: '<p>x</p>' })
     assert.deepEqual(valueIn('Title', 'Body'), { Title: 'A', Body: '<p>x</p>' })
   })
 
-  it('stays in the body where it has none', () => {
+  it('remains in the body if the schema has none', () => {
     assert.deepEqual(valueIn('body'), { body: '<h1>A</h1>\n<p>x</p>' })
   })
 })
 
-it('a fitted draft keeps its source, state and problems, and is fitted for good', () => {
+it('a converted draft keeps its source, state and problems, and does not change again', () => {
   const state = { publishDate: '2024-05-01T00:00:00.000Z', draft: true, archived: false, problems: ['bad'] }
   const schema = parseSchema({ Title: { type: 'text' }, body: { type: 'text' } })
   const draft = draftOf(

@@ -21,7 +21,7 @@ const schema = {
   email: { type: 'text', private: true },
 }
 
-/** The command line on a group of its own. */
+/** The command line with a separate group. */
 async function shop(engine: TestEngine) {
   const created = await terminal(engine)
   const group = await created.newGroup({ name: 'Shop' })
@@ -38,7 +38,7 @@ const pages = (t: TestContext): string =>
   })
 
 onBothEngines('an import of Markdown', (engine) => {
-  it('makes objects of pages, and for the second time changes nothing', async (t) => {
+  it('creates objects from pages, and changes nothing the second time', async (t) => {
     const { group, json, run, dump, objectsIn, clock } = await shop(engine)
     const posts = await group.collection('Posts', schema)
     const folder = pages(t)
@@ -59,7 +59,7 @@ onBothEngines('an import of Markdown', (engine) => {
     assert.equal(await dump(), before)
   })
 
-  it('changes what has changed, by one version, and leaves what the file does not name', async (t) => {
+  it('adds one version to changed objects, and leaves fields that are not in the file', async (t) => {
     const { group, json, clock, objectsIn } = await shop(engine)
     const posts = await group.collection('Posts', schema)
     const [object] = await group.add(posts, {
@@ -82,7 +82,7 @@ onBothEngines('an import of Markdown', (engine) => {
     assert.equal((await listVersions(group.store, object?.id ?? ''))[0]?.change, 'imported')
   })
 
-  it('is refused before the first write, with every problem and the file it is in', async (t) => {
+  it('is refused before the first write, with every problem and its file', async (t) => {
     const { group, run, dump } = await shop(engine)
     await group.collection('Posts', schema)
     const folder = folderOf(t, {
@@ -105,7 +105,7 @@ onBothEngines('an import of Markdown', (engine) => {
     assert.equal(await dump(), before)
   })
 
-  it('makes a collection with fields that fit when it is asked to, and shows them', async (t) => {
+  it('creates a collection with matching fields on request, and prints them', async (t) => {
     const { group, json, run, dump } = await shop(engine)
     const folder = pages(t)
     await assert.rejects(
@@ -127,7 +127,7 @@ onBothEngines('an import of Markdown', (engine) => {
 onBothEngines('an import of CSV', (engine) => {
   const rows = 'slug,title,stars,email,archived\none,One,1,one@b.example,\ntwo,"Two, too",,two@b.example,true\n'
 
-  it('makes objects of rows, takes away what a cell no longer says, and changes nothing when nothing changed', async (t) => {
+  it('creates objects from rows, removes the values of emptied cells, and changes nothing without changes', async (t) => {
     const { group, json, dump, objectsIn } = await shop(engine)
     const posts = await group.collection('Posts', schema)
     const file = join(folderOf(t, { 'posts.csv': rows }), 'posts.csv')
@@ -149,7 +149,7 @@ onBothEngines('an import of CSV', (engine) => {
     )
   })
 
-  it('tells objects apart by the field that is named, a private one too, or by none', async (t) => {
+  it('identifies objects by the given field, also a private one, or by none', async (t) => {
     const { group, json, run, objectsIn } = await shop(engine)
     const people = await group.collection('People', { email: { type: 'text', private: true }, name: { type: 'text' } })
     const file = join(folderOf(t, { 'people.csv': 'email;name\na@b.example;Ann\nb@b.example;Bob\n' }), 'people.csv')
@@ -180,7 +180,7 @@ onBothEngines('an import of CSV', (engine) => {
     )
   })
 
-  it('is one transaction: 600 rows are one revision, and a fault at the end leaves none', async (t) => {
+  it('is one transaction: 600 rows are one revision, and an error at the end leaves none', async (t) => {
     const { group, json, run, dump } = await shop(engine)
     await group.collection('Posts', schema)
     const lines = Array.from({ length: 600 }, (_, n) => `post-${n},Post ${n},${n},,\n`)
@@ -199,7 +199,7 @@ onBothEngines('an import of CSV', (engine) => {
 })
 
 onBothEngines('an import of pages that show files', (engine) => {
-  it('names each page and the file that the library lacks, also in a dry run, and takes those it has', async (t) => {
+  it('reports pages with files that are not in the library, also in a dry run, and imports the others', async (t) => {
     const created = await shop(engine)
     const { group, run, json, dump, objectsIn } = created
     const { id } = group.group

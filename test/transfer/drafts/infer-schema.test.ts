@@ -51,7 +51,7 @@ describe('a schema is inferred from all values of a field', () => {
     assert.deepEqual(await inferOf('tags', []), listOfText)
   })
 
-  it('a slug only in a field of that name, and only when all are slugs', async () => {
+  it('a slug only in a field of that name, and only if all values are slugs', async () => {
     assert.deepEqual(await inferOf('slug', 'a-b', 'c/d', 2024), { type: 'slug' })
     assert.deepEqual(await inferOf('slug', 'a-b', 'Not One'), { type: 'text' })
     assert.deepEqual(await inferOf('path', 'a-b'), { type: 'text' })
@@ -70,13 +70,13 @@ describe('a schema is inferred from all values of a field', () => {
   it('and of nothing, nothing', async () => assert.deepEqual(await inferSchema([]), {}))
 })
 
-describe('what a schema was inferred from is accepted by it', () => {
+describe('an inferred schema accepts its input', () => {
   const accept = async (drafts: Draft[]) => {
     const schema = parseSchema(await inferSchema(drafts))
     for (const draft of drafts) assert.deepEqual(problemsOf(schema, fitDraft(schema, draft).value), [])
   }
 
-  it('whatever the cells are', async () => {
+  it('for any cells', async () => {
     const cell = fc.oneof(
       fc.string(),
       fc.constantFrom('', ' ', 'true', 'TRUE', '007', '-0', '1e5', '2024-05-01', '2024-05-01 9:00', '<b>', 'a-b', '+5'),

@@ -19,7 +19,7 @@ async function readOne(t: TestContext, text: string | Uint8Array, path = 'page.m
 }
 
 describe('a folder of Markdown', () => {
-  it('is read in the order of whole paths, without hidden files, node_modules and other files', async (t) => {
+  it('is read in the order of full paths, without hidden files, node_modules and other files', async (t) => {
     const files = ['b.md', 'a/z.md', 'a/b/c.markdown', 'a.md', 'a-b.md', 'Z.MD', 'ü.md']
     const others = ['.hidden.md', '.git/x.md', 'node_modules/x/readme.md', 'a/node_modules/y.md', 'c.txt', 'md']
     const drafts = await readAll(t, Object.fromEntries([...files, ...others].map((path) => [path, 'text'])))
@@ -43,7 +43,7 @@ describe('a folder of Markdown', () => {
 
   it('may be empty', async (t) => assert.deepEqual(await readAll(t, {}), []))
 
-  it('that is not there is refused with its name', async () => {
+  it('that is missing is refused with its name', async () => {
     const reading = Array.fromAsync(readMarkdownFolder('/nowhere/at-all'))
     await assert.rejects(
       reading,
@@ -70,7 +70,7 @@ describe('a folder of Markdown', () => {
 })
 
 describe('a Markdown file', () => {
-  it('becomes its front matter, a body in HTML and a slug', async (t) => {
+  it('becomes its front matter, an HTML body and a slug', async (t) => {
     const text =
       '---\ntitle: Hello\ntags: [a, b]\nrating: 5\nfeatured: true\nseo: { robots: none }\n---\n\nSome *text*.\n'
     assert.deepEqual(await readOne(t, text, 'posts/My First Post.md'), {
@@ -101,7 +101,7 @@ describe('a Markdown file', () => {
   }
 
   for (const text of ['', '\uFEFF', '---\n---\n', '---\n# nothing\n---\n']) {
-    it(`may say nothing: ${JSON.stringify(text)}`, async (t) => {
+    it(`may be empty: ${JSON.stringify(text)}`, async (t) => {
       const { value, problems } = await readOne(t, text)
       assert.deepEqual({ value, problems }, { value: { slug: 'page' }, problems: [] })
     })
@@ -122,7 +122,7 @@ describe('a Markdown file', () => {
     }
   })
 
-  it('keeps the digits of numbers that would print in another way', async (t) => {
+  it('preserves the digits of numbers that would be printed differently', async (t) => {
     const { value } = await readOne(
       t,
       '---\na: 4.50\nb: 007\nc: 12345678901234567890\nd: 1e10\ne: 4.5\nf: [-1, 1.0]\n---',
@@ -172,7 +172,7 @@ describe('a Markdown file', () => {
     'more than 2 MB': ['x'.repeat(2 * 1024 * 1024 + 1), /larger than 2 MB/],
   }
   for (const [name, [text, problem]] of Object.entries(unusable)) {
-    it(`with ${name} is a problem that says so`, async (t) => {
+    it(`with ${name} is reported as such`, async (t) => {
       const draft = await readOne(t, text)
       assert.deepEqual({ ...draft, problems: [] }, { source: 'page.md', value: {}, problems: [] })
       assert.equal(draft.problems.length, 1)
@@ -180,7 +180,7 @@ describe('a Markdown file', () => {
     })
   }
 
-  it('that cannot be opened is a problem, and the others are read', async (t) => {
+  it('that cannot be opened is reported, and the others are read', async (t) => {
     const folder = folderOf(t, { 'a.md': 'text', 'b.md': 'text', 'c.md': 'text' })
     const problems: Record<string, string[]> = {}
     for await (const draft of readMarkdownFolder(folder)) {
@@ -191,7 +191,7 @@ describe('a Markdown file', () => {
     assert.match(problems['b.md']?.[0] ?? '', /cannot be read: ENOENT/)
   })
 
-  it('that would take the parsers hours is a problem, and the others are read', async (t) => {
+  it('that would take the parsers hours is reported, and the others are read', async (t) => {
     const endless = { 'a.md': `a${'*'.repeat(400_000)}x`, 'b.md': `a${'_a'.repeat(200_000)}` }
     const [stars, lines, last] = await readAll(t, { ...endless, 'c.md': '# Hello' }, { maxPageMs: 500 })
     assert.match(stars?.problems.join() ?? '', /^parsing the page took more than 500 ms/)
@@ -199,7 +199,7 @@ describe('a Markdown file', () => {
     assert.deepEqual([last?.value.title, last?.problems], ['Hello', []])
   })
 
-  it('with a body in its front matter and text below it is a problem', async (t) => {
+  it('with a body in its front matter and text below it is reported', async (t) => {
     const { value, problems } = await readOne(t, '---\nbody: mine\n---\nText')
     assert.equal(value.body, 'mine')
     assert.match(problems.join(), /"body"/)
@@ -207,7 +207,7 @@ describe('a Markdown file', () => {
 })
 
 describe('the title of a page', () => {
-  it('is the first heading of the first level, which leaves the body', async (t) => {
+  it('is the first heading of level one, which is removed from the body', async (t) => {
     const draft = await readOne(t, 'Before\n\n## Small\n\n# The *real* <b>one</b> \\& `co`\n\nText\n\n# Second')
     assert.equal(draft.value.title, 'The real one & co')
     assert.equal(draft.value.body, '<p>Before</p>\n<h2>Small</h2>\n<p>Text</p>\n<h1>Second</h1>')
@@ -215,19 +215,19 @@ describe('the title of a page', () => {
     assert.deepEqual(draft.derived, ['slug', 'title', 'body'])
   })
 
-  it('may leave nothing but itself', async (t) => {
+  it('may be the whole page', async (t) => {
     const { value } = await readOne(t, '# Hello')
     assert.deepEqual(value, { slug: 'page', title: 'Hello', body: '' })
   })
 
   for (const key of ['title', 'Title']) {
-    it(`is what the author wrote as ${key}, and the heading stays`, async (t) => {
+    it(`is the value of ${key}, and the heading remains`, async (t) => {
       const { value } = await readOne(t, `---\n${key}: Mine\n---\n# Heading`)
       assert.deepEqual(value, { [key]: 'Mine', slug: 'page', body: '<h1>Heading</h1>' })
     })
   }
 
-  it('is missing when no heading says it', async (t) => {
+  it('is missing without a heading', async (t) => {
     for (const text of ['## Small', '#', 'Text', '    # code', '> # quoted']) {
       assert.equal(Object.hasOwn((await readOne(t, text)).value, 'title'), false, text)
     }
@@ -262,19 +262,19 @@ describe('the slug of a page', () => {
     })
   }
 
-  it('of the first index is the name of the folder that is read', async (t) => {
+  it('of the top index page is the name of the folder', async (t) => {
     const folder = folderOf(t, { 'Our Site/index.md': 'text' })
     const [draft] = await Array.fromAsync(readMarkdownFolder(join(folder, 'Our Site')))
     assert.equal(draft?.value.slug, 'our-site')
   })
 
-  it('is what the author wrote, good or bad', async (t) => {
+  it('is the author’s, valid or not', async (t) => {
     const draft = await readOne(t, '---\nslug: Mine!\n---')
     assert.deepEqual(draft.value, { slug: 'Mine!' })
     assert.deepEqual(draft.derived, [])
   })
 
-  it('of a name without a usable letter is that name, for validation to refuse', async (t) => {
+  it('of a name without a usable letter is that name, which validation refuses', async (t) => {
     assert.equal((await readOne(t, 'text', '日本語.md')).value.slug, '日本語')
   })
 })
@@ -296,29 +296,29 @@ describe('the state of a page', () => {
     })
   }
 
-  it('has the date of the file name when none is written', async (t) => {
+  it('has the date of the file name by default', async (t) => {
     for (const text of ['text', '---\ndate:\n---\ntext']) {
       assert.equal((await readOne(t, text, '2024-05-01-page.md')).publishDate, '2024-05-01T00:00:00.000Z')
     }
   })
 
-  it('takes one date: the others stay fields', async (t) => {
+  it('uses one date: others remain fields', async (t) => {
     const text = '---\ndate: 2024-01-01\npublishDate: 2024-02-02\n---'
     const { value, publishDate } = await readOne(t, text)
     assert.equal(publishDate, '2024-02-02T00:00:00.000Z')
     assert.deepEqual(value, { date: '2024-01-01', slug: 'page' })
   })
 
-  it('leaves a date that is a field of its own to the fields, when it is told so', async (t) => {
+  it('leaves a date to the fields on request', async (t) => {
     const options = { publishDateKeys: ['publishDate'] }
     const [draft] = await readAll(t, { 'fair.md': '---\ndate: 2024-01-01\n---' }, options)
     assert.equal(draft?.publishDate, undefined)
     assert.deepEqual(draft?.value, { date: '2024-01-01', slug: 'fair' })
   })
 
-  it('is a draft, or archived, when it says so', async (t) => {
-    const said = await readOne(t, '---\ndraft: true\narchived: "TRUE"\n---')
-    assert.deepEqual([said.draft, said.archived, said.value], [true, true, { slug: 'page' }])
+  it('is a draft, or archived, if marked so', async (t) => {
+    const page = await readOne(t, '---\ndraft: true\narchived: "TRUE"\n---')
+    assert.deepEqual([page.draft, page.archived, page.value], [true, true, { slug: 'page' }])
     const capital = await readOne(t, '---\nDraft: true\n---')
     assert.deepEqual([capital.draft, capital.value], [true, { slug: 'page' }])
     const denied = await readOne(t, '---\ndraft: false\n---')
