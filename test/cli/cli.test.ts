@@ -129,10 +129,10 @@ onBothEngines('the command line', (engine) => {
     [['group', 'create', 'X', '--database', '../x'], /database must be/],
     [['group', 'create', 'X', '--database', 'control'], /database must be/],
     [['group', 'create', 'X', '--bucket-name', 'No Bucket'], /bucketName must be/],
-    [['group', 'freeze', 'nobody'], /There is no group "nobody"/],
+    [['group', 'freeze', 'unknown'], /There is no group "unknown"/],
     [['group', 'delete', 'Shop'], /--confirm must be given/],
     [['group', 'set-versions', 'Shop', 'many'], /whole number/],
-    [['key', 'create', 'nobody'], /There is no group "nobody"/],
+    [['key', 'create', 'unknown'], /There is no group "unknown"/],
     [['key', 'revoke', 'Shop', 'nothing'], /The group has no such key/],
     [['object', 'list', 'Shop', 'nothing'], /There is no such collection/],
     [['object', 'list', 'Shop', 'nothing', '--filters', 'title'], /field=value/],
@@ -142,7 +142,7 @@ onBothEngines('the command line', (engine) => {
     [['preview', 'create', 'Shop', 'x', '--max-uses', 'many'], /whole number/],
     [['preview', 'revoke', 'Shop', 'nothing'], /There is no such preview link in this group/],
   ]
-  it('answers a mistake with a sentence that says what to do', async () => {
+  it('answers a mistake with a sentence of advice', async () => {
     const { run } = await terminal(engine)
     await run('group', 'create', 'Shop')
     for (const [argv, message] of mistakes) await assert.rejects(run(...argv), message, argv.join(' '))

@@ -13,7 +13,7 @@ const root = { uid: 0, gid: 0 }
 const config = { dataDir, databaseUrl: undefined, masterKey: undefined }
 const postgresConfig = { ...config, databaseUrl: 'postgres://127.0.0.1/sluice' }
 
-/** A system on which these paths belong to these users, and nothing else is there. */
+/** A file system with only these paths and their owners. */
 function systemWith(uid: number, owners: Record<string, typeof sluice>, failure?: string) {
   const became: unknown[] = []
   const users: Users = {
@@ -54,7 +54,7 @@ describe('a command on the data of another user', () => {
     }
   })
 
-  it('says why root could not become the owner', () => {
+  it('reports why root could not become the owner', () => {
     const { users } = systemWith(0, { [control]: sluice }, 'setuid EPERM')
     assert.throws(() => actAsDataOwner(config, 'doctor', users), /sudo -u 'sluice'.*\(Switching .*setuid EPERM/s)
   })
@@ -88,7 +88,7 @@ describe('a command on the data of another user', () => {
     await chmod(folder, 0o755)
     if (isRoot) await chown(owned, nobody, nobody)
     const { code, output } = await runCli(['group', 'create', 'Shop', '--tier', 'pro'], { DATA_DIR: owned })
-    // A checkout that only root can read cannot be run by another user: then nothing is made, and the reason is given.
+    // Another user cannot run a checkout readable by root only: then nothing is created, and the reason is reported.
     if (isRoot && !isOpenToOthers(join(import.meta.dirname, '../..'))) {
       assert.equal(code, 1)
       assert.match(output, /belongs to the user .*Switching to that user failed/s)

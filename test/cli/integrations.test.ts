@@ -17,7 +17,7 @@ import { terminal } from '../helpers/terminal.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
-/** A command of the real program, with what is piped in. */
+/** Runs a command of the real program with input. */
 async function pipe(args: string[], env: Record<string, string>, input = '') {
   const child = spawn(process.execPath, [main, ...args], { env: { ...programEnv, LOG_LEVEL: 'silent', ...env } })
   child.stdin.end(input)
@@ -33,7 +33,7 @@ async function opened(engine: TestEngine, env: Record<string, string> = {}) {
   return { ...created, group, stripe }
 }
 
-/** Runs with a secret in the environment, as a script would. */
+/** Runs with a secret in the environment, like a script. */
 async function withSecret<Result>(variable: string, secret: string, work: () => Promise<Result>): Promise<Result> {
   process.env[variable] = secret
   try {
@@ -178,7 +178,7 @@ describe('a synchronisation while a server runs', () => {
     await pipe(['group', 'create', 'Shop'], testDatabase.env)
     const connect = ['integration', 'connect', 'stripe', '--group', 'Shop']
     await pipe(connect, { ...testDatabase.env, STRIPE_URL: stripe.url }, 'sk_test_shop_1')
-    // From here the provider cannot be reached: only the server can have done it.
+    // The provider is unreachable from here: only the server can have synchronised.
     const env = { ...testDatabase.env, STRIPE_URL: 'http://127.0.0.1:1' }
     const startedMs = Date.now()
     const { code, out, err } = await pipe(['integration', 'sync', 'main', '--group', 'Shop', '--json'], env)

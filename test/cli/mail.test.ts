@@ -19,7 +19,7 @@ async function opened(engine: TestEngine, env: Record<string, string> = {}) {
   return { ...created, group, put }
 }
 
-/** Runs with a secret in the environment, as a script would. */
+/** Runs with a secret in the environment, like a script. */
 async function withSecret<Result>(secret: string, work: () => Promise<Result>): Promise<Result> {
   process.env.GROUP_SMTP_URL = secret
   try {
@@ -71,7 +71,7 @@ onBothEngines('e-mails at the command line', (engine) => {
     const server = await mailServer({
       authOptional: false,
       allowInsecureAuth: true,
-      onAuth: (_auth, _session, done) => done(null, { user: 'anybody' }),
+      onAuth: (_auth, _session, done) => done(null, { user: 'any' }),
     })
     const url = `smtp://canary:canary@127.0.0.1:${server.port}`
     const shown = await withSecret(`${url}\n`, () => run('mail-server', 'set', 'Shop', 'hello@shop.example'))
@@ -111,7 +111,7 @@ describe('the banner of the demo', () => {
     priceIds: [],
   }
 
-  it('says where the mailbox is, if there is one', () => {
+  it('has the location of the mailbox, if there is one', () => {
     const mailboxUrl = 'http://127.0.0.1:4000/mailbox/k/'
     assert.ok(describeDemo(demo, { manageUrl: undefined, mailboxUrl }).includes(`\n  Mailbox      ${mailboxUrl}\n`))
     assert.ok(!describeDemo(demo, { manageUrl: undefined, mailboxUrl: undefined }).includes('Mailbox'))

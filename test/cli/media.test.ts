@@ -10,7 +10,7 @@ import { smallPicture, temporaryFolder } from '../helpers/pictures.ts'
 import { programEnv, runCli } from '../helpers/process.ts'
 import { terminal } from '../helpers/terminal.ts'
 
-/** A terminal in a folder with a picture and two texts, and a group to put them into. */
+/** A terminal in a folder with a picture and two texts, and a group for them. */
 async function withFiles(t: TestContext, engine: TestEngine) {
   const created = await terminal(engine)
   const folder = await temporaryFolder(t)
@@ -26,11 +26,11 @@ async function withFiles(t: TestContext, engine: TestEngine) {
 }
 
 onBothEngines('sluice media', (engine) => {
-  it('add uploads several files by the group’s name, and says how content references them', async (t) => {
+  it('add uploads several files by the group’s name, and shows how content references them', async (t) => {
     const { run, json, at, names, group } = await withFiles(t, engine)
     const printed = await run('media', 'add', 'Bakery', at('bun.png'), at('menu.txt'))
-    for (const said of [/bun\.png/, /menu\.txt/, /KEY +[0-9a-f]{24}\/2026\/03\//, /image\/png/])
-      assert.match(printed, said)
+    for (const expected of [/bun\.png/, /menu\.txt/, /KEY +[0-9a-f]{24}\/2026\/03\//, /image\/png/])
+      assert.match(printed, expected)
     assert.doesNotMatch(printed, /shown only once/)
     const { items, totalCount } = await json('media', 'add', group.id, at('prices.txt'))
     assert.deepEqual([items[0].name, totalCount], ['prices.txt', 1])
@@ -73,7 +73,7 @@ onBothEngines('sluice media', (engine) => {
     const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '' }
     const { code, output } = await runCli(['media', 'add', 'Bakery', at('bun.png'), at('empty.txt')], env)
     assert.equal(code, 1)
-    assert.match(output, /[0-9a-f]{24}-bun\.png/, 'the key of what was stored is told')
+    assert.match(output, /[0-9a-f]{24}-bun\.png/, 'the stored file’s key is printed')
     assert.doesNotMatch(output, /signature=/)
     await assert.rejects(adds(at('prices.txt'), at('missing.txt')), /missing\.txt cannot be read: ENOENT/)
     await assert.rejects(adds(at('prices.txt'), at('sub')), /sub is not a file/)
@@ -83,7 +83,7 @@ onBothEngines('sluice media', (engine) => {
       /Usage: sluice media replace/,
     )
     await assert.rejects(run('media', 'add', 'Nowhere', at('bun.png')), /group/)
-    assert.deepEqual(await names(), ['bun.png', 'menu.txt'], 'what cannot be read is told before anything is stored')
+    assert.deepEqual(await names(), ['bun.png', 'menu.txt'], 'unreadable files are reported before anything is stored')
     assert.deepEqual(await readdir(join(config.dataDir, 'inbox')), [])
   })
 

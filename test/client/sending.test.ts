@@ -14,9 +14,9 @@ interface Sending {
   name: string
   send(client: SluiceClient, options?: SendOptions): Promise<unknown>
   path: string
-  /** As it goes over the wire. */
+  /** As received. */
   body: object
-  /** What the service answers, and what the caller is given. */
+  /** The service's answer, and the returned value. */
   answer: unknown
   given: unknown
 }
@@ -124,12 +124,12 @@ describe('a bare answer', () => {
       })
     }
     const { client } = await serve(t, (response) => succeed(response, true))
-    await client.email.contact(contactBody) // with the envelope it would be fine, too
+    await client.email.contact(contactBody) // with the envelope it is also valid
   })
 })
 
 onBothEngines('a call of the client', (engine) => {
-  it('takes effect once when the answer is lost after the service has acted', async (t) => {
+  it('takes effect once when the answer is lost after the service executed it', async (t) => {
     const { app, group, reviews, subscribers } = await visitors(engine)
     const proxy = await startFlakyProxy(await app.listen({ port: 0, host: '127.0.0.1' }), { faultRate: 0, seed: 1 })
     t.after(() => proxy.close())

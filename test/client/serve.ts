@@ -16,7 +16,7 @@ export interface Seen {
 /** Answers the nth request (from 1). */
 export type Answer = (response: ServerResponse, url: URL, nth: number) => void
 
-/** A real HTTP server for one test, the requests it saw, and a client of it. */
+/** A real HTTP server for one test, its requests, and a client for it. */
 export async function serve(t: TestContext, answer: Answer, options: Partial<ClientOptions> = {}) {
   const seen: Seen[] = []
   const server = createServer((request, response) => {

@@ -197,7 +197,7 @@ describe('readConfig', () => {
     RATE_LIMITS: [
       `${limits},gold=1/1`, 'free', 'free=1', 'free=1/1', '=1/1', ',', limits.replace('free=50/100', 'free=0/100'),
       limits.replace('free=50/100', 'free=50/0'), limits.replace('free=50', 'free=-50'), limits.replace('free=50', 'free=50.5'),
-      limits.replace('anonymous', 'somebody'), `${limits},`, `${limits}, more=1/1`, `${limits},__proto__=1/1`,
+      limits.replace('anonymous', 'unknown'), `${limits},`, `${limits}, more=1/1`, `${limits},__proto__=1/1`,
     ],
     MANAGE_PORT: ['-1', '65536', 'OFF', 'none', 'true', '80.5', ' 80'],
     MANAGE_RATE_LIMIT: ['0/1', '1/0', '1', '1/', '/1', '1/1/1', '-1/1', '1.5/2', ' 1/1', 'free=1/1', '12345678/1'],
@@ -230,7 +230,7 @@ describe('readConfig', () => {
   } // biome-ignore format: one line reads better
   for (const [name, values] of Object.entries(bad)) {
     for (const value of values) {
-      it(`refuses ${name}=${JSON.stringify(value.slice(0, 80))} and says so`, () => {
+      it(`refuses ${name}=${JSON.stringify(value.slice(0, 80))} by name`, () => {
         assert.match(messageOf({ [name]: value }), new RegExp(`^The settings cannot be used:\\n  ${name} must .*\\.$`))
       })
     }

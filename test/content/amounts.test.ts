@@ -18,7 +18,7 @@ const anyMinorUnits = fc.oneof(
   fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }),
 )
 
-/** Takes the point out again. */
+/** Removes the decimal point. */
 const minorUnitsOf = (amount: string): bigint => BigInt(amount.replace('.', ''))
 
 describe('mainUnits', () => {
@@ -49,7 +49,7 @@ describe('mainUnits', () => {
   }
 
   it('writes UGX and ISK with two decimals that are always 00, as Stripe does', () => {
-    // Stripe's special cases: nobody pays with a fraction of them, yet its amounts are in hundredths.
+    // Stripe's special cases: currencies without decimals in use, with amounts in hundredths.
     for (const currency of ['ugx', 'UGX', 'isk', 'ISK'])
       fc.assert(
         fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (whole) => {
@@ -71,12 +71,12 @@ describe('mainUnits', () => {
   })
 
   it('preserves fractions of a minor unit', () => {
-    const places = fc.integer({ min: 1, max: 12 })
+    const decimals = fc.integer({ min: 1, max: 12 })
     fc.assert(
       fc.property(
         anyCurrency,
         fc.bigInt({ min: 0n, max: 10n ** 20n }),
-        places,
+        decimals,
         ({ currency, decimals }, units, scale) => {
           const digits = String(units).padStart(scale + 1, '0')
           const amount = mainUnits(currency, `${digits.slice(0, -scale)}.${digits.slice(-scale)}`)

@@ -19,7 +19,7 @@ const picture = { name: 'a', key: 'group/a.png', type: 'image' }
 
 const parseField = (input: object): Field => parseSchema({ it: input }).get('it') as Field
 
-/** How a test is called: value, old type, new type. */
+/** The name of a test: value, old type, new type. */
 function inWords(from: object, to: object, value: unknown): string {
   return `${JSON.stringify(value).slice(0, 70)} from ${typeInWords(parseField(from))} to ${typeInWords(parseField(to))}`
 }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { countries, defaultShippingCountries } from '../../src/content/countries.ts'
 
-/** What the SDK's types allow a session to be sent to. */
+/** The shipping countries in the SDK's types. */
 function allowedByStripe(): string[] {
   const types = new URL('./resources/Checkout/Sessions.d.ts', import.meta.resolve('stripe'))
   const [line = ''] = /type AllowedCountry = .*/.exec(readFileSync(fileURLToPath(types), 'utf8')) ?? []

@@ -9,7 +9,7 @@ interface Exact {
   scale: number
 }
 
-/** More digits after the point than any number a test makes. */
+/** More decimals than any generated number. */
 const commonScale = 400
 
 function textOf({ units, scale }: Exact): string {
@@ -21,7 +21,7 @@ function textOf({ units, scale }: Exact): string {
 
 const atCommonScale = ({ units, scale }: Exact): bigint => units * 10n ** BigInt(commonScale - scale)
 
-/** Any way to write a decimal that is not the shortest: zeros before and after. */
+/** Equivalent spellings of a decimal: leading and trailing zeros. */
 function withZeros(text: string, leading: number, trailing: number): string {
   const [, sign = '', whole = '', fraction] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   const tail = `${fraction ?? ''}${'0'.repeat(trailing)}`

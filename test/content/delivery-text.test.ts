@@ -74,7 +74,7 @@ const values = fc.oneof(
   { weight: 2, arbitrary: fc.array(fc.oneof(scalars, media), { maxLength: 3 }) },
   { weight: 1, arbitrary: fc.dictionary(variantNames, fc.oneof(texts, media), { maxKeys: 3 }) },
 )
-/** Also names that the schema does not have, has as private, or that the service writes itself. */
+/** Includes names that are unknown, private, or written by the service itself. */
 const hostileNames = ['_id', 'mediaFields', 'gone', 'ti"tle', 'ti\\tle', 'title:', '', 'title","secret', '10']
 const objectValues = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...names, ...names, ...hostileNames), values), {
@@ -101,7 +101,7 @@ const containerOf = (kind: Container['kind'], schema: Schema): Container => ({
   version: 1,
 })
 
-/** What is delivered of objects one by one, or the error. */
+/** The objects delivered one by one, or the error. */
 function attempt(deliver: () => string): string {
   try {
     return deliver()

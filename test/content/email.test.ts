@@ -22,7 +22,7 @@ describe('an e-mail address', () => {
     it(`must not be ${JSON.stringify(address.slice(0, 60))}`, () => assert.equal(isEmailAddress(address), false))
   }
 
-  /** Pieces of which addresses, and attacks by them, are made. */
+  /** Parts of addresses and of attacks with them. */
   const piece = fc.constantFrom(
     'a', 'b.c', '@', '.', '-', 'demo.example', 'localhost', '\r', '\n', '\0', ',', ';', '<', '>', '"', ' ', '\t', '%0d',
     '\\', '(', ')', ':', 'Bcc:', '\u2028', '\u0085', '\u00A0', '\u007F', 'é', '🥐', '\uD83E',
@@ -48,10 +48,10 @@ describe('an e-mail address', () => {
   it('is invalid with one bad character anywhere in it', () => {
     const bad = ['\r', '\n', '\r\n', '\0', ',', ';', '<', '>', '"', '@', ' ', '\t', '\u007F', '\u2028']
     fc.assert(
-      fc.property(fc.emailAddress(), fc.nat(), (address, place) => {
+      fc.property(fc.emailAddress(), fc.nat(), (address, position) => {
         fc.pre(!/=\?|[%!|`]/.test(address))
         assert.ok(isEmailAddress(address))
-        const at = place % (address.length + 1)
+        const at = position % (address.length + 1)
         for (const character of bad) {
           const broken = address.slice(0, at) + character + address.slice(at)
           assert.equal(isEmailAddress(broken), false, JSON.stringify(broken))

@@ -155,8 +155,8 @@ describe('URLs that an editor sends back', () => {
     '<img src="ftp://m.example/g/a.png">',
     '<img src="https://m.example:port/g/a.png">',
     '<img src="https://">',
-    '<img src="https://m.example/">', // keyOf answers an empty key
-    '<img src="https://m.example/..%2Fa.png">', // keyOf answers what is not a key
+    '<img src="https://m.example/">', // keyOf returns an empty key
+    '<img src="https://m.example/..%2Fa.png">', // keyOf returns an invalid key
     '<img src="https://m.example/%ff">', // keyOf throws
   ]) {
     it(`stay in ${JSON.stringify(html)}`, () => assert.equal(restore(html), html))
@@ -173,7 +173,7 @@ describe('URLs that an editor sends back', () => {
   })
 })
 
-/** A part of a document, what delivery makes of it, and the keys that it refers to. */
+/** A part of a document, its delivered form, and the keys it references. */
 interface Piece {
   html: string
   delivered: string
@@ -234,7 +234,7 @@ const srcsetAttribute = fc
     fc.tuple(fc.constantFrom(' 1x, ', ', ', ' 320w,', '  2x\n,\n'), fc.constantFrom('img', 'source')).map(
       ([separator, tag]): Piece => ({
         html: `<${tag} srcset="${candidates.map(({ html }) => html).join(separator)}">`,
-        // An attribute in which nothing is replaced stays as it was written.
+        // An attribute without replacements remains unchanged.
         delivered: `<${tag} srcset="${candidates.map(({ delivered }) => delivered).join(separator)}">`,
         keys: candidates.flatMap(({ keys }) => keys),
       }),
@@ -266,7 +266,7 @@ const someDocument = fc.array(fc.oneof(simpleAttribute, srcsetAttribute, untouch
   }),
 )
 
-/** Markup that is broken in every way that its parts can be combined. */
+/** Markup broken in every combination of its parts. */
 const someSoup = fc
   .array(
     fc.constantFrom(

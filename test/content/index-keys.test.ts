@@ -28,7 +28,7 @@ const filterKeysOf = (field: Field, value: unknown): string[] => rowsOf(field, v
 const sortKeyOf = (field: Field, value: unknown): string => rowsOf(field, value)[0]?.sortKey ?? 'none'
 const byteOrder = (a: string, b: string): number => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-/** Holds that the values, given in ascending order, get sort keys in ascending byte order. */
+/** Asserts that ascending values get sort keys in ascending byte order. */
 function sortsAs(field: Field, ascending: readonly unknown[]): void {
   const keys = ascending.map((value) => sortKeyOf(field, value))
   assert.deepEqual(keys.toSorted(byteOrder), keys)

@@ -12,7 +12,7 @@ import { assertLinear } from '../helpers/growth.ts'
 
 const schemaOf = (type: ScalarType): Schema => new Map([['it', { type, values: ['a'] }]])
 
-/** All that looks through a text that strangers wrote. */
+/** Everything that parses untrusted text. */
 const works: Record<string, (text: string) => unknown> = {
   mediaKeysInHtml: (text) => mediaKeysInHtml(`media:${text}`),
   replaceMediaInHtml: (text) => replaceMediaInHtml(`media:${text}`, () => 'https://x.example/'),
@@ -30,7 +30,7 @@ const works: Record<string, (text: string) => unknown> = {
   isMediaKey,
 }
 
-/** What a text is made of, over and over, that is hard on one parser or another. */
+/** Patterns whose repetition is slow for some parser. */
 const pieces = [
   ' ', '\n', '<', '<a', '<a href=', "<a href='media:a/b'>", '<!--', '<![CDATA[', '&', '&#', '&notit;', '.', '-', '-a', '0', '%4',
   '\u0300', '\u0315\u0300', `a${'\u0315\u0300'.repeat(15)}`, '\uff9e\u0315', '\u0f71\u0f72\u0f74', '\ufdfa', '\u200d',

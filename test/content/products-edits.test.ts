@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Editable, mergeEdits, type Origin } from '../../src/content/product-edits.ts'
 
-const says = (more: Partial<Editable> = {}): Editable => ({
+const values = (more: Partial<Editable> = {}): Editable => ({
   archived: false,
   productType: null,
   productImage: null,
@@ -16,55 +16,55 @@ const effective = ({ archived, productType, productImage }: Editable): Editable 
   productImage,
 })
 
-/** A product that was made from what the provider said, as an editor then left it. */
+/** A product from the provider's values, after an editor's changes. */
 function edited(provider: Editable, edit: Partial<Editable>): { origin: Origin; current: Editable } {
-  const { origin, ...current } = mergeEdits(undefined, says(), provider)
+  const { origin, ...current } = mergeEdits(undefined, values(), provider)
   return { origin, current: { ...effective(current), ...edit } }
 }
 
 describe('an editor’s value', () => {
   it('is absent until set: the product follows the provider', () => {
-    const { origin, current } = edited(says({ productType: 'Bread' }), {})
-    const now = says({ productType: 'Cake', productImage: { key: 'new' }, archived: true })
+    const { origin, current } = edited(values({ productType: 'Bread' }), {})
+    const now = values({ productType: 'Cake', productImage: { key: 'new' }, archived: true })
     assert.deepEqual(effective(mergeEdits(origin, current, now)), now)
   })
 
-  it('takes precedence, whatever the provider sends later', () => {
+  it('takes precedence over later values of the provider', () => {
     const edit = { productType: 'Ours', productImage: { key: 'ours' }, archived: true }
-    const { origin, current } = edited(says({ productType: 'Bread' }), edit)
-    const merged = mergeEdits(origin, current, says({ productType: 'Cake', productImage: { key: 'theirs' } }))
+    const { origin, current } = edited(values({ productType: 'Bread' }), edit)
+    const merged = mergeEdits(origin, current, values({ productType: 'Cake', productImage: { key: 'theirs' } }))
     assert.deepEqual(effective(merged), edit)
-    assert.deepEqual(effective(mergeEdits(merged.origin, merged, says())), edit)
+    assert.deepEqual(effective(mergeEdits(merged.origin, merged, values())), edit)
   })
 
   it('stays removed once an editor has removed it', () => {
-    const { origin, current } = edited(says({ productType: 'Bread', productImage: { key: 'a' } }), {
+    const { origin, current } = edited(values({ productType: 'Bread', productImage: { key: 'a' } }), {
       productType: null,
       productImage: null,
     })
-    const merged = mergeEdits(origin, current, says({ productType: 'Cake', productImage: { key: 'b' } }))
-    assert.deepEqual(effective(merged), says())
+    const merged = mergeEdits(origin, current, values({ productType: 'Cake', productImage: { key: 'b' } }))
+    assert.deepEqual(effective(merged), values())
   })
 
   it('ends when the editor sets it back to the provider’s value', () => {
-    const { origin, current } = edited(says({ productType: 'Bread' }), { productType: 'Ours', archived: true })
-    const merged = mergeEdits(origin, current, says({ productType: 'Bread' }))
+    const { origin, current } = edited(values({ productType: 'Bread' }), { productType: 'Ours', archived: true })
+    const merged = mergeEdits(origin, current, values({ productType: 'Bread' }))
     const takenBack = { ...effective(merged), productType: 'Bread', archived: false }
-    const after = mergeEdits(merged.origin, takenBack, says({ productType: 'Cake' }))
-    assert.deepEqual(effective(after), says({ productType: 'Cake' }))
+    const after = mergeEdits(merged.origin, takenBack, values({ productType: 'Cake' }))
+    assert.deepEqual(effective(after), values({ productType: 'Cake' }))
     assert.deepEqual(after.origin.edited, {})
   })
 
   it('cannot sell what the provider does not sell', () => {
-    const { origin, current } = edited(says({ archived: true }), { archived: false })
-    const merged = mergeEdits(origin, current, says({ archived: true }))
+    const { origin, current } = edited(values({ archived: true }), { archived: false })
+    const merged = mergeEdits(origin, current, values({ archived: true }))
     assert.equal(merged.archived, true)
-    assert.equal(mergeEdits(merged.origin, merged, says()).archived, false)
+    assert.equal(mergeEdits(merged.origin, merged, values()).archived, false)
   })
 
   it('is kept for an imported product, except for what it lacks', () => {
-    const provider = says({ productType: 'Theirs', productImage: { key: 'theirs' } })
-    const merged = mergeEdits(undefined, says({ productType: 'Ours', archived: true }), provider)
+    const provider = values({ productType: 'Theirs', productImage: { key: 'theirs' } })
+    const merged = mergeEdits(undefined, values({ productType: 'Ours', archived: true }), provider)
     assert.deepEqual(merged.origin.edited, { archived: true, productType: 'Ours' })
     assert.deepEqual(effective(merged), { ...provider, productType: 'Ours', archived: true })
   })
@@ -78,11 +78,11 @@ describe('an editor’s value', () => {
     )
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        let provider = says()
-        let { origin, ...current } = mergeEdits(undefined, says(), provider)
-        /** What the editor said last that was not what the provider said at that moment. */
+        let provider = values()
+        let { origin, ...current } = mergeEdits(undefined, values(), provider)
+        /** The editor's last value that differed from the provider's at that time. */
         const wanted: Partial<Editable> = {}
-        for (const { provider: said, edit } of steps.map((each) => ({
+        for (const { provider: received, edit } of steps.map((each) => ({
           provider: undefined,
           edit: undefined,
           ...each,
@@ -95,7 +95,7 @@ describe('an editor’s value', () => {
           if (edit?.archived === true && !current.archived) wanted.archived = true
           if (edit?.archived === false && current.archived) delete wanted.archived
           current = { ...current, ...edit }
-          provider = said ?? provider
+          provider = received ?? provider
           ;({ origin, ...current } = mergeEdits(origin, current, provider))
           assert.deepEqual(current.productType, 'productType' in wanted ? wanted.productType : provider.productType)
           assert.deepEqual(current.productImage, 'productImage' in wanted ? wanted.productImage : provider.productImage)

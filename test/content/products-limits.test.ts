@@ -10,7 +10,7 @@ const project = (members: readonly Member[]) => projectProduct(members, new Map(
 
 const numbered = (number: number): string => String(number).padStart(5, '0')
 
-/** Variants of one product, each with metadata that no other has. */
+/** Variants of one product, each with distinct metadata. */
 const variants = (count: number, keysOfEach = 0): Member[] =>
   Array.from({ length: count }, (_, number) => {
     const id = `p${numbered(number)}`

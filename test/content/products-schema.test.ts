@@ -45,7 +45,7 @@ describe('the schema of products', () => {
     assert.deepEqual(same.get('productType'), existing.get('productType'))
     assert.deepEqual(same.get('cost'), existing.get('cost'))
     assert.equal(same.get('variantName')?.private, undefined)
-    assert.equal(same.get('price')?.required, false) // what is there may lack it
+    assert.equal(same.get('price')?.required, false) // existing products may lack it
     const wide = widenSchema(existing, [{ ...value, productType: 'Cake', description: 'much longer than ten' }])
     assert.equal(wide.get('productType')?.type, 'text')
     assert.deepEqual(wide.get('description'), { type: 'variant', of: { type: 'longText' }, required: false })

@@ -13,7 +13,7 @@ import {
 } from '../../src/content/schema-change.ts'
 import { problemsOf } from '../../src/content/validate.ts'
 
-/** Texts of which many are exactly a value of another type. */
+/** Texts, many of which are valid as another type. */
 const someText = fc.oneof(
   fc.constantFrom('5', '4.50', '007', 'true', '2026-03-01', '2026-03-01T00:00:00Z', '09:30', '#fff', 'small', ''),
   fc.string({ unit: 'binary', maxLength: 80 }).filter((it) => !it.includes('\0')),
@@ -61,7 +61,7 @@ const variantKinds = [...leafKinds, ...listKinds].map(
 )
 const kind = fc.oneof(...[leafKinds, listKinds, variantKinds].map((kinds) => fc.constantFrom(...kinds)))
 
-/** What becomes of one field: its name afterwards, or none. */
+/** The change of one field: its new name, or none. */
 const fate = fc
   .tuple(kind, kind, fc.constantFrom('kept', 'retyped', 'renamed', 'removed'), fc.boolean())
   .chain(([from, to, what, required]) =>
@@ -80,7 +80,7 @@ interface Scenario {
   newNames: Map<string, string>
 }
 
-/** New fields stand in the reverse order of the old ones, so that order is seen to be followed. */
+/** New fields are in reverse order, to check that the new order is used. */
 const scenario = fc.array(fate, { minLength: 1, maxLength: 5 }).map((fates): Scenario => {
   const named = fates.map((it, position) => ({ ...it, old: `f${position}`, now: `${it.what === 'renamed' ? 'r' : 'f'}${position}` }))
   const staying = named.filter(({ what }) => what !== 'removed').reverse()
@@ -97,7 +97,7 @@ const scenario = fc.array(fate, { minLength: 1, maxLength: 5 }).map((fates): Sce
   }
 }) // biome-ignore format: one line reads better
 
-/** What a single value says, however its type writes it. */
+/** A single value independent of its type's notation. */
 function meaningOf(value: unknown): string {
   if (typeof value === 'object') return JSON.stringify(value)
   const printed = String(value)

@@ -11,7 +11,7 @@ import {
 } from '../../src/content/schema.ts'
 import { AppError } from '../../src/core/errors.ts'
 
-/** The schema that is refused, with the words its message must have. */
+/** A refused schema, and the words in its message. */
 function refuses(schema: unknown, ...words: (string | RegExp)[]): void {
   assert.throws(
     () => parseSchema(schema),
@@ -105,7 +105,7 @@ describe('parseSchema refuses', () => {
     refuses(Object.fromEntries(fields), 'at most 200 fields')
   })
 
-  const places: [mistake: string, schema: object, ...words: string[]][] = [
+  const mistakes: [mistake: string, schema: object, ...words: string[]][] = [
     ['a field that is no object', { title: 'text' }, 'title must be an object'],
     ['a field that is a list', { title: ['text'] }, 'title must be an object'],
     ['a field that is null', { title: null }, 'title must be an object'],
@@ -144,7 +144,7 @@ describe('parseSchema refuses', () => {
     ['an enum inside a list without values', { tags: { type: 'list', of: { type: 'enum' } } }, 'tags.of is an enum'],
     ['"of" on a plain field', { title: { type: 'text', of: { type: 'text' } } }, 'title has "of"'],
   ] // biome-ignore format: one line a case reads better
-  for (const [mistake, schema, ...words] of places) {
+  for (const [mistake, schema, ...words] of mistakes) {
     it(`${mistake}, with its path`, () => refuses(schema, ...words))
   }
 

@@ -12,7 +12,7 @@ const collectionId = '66f0c0ffee0123456789abce'
 const image = (key = `${groupId}/a.png`) => ({ name: 'a', key, type: 'image' })
 const bare: SiteDraft = { name: 'Site', domainName: '', settings: {}, privateSettings: {} }
 
-/** What is wrong with a site that is fine but for these parts, which may be of any type, as JSON may. */
+/** The problems of a valid site with these parts replaced, which may have any JSON type. */
 const problemsWith = (parts: object): string[] => problemsOfSite(groupId, { ...bare, ...parts })
 const inSettings = (key: string) => (value: unknown) => problemsWith({ settings: { [key]: value } })
 const inPrivate = (key: string) => (value: unknown) => problemsWith({ privateSettings: { [key]: value } })
@@ -32,7 +32,7 @@ interface Scenario {
   problemsOf: (value: unknown) => string[]
   accepted: unknown[]
   refused: unknown[]
-  /** The one problem that every refusal must have. */
+  /** The expected problem of each refusal. */
   because: RegExp
 }
 

@@ -138,10 +138,10 @@ describe('a notification', () => {
       createdMs: 0,
       updatedMs: 0,
     })
-    const told = (...sites: StoredSite[]) => sitesToNotify(sites, 'c1').map(({ id }) => id)
-    assert.deepEqual(told(site('a', true, ['c1']), site('b', true, ['c2']), site('c', false, ['c1'])), ['a'])
-    assert.deepEqual(told(site('a', true, []), site('b', true, ['c2']), site('c', false, [])), ['a', 'b'])
-    assert.deepEqual(told(site('a', true, []), site('b', false, ['c1'])), [])
+    const notified = (...sites: StoredSite[]) => sitesToNotify(sites, 'c1').map(({ id }) => id)
+    assert.deepEqual(notified(site('a', true, ['c1']), site('b', true, ['c2']), site('c', false, ['c1'])), ['a'])
+    assert.deepEqual(notified(site('a', true, []), site('b', true, ['c2']), site('c', false, [])), ['a', 'b'])
+    assert.deepEqual(notified(site('a', true, []), site('b', false, ['c1'])), [])
   })
 
   it('describes the submission in words, truncated, including private fields', () => {

@@ -4,7 +4,7 @@ import { parseSchema } from '../../src/content/schema.ts'
 import { isStorableText } from '../../src/content/texts.ts'
 import { problemsOf } from '../../src/content/validate.ts'
 
-/** What is wrong with one value in one field. */
+/** The problems of one value in one field. */
 const problemsWith = (field: object, value: unknown): string[] =>
   problemsOf(parseSchema({ it: field }), { it: value }).map((problem) => problem.replace('objectValue.it', 'it'))
 
@@ -14,7 +14,7 @@ interface Scenario {
   field: object
   accepted: unknown[]
   refused: unknown[]
-  /** The words every refusal must have. */
+  /** The words in every refusal. */
   because: RegExp
 }
 
@@ -221,7 +221,7 @@ describe('an objectValue', () => {
 
   it('is valid when every field fits', () => assert.deepEqual(problemsOf(schema, good), []))
 
-  it('may leave out optional fields, or have null there', () => {
+  it('may omit optional fields, or have null there', () => {
     assert.deepEqual(problemsOf(schema, { ...good, author: undefined }), [])
     assert.deepEqual(problemsOf(schema, { ...good, author: null }), [])
   })

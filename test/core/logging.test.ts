@@ -37,14 +37,14 @@ describe('the logger', () => {
     const written: string[] = []
     const logger = createLogger({ logLevel: 'info' }, { write: (text) => void written.push(text) })
     let waiting = ''
-    const tell = logger.collectLines(() => {
+    const flush = logger.collectLines(() => {
       const taken = waiting
       waiting = ''
       return taken
     })
     const writeSoon = (line: string, isMuch = false): void => {
       waiting += line
-      tell(isMuch)
+      flush(isMuch)
     }
     for (const line of ['one\n', 'two\n']) writeSoon(line)
     assert.deepEqual(written, [])
@@ -55,7 +55,7 @@ describe('the logger', () => {
     logger.flush()
     assert.equal(written[2], 'four\n')
     writeSoon('five\n')
-    while (written.length < 4) await sleep(5) // soon is soon
+    while (written.length < 4) await sleep(5) // within a short time
     assert.equal(written[3], 'five\n')
     writeSoon('six\n', true)
     assert.equal(written[4], 'six\n', 'much does not wait')
@@ -70,13 +70,13 @@ describe('the logger', () => {
     }
     const logger = createLogger({ logLevel: 'info' }, { write })
     let isBroken = true
-    const tell = logger.collectLines(() => {
+    const flush = logger.collectLines(() => {
       if (isBroken) throw new Error(`broken for ${makeApiKey()}`)
       return ''
     })
-    tell(true)
-    tell(false)
-    while (written.length < 2) await sleep(5) // by the timer, which would end the process
+    flush(true)
+    flush(false)
+    while (written.length < 2) await sleep(5) // by the timer, where an exception would end the process
     isBroken = false
     isFull = true
     logger.warn('this goes nowhere')

@@ -8,7 +8,7 @@ import { contactBody, contactPath, openOutbox } from '../helpers/outbox.ts'
 
 const refused = (code = 'ECONNREFUSED') => Object.assign(new Error('no connection'), { code })
 
-/** A log whose time the test moves on. */
+/** A log with the test's clock. */
 function outageLog(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const lines: string[] = []
@@ -73,7 +73,7 @@ describe('an outage in the log', () => {
   })
 })
 
-/** Without the one line for each request. */
+/** Without the request lines. */
 const linesOf = ({ log }: Pick<Harness, 'log'>): string[] =>
   log()
     .split('\n')
@@ -89,7 +89,7 @@ describe('an outage of a peer', () => {
     const service = await harness('postgres', { env: { DATABASE_URL: url.href, ANSWER_CACHE_MB: '0' } })
     const group = await service.newGroup()
     const read = () => {
-      service.clock.now += 2000 // who may come in is asked anew
+      service.clock.now += 2000 // past the authorizer's cache
       return group.get('/tenant/integrationObjects?type=stripe')
     }
     assert.equal((await read()).statusCode, 200)

@@ -4,7 +4,7 @@ import { Type as Library, type TSchema } from 'typebox'
 import Schema from 'typebox/schema'
 import { Type } from '../../src/core/type.ts'
 
-/** Both are called the same way, so one description can be made by each. */
+/** Both have the same functions, so each can build the same description. */
 type Maker = typeof Type
 
 const descriptions: Record<string, (make: Maker) => TSchema> = {
@@ -12,7 +12,7 @@ const descriptions: Record<string, (make: Maker) => TSchema> = {
   'whole numbers': (make) => make.Integer({ minimum: 0 }),
   'true or false': (make) => make.Boolean(),
   nothing: (make) => make.Null(),
-  anything: (make) => make.Unknown({ description: 'whatever it is' }),
+  anything: (make) => make.Unknown({ description: 'any value' }),
   'texts of a list': (make) => make.Enum(['a', 'b'], { description: 'one of two' }),
   'one text': (make) => make.Literal('a'),
   'one number': (make) => make.Literal(1),

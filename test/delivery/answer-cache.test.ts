@@ -22,7 +22,7 @@ const questionOf = (groupId: string, query: object = {}, url = `/list?${JSON.str
   url,
 })
 
-/** A group's content in a database: one text, whose revision counts its changes. */
+/** A group's content: one text, whose revision counts its changes. */
 function setUp({ maxBytes = megabyte, size = 10 } = {}) {
   const clock = { now: 1000 }
   const cache = createAnswerCache({ maxBytes, clock: () => clock.now })
@@ -50,13 +50,13 @@ function setUp({ maxBytes = megabyte, size = 10 } = {}) {
   return { clock, cache, state, contentNow, make, read, write }
 }
 
-/** Content that comes when it is told to. */
+/** Content whose computation ends on demand. */
 function held(content: () => EncodedContent) {
   const { promise, resolve } = Promise.withResolvers<void>()
   let began = 0
   const make = async (): Promise<EncodedContent> => {
     began += 1
-    const found = content() // as of now, however long the rest takes
+    const found = content() // the state now, however long the rest takes
     await promise
     return found
   }
@@ -89,7 +89,7 @@ describe('an answer', () => {
       { limit: 2, filters: { a: ['x', 'y'], b: ['z'] } },
       { limit: 1, filters: { a: ['x'], b: ['y', 'z'] } },
       { limit: 1, filters: { a: ['x,y'], b: ['z'] } },
-      { limit: 1, filters: { a: ['x', 'x', 'y'], b: ['z'] } }, // more values than may be given, perhaps
+      { limit: 1, filters: { a: ['x', 'x', 'y'], b: ['z'] } }, // perhaps more values than allowed
       { limit: 1, sort: 'a', filters: { a: ['x', 'y'], b: ['z'] } },
       {},
     ]) {
@@ -322,7 +322,7 @@ describe('the memory of the answer cache', () => {
     const spentMs = (process.threadCpuUsage().user - startedMs) / 1000
     assert.ok(cache.counts.evictions - evicted > 1000)
     assert.ok(holds(cache, 'group 0', 0) && holds(cache, 'group 9998', 0))
-    assert.ok(spentMs < 5000, `${spentMs} ms of work`) // each look at all would take this long by itself
+    assert.ok(spentMs < 5000, `${spentMs} ms of work`) // a single scan of all would take this long
   })
 
   it('stores no answer larger than an eighth of it', async () => {
@@ -366,7 +366,7 @@ describe('the memory of the answer cache', () => {
     await tick()
     write('second')
     for (let other = 0; other < 10_001; other += 1) cache.observe(`other ${other}`, 1, performance.now())
-    cache.observe('a', 1, askedMs) // of before the write, and late
+    cache.observe('a', 1, askedMs) // read before the write, arriving late
     slow.release()
     await begunBefore
     assert.equal(await read(), 'second')

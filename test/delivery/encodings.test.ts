@@ -41,7 +41,7 @@ describe('Accept-Encoding', () => {
     assert.equal(read(`gzip, ${'x, '.repeat(100)}`).encoding, 'gzip')
   })
 
-  it('says whether the plain form is refused', () => {
+  it('reports whether the plain form is refused', () => {
     for (const header of ['gzip, identity;q=0', 'br, *;q=0', '*, identity;q=0']) assert.ok(read(header).refusesIdentity)
     for (const header of [undefined, '', 'gzip', '*', 'identity;q=0', '*;q=0', 'gzip;q=0, identity;q=0'])
       assert.equal(read(header).refusesIdentity, false, String(header))

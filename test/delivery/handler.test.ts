@@ -11,18 +11,18 @@ import { createApiKey, createSite, setFrozen, write } from '../helpers/authoring
 import { createHarness, type Harness, onBothEngines, type TestEngine, type TestGroup } from '../helpers/harness.ts'
 
 const answerTimeoutMs = 10_000
-/** Sent after the request under test, on the same connection: it stays open for that one, and then ends. */
+/** Sent after the request under test on the same connection, which then closes. */
 const lastRequest = 'GET /healthz HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n'
 
 interface Answer {
   status: number
-  /** Names in lower case, as they came. */
+  /** Names in lower case, in order. */
   headers: [name: string, value: string][]
   header(name: string): string | undefined
   body: Buffer
 }
 
-/** The first of the answers; one to `HEAD` has no body, whatever its length says. */
+/** Parses the first answer; one to `HEAD` has no body despite its Content-Length. */
 function parseAnswer(bytes: Buffer, isHead: boolean): Answer {
   const end = bytes.indexOf('\r\n\r\n')
   assert.ok(end > 0, `no HTTP answer: ${JSON.stringify(bytes.subarray(0, 200).toString())}`)
@@ -65,7 +65,7 @@ async function start(engine: TestEngine, env: Record<string, string> = {}): Prom
   }
 }
 
-/** A group with something behind each content endpoint, and the paths to it. */
+/** A group with content for each endpoint, and the paths. */
 async function fill(running: Running): Promise<{ group: TestGroup; posts: Container; paths: string[] }> {
   const group = await running.newGroup()
   const posts = await group.collection('Posts', { title: { type: 'text' }, body: { type: 'text' } })
@@ -90,7 +90,7 @@ async function fill(running: Running): Promise<{ group: TestGroup; posts: Contai
   }
 }
 
-/** All of an answer but what differs from request to request. */
+/** Everything of an answer except what differs between requests. */
 function comparable({ status, headers, body }: Answer) {
   const kept = headers
     .map(([name, value]): [string, string] => {
@@ -119,7 +119,7 @@ onBothEngines('the content handler', (engine) => {
   const ask = (method: string, path: string, ...headers: string[]): Promise<Answer> =>
     running.send(method, path, authorized(), ...headers)
 
-  it('gives the same answers in front of Fastify and behind it: status, headers and bytes', async () => {
+  it('returns the same answers in front of Fastify and behind it: status, headers and bytes', async () => {
     for (const path of paths) {
       const etag = (await ask('GET', path)).header('etag') ?? ''
       const wishes = [
@@ -156,7 +156,7 @@ onBothEngines('the content handler', (engine) => {
       ['gzip', gunzipSync, '-gz"'],
       ['br', brotliDecompressSync, '-br"'],
     ] as const) {
-      await ask('GET', path, `Accept-Encoding: ${encoding}`) // the second request makes it worth compressing
+      await ask('GET', path, `Accept-Encoding: ${encoding}`) // compressed from the second request on
       const answer = await ask('GET', path, `Accept-Encoding: ${encoding}`)
       assert.equal(answer.header('content-encoding'), encoding)
       assert.equal(answer.header('content-length'), String(answer.body.length))
@@ -586,7 +586,7 @@ describe('a request whose client has disconnected', () => {
 })
 
 describe('a service without an answer cache', () => {
-  it('gives the same answers', async () => {
+  it('returns the same answers', async () => {
     const [cached, uncached] = [await start('sqlite'), await start('sqlite', { ANSWER_CACHE_MB: '0' })]
     after(() => Promise.all([cached.close(), uncached.close()]))
     for (const running of [cached, uncached]) {
@@ -616,7 +616,7 @@ describe('a service without an answer cache', () => {
       const socket = connect(running.port, '127.0.0.1')
       socket.pause()
       socket.write(paths.map((path) => asking(path)).join('') + lastRequest)
-      await setTimeout(300) // no more than what the system takes is under way by then
+      await setTimeout(300) // by then only what fits into the system's buffers has been sent
       return buffer(socket)
     }
     for (const bytes of await Promise.all([askSlowly(), askSlowly(), askSlowly()])) {

@@ -21,7 +21,7 @@ const items = 60
 
 const pictureOf = ({ group }: TestGroup, name: string) => ({ name, key: `${group.id}/${name}`, type: 'image' })
 
-/** A group with something behind each content endpoint, and many paths to it. */
+/** A group with content for each endpoint, and many paths. */
 async function fill({ newGroup, clock }: Harness): Promise<{ group: TestGroup; paths: string[] }> {
   const group = await newGroup()
   const secret = { type: 'text', private: true }
@@ -52,7 +52,7 @@ const askAtOnce = (group: TestGroup, paths: string[]) =>
     }),
   )
 
-/** Nothing is kept, so that everything is made. */
+/** Nothing is cached, so that everything is built. */
 const noCache = { ANSWER_CACHE_MB: '0' }
 
 describe('a concurrent request', () => {
@@ -62,7 +62,7 @@ describe('a concurrent request', () => {
   })
   after(() => alone.close())
 
-  /** A service on the same database that makes answers in threads. */
+  /** A service on the same database that builds answers in threads. */
   const beside = (env: Record<string, string>, readsInWorkersOnly = false) =>
     harness('sqlite', { env: { ...noCache, DATA_DIR: alone.config.dataDir, ...env }, readsInWorkersOnly })
 
@@ -74,7 +74,7 @@ describe('a concurrent request', () => {
     const there = { ...group, get: (url: string) => app.inject({ url, headers: { authorization: group.key } }) }
     const { counts } = service.readWorkers
     assert.deepEqual(await askAtOnce(there, paths.slice(0, 10)), expected.slice(0, 10))
-    assert.deepEqual(counts, { threads: 1, made: 0 }, 'nobody waits for a thread that is being started')
+    assert.deepEqual(counts, { threads: 1, made: 0 }, 'no request waits for a thread to start')
     const deadline = performance.now() + 20_000
     while ((counts.threads < 2 || counts.made < 200) && performance.now() < deadline)
       assert.deepEqual(await askAtOnce(there, paths), expected)
@@ -131,7 +131,7 @@ describe('a worker that builds everything', () => {
     const posts = await group.collection('Posts', { title: { type: 'text' } })
     await group.add(posts, { value: { title: 'a' } })
     const file = sqlitePath(config.dataDir, 'other')
-    await rename(file, `${file}.away`) // the main thread has it open
+    await rename(file, `${file}.away`) // the main thread keeps it open
     await mkdir(file)
     const { statusCode, body } = await group.get(`/tenant/collectionObjects?collectionId=${posts.id}`)
     await rmdir(file)
@@ -175,7 +175,7 @@ describe('a worker that builds everything', () => {
           .execute(),
       )
     await turnBack(1)
-    clock.now += 1000 // the key is looked up again, and the revision with it
+    clock.now += 1000 // looks up the key again, and with it the revision
     assert.equal((await group.get('/tenant/preview?token=none')).statusCode, 404)
     await turnBack(-1)
     await database.write((db) =>
@@ -234,7 +234,7 @@ describe('workers', () => {
   interface Watched {
     threads: ReadWorkerPool
     failures: string[]
-    /** What the main thread has made. */
+    /** Answers built by the main thread. */
     here(): number
     askMany(): Promise<unknown[]>
   }
@@ -295,7 +295,7 @@ describe('workers', () => {
     assert.match(failures.join(), /No message for/)
   })
 
-  it('that fall silent are abandoned with their current request, which is not retried', async () => {
+  it('that stop responding are abandoned with their current request, which is not retried', async () => {
     const { newGroup, config } = await harness('sqlite', { env: { READ_THREADS: '0' } })
     const group = await newGroup()
     const posts = await group.collection('Posts', { text: { type: 'longText' } })

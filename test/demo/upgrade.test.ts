@@ -10,7 +10,7 @@ import type { GroupStore } from '../../src/store/store.ts'
 import { write } from '../helpers/authoring.ts'
 import { type Harness, harness, onBothEngines } from '../helpers/harness.ts'
 
-/** The fields of products as version 0.3 had them. */
+/** The product fields of version 0.3. */
 const oldSchema = {
   name: { type: 'variant', of: { type: 'text', maxLength: 120 }, required: true },
   price: { type: 'variant', of: { type: 'decimal', min: 0 }, required: true },
@@ -26,7 +26,7 @@ const commerceTables = [
   'secrets', 'integrations', 'catalogue_products', 'catalogue_prices', 'catalogue_objects', 'sandbox_objects', 'jobs',
 ] as const // biome-ignore format: a list
 
-/** Makes a demo what version 0.3 left: products of an account that nobody has connected. */
+/** Converts a demo to version 0.3: products of an unconnected account. */
 async function makeOld({ service }: Harness, { groupId, database }: GroupStore): Promise<void> {
   await service.store.control.write((db) => db.deleteFrom('integration_places').execute())
   await database.write(async (db) => {

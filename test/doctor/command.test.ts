@@ -19,7 +19,7 @@ import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
 import { runCli } from '../helpers/process.ts'
 import { assertSound, type Patient, patient, roomyMachine } from './patient.ts'
 
-/** The command on a service of its own: what it printed, what it showed meanwhile, and how it ended. */
+/** Runs the command on a separate service: its output, its progress, and its failure. */
 async function runDoctor(on: Patient, options: Record<string, string | boolean> = {}, isRich = false) {
   const printed: string[] = []
   const progress: string[] = []
@@ -50,7 +50,7 @@ async function seeded(engine: 'sqlite' | 'postgres') {
   return { ...created, demo }
 }
 
-/** All rows, and all files that are not of a database. */
+/** All rows, and all files except databases. */
 async function dump(store: Store, dataDir: string): Promise<string> {
   const lines = await dumpTables(store)
   for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
@@ -72,11 +72,11 @@ onBothEngines('sluice doctor', (engine) => {
     assert.match(progress.join('\n'), /Index of objects: Demo Bakery, Blog, \d+ read/)
     assert.equal(progress.at(-1), '')
     assert.equal(await dump(on.service.store, on.config.dataDir), before)
-    const tomorrow = await on.examine({ clock: () => Date.now() + 86_400_000 }) // when no file is young any more
+    const tomorrow = await on.examine({ clock: () => Date.now() + 86_400_000 }) // when all files are old
     assert.deepEqual(tomorrow.find(({ name }) => name === 'Media files')?.findings, [])
   })
 
-  it('fails when something is wrong, says what to do, changes nothing, and repairs it with --repair', async () => {
+  it('fails on a problem with advice, changes nothing, and repairs it with --repair', async () => {
     const on = await seeded(engine)
     await spoil(on)
     const before = await dump(on.service.store, on.config.dataDir)
@@ -115,8 +115,8 @@ onBothEngines('sluice doctor', (engine) => {
     await spoil(on)
     for (const named of ['Quiet', group.id]) assert.equal((await runDoctor(on, { group: named })).failure, undefined)
     assert.ok((await runDoctor(on, { group: 'Demo Bakery' })).failure)
-    const { failure, output } = await runDoctor(on, { group: 'nobody' })
-    assert.match((failure as Error).message, /There is no group "nobody"/)
+    const { failure, output } = await runDoctor(on, { group: 'unknown' })
+    assert.match((failure as Error).message, /There is no group "unknown"/)
     assert.equal(output, '')
   })
 

@@ -15,7 +15,7 @@ import { assertOnly, assertSound, patient } from './patient.ts'
 
 const repairAs = authoring(0).author
 
-/** A group with posts and products, whose rows a test may spoil. */
+/** A group with posts and products, whose rows a test may corrupt. */
 async function shop(engine: TestEngine) {
   const created = await patient(engine)
   const group = await created.newGroup({ name: 'Shop' })
@@ -39,7 +39,7 @@ async function shop(engine: TestEngine) {
   return { ...created, group, posts, products, stored, titles, database: group.store.database }
 }
 
-/** Ways in which something other than Sluice may spoil what objects are found by. */
+/** External damage to the object index. */
 const spoilings: [what: string, spoil: (database: Database<ContentTables>) => Promise<unknown>][] = [
   ['rows are missing', ({ write }) => write((db) => db.deleteFrom('object_fields').where('field', '=', 'title').execute())],
   ['a key differs', ({ write }) => write((db) => db.updateTable('object_fields').set({ filter_key: '=Spelt' }).where('filter_key', '=', '=Rye').execute())],
@@ -154,7 +154,7 @@ onBothEngines('the doctor’s check of the object index', (engine) => {
 })
 
 onBothEngines('the doctor’s check of content', (engine) => {
-  it('finds values that no longer fit, names the first five, and says how to see them', async () => {
+  it('finds invalid values, names the first five, and shows how to list them', async () => {
     const { examine, database, posts, group, stored } = await shop(engine)
     const others = await group.add(posts, ...Array.from({ length: 6 }, (_, n) => ({ value: { title: `More ${n}` } })))
     const schema = { title: { type: 'text', required: true }, tags: { type: 'list', of: { type: 'text' } }, rank: { type: 'integer', max: 1, required: true } } // biome-ignore format: short
@@ -212,7 +212,7 @@ onBothEngines('the doctor’s check of content', (engine) => {
     const { examine, database, group, stored, service } = created
     await createPreviewToken(group.store, { objectId: stored[0]?.id ?? '' }, Date.now())
     const { id } = group.group
-    await upload(created, id, 'bread.png', await smallPicture('png')) // which brings a job
+    await upload(created, id, 'bread.png', await smallPicture('png')) // which adds a job
     await service.media.storage.removeFolder(group.group.bucketName, id)
     await service.store.control.write(async (db) => {
       await db.deleteFrom('api_keys').where('group_id', '=', id).execute()

@@ -13,7 +13,7 @@ import { assertOnly, assertSound, examineAll, findingsOf, patient } from './pati
 
 const secondMs = 1000
 
-/** A closed service in SQLite files, to do harm to. */
+/** A closed service in SQLite files, to be damaged. */
 async function closedFiles() {
   const testDatabase = await createEmptyDatabase('sqlite')
   after(() => testDatabase.remove())
@@ -26,7 +26,7 @@ async function closedFiles() {
       .values({ id: 'a', name: 'Ada', email: null, administrator: 1, created_ms: 0, disabled_ms: null })
       .execute(),
   )
-  // At the end of the file stands what it holds, and no longer the description of its tables.
+  // The end of the file has content, not the schema.
   const days = Array.from({ length: 500 }, (_, day) => ({
     group_id: 'g',
     subject: 'days',
@@ -58,7 +58,7 @@ async function setVersion<Tables extends { migrations: MigrationRow }>(database:
 }
 
 describe('the doctor’s connection to the databases', () => {
-  it('says what to try when PostgreSQL does not answer, and never the password', async () => {
+  it('advises what to try when PostgreSQL does not answer, without the password', async () => {
     const { config } = await patient('sqlite')
     const away = { ...config, databaseUrl: 'postgres://sluice:secret@127.0.0.1:1/sluice' }
     const results = await examineAll(away)
@@ -146,7 +146,7 @@ onBothEngines('the doctor’s check of the databases', (engine) => {
     assertSound(await examine())
   })
 
-  it('finds an outdated schema, and says to migrate', async () => {
+  it('finds an outdated schema, and advises to migrate', async () => {
     const { examine, newGroup, service } = await patient(engine)
     await newGroup()
     await setVersion(await service.store.content('main'), -1)
@@ -160,7 +160,7 @@ onBothEngines('the doctor’s check of the databases', (engine) => {
     assert.equal(results.find(({ name }) => name === 'Values')?.status, 'not checked')
   })
 
-  it('finds a newer schema, and says to upgrade', async () => {
+  it('finds a newer schema, and advises to upgrade', async () => {
     const { examine, newGroup, service } = await patient(engine)
     await newGroup()
     await setVersion(service.store.control, 1)
@@ -232,7 +232,7 @@ describe('the doctor’s check of PostgreSQL', () => {
     [100 * secondMs, 'wrong', /clock of the database is (99|100) seconds behind this machine/],
   ]
   for (const [aheadMs, level, what] of skews) {
-    it(`says that a clock ${aheadMs / secondMs} seconds off is ${level}`, async () => {
+    it(`reports that a clock ${aheadMs / secondMs} seconds off is ${level}`, async () => {
       const { examine } = await patient('postgres')
       const results = await examine({ clock: () => Date.now() + aheadMs })
       const about = findingsOf(results).filter((finding) => /clock of the database/.test(finding.what))
@@ -246,7 +246,7 @@ describe('the doctor’s check of PostgreSQL', () => {
 
 describe('the doctor’s check of SQLite files', () => {
   const pageBytes = 4096
-  for (const [where, page, says] of [
+  for (const [where, page, message] of [
     ['in its own description', 5, /malformed/],
     ['in what it holds', -1, /Tree \d+ page \d+/],
   ] as const) {
@@ -259,7 +259,7 @@ describe('the doctor’s check of SQLite files', () => {
       const finding = findingsOf(await examineAll(config)).find(({ check }) => check === 'Integrity of the databases')
       assert.equal(finding?.level, 'wrong')
       assert.match(finding?.what ?? '', /main\.sqlite is damaged/)
-      assert.match(finding?.examples?.join() ?? '', says)
+      assert.match(finding?.examples?.join() ?? '', message)
       assert.match(finding?.advice ?? '', /Stop the servers, keep a copy of the file, and restore/)
       assert.equal(finding?.commands?.[0], `sqlite3 ${content} .recover > recovered.sql`)
     })

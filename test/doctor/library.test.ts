@@ -19,7 +19,7 @@ import { assertOnly, assertSound, findingsOf, patient, roomyMachine } from './pa
 const minuteMs = 60 * 1000
 const dayMs = 24 * 60 * minuteMs
 
-/** A group with a library, and a way to put something there that an object shows. */
+/** A group with a library, and a function to add a file that an object uses. */
 async function library(engine: TestEngine, env: Record<string, string> = {}) {
   const created = await patient(engine, env)
   const group = await created.newGroup({ name: 'Gallery' })
@@ -117,7 +117,7 @@ onBothEngines('the doctor’s check of the media library', (engine) => {
     assert.match(finding.examples?.join() ?? '', /media\.remove [0-9a-f]{24}: the disk is full/)
   })
 
-  it('finds overdue jobs, and says that JOB_WORKERS is 0', async () => {
+  it('finds overdue jobs, and reports that JOB_WORKERS is 0', async () => {
     const { examine, group, config } = await library(engine)
     const dueSince = (minutes: number) =>
       write(group.store, Date.now(), (writer) =>
@@ -170,7 +170,7 @@ describe('the doctor’s check of the media environment', () => {
     assert.deepEqual(finding.examples, [old])
   })
 
-  it('says why the media settings are invalid, and creates no master key for that', async () => {
+  it('reports why the media settings are invalid, without creating a master key', async () => {
     const { examine, config } = await library('sqlite')
     await rm(join(config.dataDir, 'master.key'), { force: true })
     const cdn = { ...config, mediaCdnUrl: 'https://cdn.example.com' }

@@ -9,7 +9,7 @@ import { assertOnly, assertSound, examineAll, findingsOf, patient, roomyMachine 
 
 const unprivileged = 65_534
 
-/** Root may write everywhere, so it becomes nobody meanwhile. */
+/** Root may write everywhere, so it temporarily becomes the user `nobody`. */
 async function withoutRights<Result>(work: () => Promise<Result>): Promise<Result> {
   if (process.getuid?.() !== 0) return work()
   process.seteuid?.(unprivileged)
@@ -43,7 +43,7 @@ describe('the doctor’s check of the machine', () => {
     [50e9, 1000e9, 'attention', /50\.0 GB left, 5 % of 1\.0 TB/],
   ]
   for (const [freeBytes, totalBytes, level, what] of spaces) {
-    it(`says that ${freeBytes / 1e6} MB of ${totalBytes / 1e6} MB are ${level}`, async () => {
+    it(`reports that ${freeBytes / 1e6} MB of ${totalBytes / 1e6} MB are ${level}`, async () => {
       const { examine, config } = await patient('sqlite')
       const machine = { ...roomyMachine, diskSpace: async () => ({ freeBytes, totalBytes }) }
       const commands = [`du -xh -d 2 ${config.dataDir} | sort -h | tail`]
@@ -62,7 +62,7 @@ describe('the doctor’s check of the machine', () => {
         return { freeBytes: 1, totalBytes: 1 }
       },
     }
-    const results = await examineAll(readConfig({ DATA_DIR: join(testDatabase.env.DATA_DIR, 'not', 'yet') }), {
+    const results = await examineAll(readConfig({ DATA_DIR: join(testDatabase.env.DATA_DIR, 'not', 'created') }), {
       machine,
     })
     assert.deepEqual(asked, [testDatabase.env.DATA_DIR])
@@ -221,14 +221,14 @@ describe('the doctor’s check of the data folder', () => {
     })
   })
 
-  it('finds a demo on a public service, and says how to remove it', async () => {
+  it('finds a demo on a public service, and advises how to remove it', async () => {
     const { examine, config, service, clock } = await patient('sqlite')
     const demo = await seedDemo({ ...service, clock: () => clock.now })
     await writeDemoFile(config.dataDir, { baseUrl: 'http://127.0.0.1', ...demo })
     assertSound(await examine())
     const publicConfig = { ...config, publicUrl: 'https://content.example.com', managePort: 'off' as const }
     const results = await examine({ config: publicConfig })
-    const withoutMail = results.filter(({ name }) => name !== 'E-mails') // which nobody gets: a finding of its own
+    const withoutMail = results.filter(({ name }) => name !== 'E-mails') // undelivered e-mails are a separate finding
     const finding = assertOnly(withoutMail, {
       check: 'Demo content',
       level: 'attention',

@@ -32,7 +32,7 @@ async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) 
       await mail.vault.put(writer, mailServerSubject, mailServerField, smtpUrl)
       await putMailServer(writer, { fromAddress: 'hello@shop.example', host: '127.0.0.1', port, tls: 'optional' })
     })
-  /** Settings in place of those of the running service. */
+  /** Settings that replace those of the running service. */
   const settings = (others: Record<string, string>) => {
     const { databaseUrl: DATABASE_URL = '', dataDir: DATA_DIR } = on.config
     return { config: readConfig({ DATA_DIR, DATABASE_URL, MANAGE_PORT: 'off', ...others }) }

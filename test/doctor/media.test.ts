@@ -48,7 +48,7 @@ describe('the doctor’s check of files', () => {
     const { examine, paths } = await gallery()
     await rm(paths.now)
     await rm(paths.logo)
-    await rm(paths.former) // only a former version shows it
+    await rm(paths.former) // used by a former version only
     const finding = assertOnly(await examine(), {
       check: 'Media files',
       level: 'wrong',
@@ -62,7 +62,7 @@ describe('the doctor’s check of files', () => {
     const { examine, put, group } = await gallery()
     const unused = []
     for (let n = 0; n < 7; n += 1) unused.push(await put(`unused-${n}`))
-    await put('young', 0) // what will show it may be on its way
+    await put('young', 0) // it may be about to be used
     for (const _ of [1, 2]) {
       const finding = assertOnly(await examine(), {
         check: 'Media files',
@@ -98,7 +98,7 @@ describe('the doctor’s check of files', () => {
     assertSound(await examine())
   })
 
-  it('never leaves the group’s folder, whatever key is stored', async () => {
+  it('never leaves the group’s folder, with any stored key', async () => {
     const { examine, group } = await gallery()
     const value = { picture: { name: 'x', key: '../../../../etc/passwd', type: 'image' } }
     await group.store.database.write((db) =>

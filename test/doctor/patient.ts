@@ -7,7 +7,7 @@ import { createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { type Harness, harness, type TestEngine } from '../helpers/harness.ts'
 
-/** Does not depend on where the tests run. */
+/** Independent of the machine. */
 export const roomyMachine: Machine = {
   ...thisMachine,
   diskSpace: async () => ({ freeBytes: 500e9, totalBytes: 1000e9 }),
@@ -16,7 +16,7 @@ export const roomyMachine: Machine = {
 
 export type Examination = Partial<Omit<DoctorOptions, 'progress'>>
 
-/** All checks on what the settings lead to. */
+/** Runs all checks with these settings. */
 export async function examineAll(config: DoctorOptions['config'], options: Examination = {}): Promise<CheckResult[]> {
   const ctx = createDoctorContext({
     config,
@@ -38,7 +38,7 @@ export interface Patient extends Harness {
   examine(options?: Examination): Promise<CheckResult[]>
 }
 
-/** A sound service, with an administrator, at the real time. */
+/** A healthy service with an administrator, at the real time. */
 export async function patient(engine: TestEngine, env: Record<string, string> = {}): Promise<Patient> {
   const created = await harness(engine, { env })
   created.clock.now = Date.now()
@@ -50,7 +50,7 @@ export function findingsOf(results: readonly CheckResult[]): (Finding & { check:
   return results.flatMap(({ name, findings }) => findings.map((finding) => ({ check: name, ...finding })))
 }
 
-/** The one finding that is expected, and no other. */
+/** Returns the only finding, and fails on others. */
 export function assertOnly(
   results: readonly CheckResult[],
   expected: { check: string; level: Finding['level']; what: RegExp; advice?: RegExp; commands?: (string | RegExp)[] },

@@ -18,7 +18,7 @@ import { assertOnly, assertSound, patient } from './patient.ts'
 
 const hourMs = 3_600_000
 
-/** A sound service with an account whose provider is there, and that hears of changes. */
+/** A healthy service with an account, a reachable provider and webhooks. */
 async function connected(engine: TestEngine, { env = {}, isTold = true, webhookRefusal = '' } = {}) {
   const stripe = await startStripeServer()
   after(() => stripe.close())
@@ -32,7 +32,7 @@ async function connected(engine: TestEngine, { env = {}, isTold = true, webhookR
   const integration = await connectAccount(deps, content, account)
   if (isTold) await storeWebhookSecret(deps, content, integration.id, 'whsec_canary')
   await service.worker.runDue()
-  return { ...on, stripe, shop, content, integration, place: `${group.id} ${integration.id}` }
+  return { ...on, stripe, shop, content, integration, account: `${group.id} ${integration.id}` }
 }
 
 onBothEngines('the doctor’s check of payments', (engine) => {
@@ -53,7 +53,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
   })
 
   it('finds a failed synchronisation, with the reason, which the account shows too', async () => {
-    const { examine, service, clock, content, integration, place } = await connected(engine)
+    const { examine, service, clock, content, integration, account } = await connected(engine)
     await write(content, clock.now, async (writer) => {
       const id = await insertJob(writer, syncJob(integration.id))
       await writer.db.updateTable('jobs').set({ attempts: 1, problem: 'No right to read prices.' }).where('id', '=', id).execute() // biome-ignore format: short
@@ -62,15 +62,15 @@ onBothEngines('the doctor’s check of payments', (engine) => {
       check: 'Payments',
       level: 'attention',
       what: /^The catalogue of the stripe account "main" of Shop could not be synchronised: No right to read prices\.$/,
-      commands: [`npx sluice integration sync ${place}`],
+      commands: [`npx sluice integration sync ${account}`],
     })
     assert.equal((await showIntegration(content, integration)).problem, 'No right to read prices.')
     await service.worker.runDue()
     assertSound(await examine())
   })
 
-  it('finds a key that the provider no longer accepts, and says how to replace it', async () => {
-    const { examine, service, clock, content, integration, place } = await connected(engine)
+  it('finds a key that the provider no longer accepts, and advises how to replace it', async () => {
+    const { examine, service, clock, content, integration, account } = await connected(engine)
     await write(content, clock.now, (writer) =>
       service.payments.vault.put(writer, integration.id, 'secretKey', 'sk_live_gone-canary'),
     )
@@ -78,23 +78,23 @@ onBothEngines('the doctor’s check of payments', (engine) => {
       check: 'Payments',
       level: 'wrong',
       what: /^The key of the stripe account "main" of Shop cannot be used: /,
-      commands: [`npx sluice integration rotate ${place}`],
+      commands: [`npx sluice integration rotate ${account}`],
     })
     assert.ok(!JSON.stringify(finding).includes('canary'))
   })
 
-  it('finds a changed master key, and says to restore it before anything else', async () => {
-    const { examine, config, place } = await connected(engine)
+  it('finds a changed master key, and advises to restore it first', async () => {
+    const { examine, config, account } = await connected(engine)
     const masterKey = randomBytes(32)
     const found = (await examine({ config: { ...config, masterKey } })).find(({ name }) => name === 'Payments')
     const [finding] = found?.findings ?? []
     assert.match(finding?.what ?? '', /cannot be used: The sealed \w+ cannot be opened/)
     assert.match(finding?.advice ?? '', /Restore the master key/)
-    assert.deepEqual(finding?.commands, [`npx sluice integration disconnect ${place}`])
+    assert.deepEqual(finding?.commands, [`npx sluice integration disconnect ${account}`])
   })
 
   it('finds an account without a webhook', async () => {
-    const { examine, content, integration, place } = await connected(engine)
+    const { examine, content, integration, account } = await connected(engine)
     await content.database.write((db) =>
       db
         .deleteFrom('secrets')
@@ -106,19 +106,19 @@ onBothEngines('the doctor’s check of payments', (engine) => {
       check: 'Payments',
       level: 'attention',
       what: /^There is no webhook for the stripe account "main" of Shop/,
-      commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
+      commands: [`npx sluice integration webhook ${account}`, `npx sluice integration secret ${account}`],
     })
   })
 
   it('finds a refused webhook, with the provider’s reason; without a public address it names PUBLIC_URL', async () => {
     const webhookRefusal = 'Invalid URL: it must be publicly accessible'
     const env = { PUBLIC_URL: 'https://shop.example' }
-    const { examine, config, service, place } = await connected(engine, { env, isTold: false, webhookRefusal })
+    const { examine, config, service, account } = await connected(engine, { env, isTold: false, webhookRefusal })
     const silence = {
       check: 'Payments',
       level: 'attention' as const,
       what: /^There is no webhook for the stripe account "main" of Shop/,
-      commands: [`npx sluice integration webhook ${place}`, `npx sluice integration secret ${place}`],
+      commands: [`npx sluice integration webhook ${account}`, `npx sluice integration secret ${account}`],
     }
     const looked = async (publicUrl: string | undefined) =>
       (await examine({ config: { ...config, publicUrl } })).filter(({ name }) => name === 'Payments')
@@ -139,7 +139,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
     })
   })
 
-  it('does not say to set PUBLIC_URL when it is set and no webhook was requested', async () => {
+  it('does not advise setting PUBLIC_URL when it is set and no webhook was requested', async () => {
     const { examine, config } = await connected(engine, { isTold: false })
     const results = await examine({ config: { ...config, publicUrl: 'https://shop.example' } })
     assertOnly(
@@ -149,20 +149,20 @@ onBothEngines('the doctor’s check of payments', (engine) => {
   })
 
   it('finds a catalogue not synchronised for twice the interval, unless that is switched off', async () => {
-    const { examine, config, clock, content, integration, place } = await connected(engine)
+    const { examine, config, clock, content, integration, account } = await connected(engine)
     const syncedMs = clock.now - 2 * config.catalogueSyncHours * hourMs - 1
     await write(content, clock.now, (writer) => updateSyncState(writer, integration.id, { syncedMs }))
     assertOnly(await examine(), {
       check: 'Payments',
       level: 'attention',
       what: /^The catalogue of the stripe account "main" of Shop was last synchronised, 2 days ago\.$/,
-      commands: [`npx sluice integration sync ${place}`],
+      commands: [`npx sluice integration sync ${account}`],
     })
     assertSound(await examine({ config: { ...config, catalogueSyncHours: 0 } }))
   })
 
   it('finds partially imported products, with examples', async () => {
-    const { examine, clock, content, integration, place } = await connected(engine)
+    const { examine, clock, content, integration, account } = await connected(engine)
     const problems = ['The price price_1 has no fixed amount.']
     const counts = { prices: 1, products: 1, added: 0, changed: 0, archived: 0, ordersFound: 0 }
     const lastSync = { startedMs: clock.now, finishedMs: clock.now, ...counts, problems }
@@ -171,7 +171,7 @@ onBothEngines('the doctor’s check of payments', (engine) => {
       check: 'Payments',
       level: 'attention',
       what: /^Not everything of the stripe account "main" of Shop could be imported\.$/,
-      commands: [`npx sluice integration show ${place}`],
+      commands: [`npx sluice integration show ${account}`],
     })
     assert.deepEqual(finding.examples, problems)
   })

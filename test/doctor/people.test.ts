@@ -10,12 +10,12 @@ import { assertOnly, assertSound, patient } from './patient.ts'
 const dayMs = 24 * 3600 * 1000
 
 onBothEngines('the doctor’s check of access', (engine) => {
-  it('finds that there is no administrator, and says how to create one', async () => {
+  it('finds that there is no administrator, and advises how to create one', async () => {
     const { examine, service, config } = await patient(engine)
     const [ada] = await listUsers(service.store)
     assert.ok(ada)
     await setDisabled(service.store, ada, true, authoring(0))
-    await createUser(service.store, { name: 'Somebody' }, authoring(0))
+    await createUser(service.store, { name: 'A user' }, authoring(0))
     assertOnly(await examine(), {
       check: 'Administrators',
       level: 'attention',
@@ -55,7 +55,7 @@ onBothEngines('the doctor’s check of access', (engine) => {
 })
 
 describe('the doctor’s check of deletions', () => {
-  it('finds an unfinished deletion of a group, says how to finish it, and leaves the content alone', async () => {
+  it('finds an unfinished deletion of a group, advises how to finish it, and leaves the content unchanged', async () => {
     const { examine, newGroup, service } = await patient('sqlite')
     const { group, store } = await newGroup({ name: "Baker's Shop" })
     await updateGroup(

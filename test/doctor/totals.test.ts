@@ -18,7 +18,7 @@ async function shop(engine: TestEngine) {
   return { ...created, group, posts, database: group.store.database }
 }
 
-/** Ways in which something other than Sluice may spoil what is counted. */
+/** External damage to totals. */
 const spoilings: [what: string, fields: string[], spoil: (database: Database<ContentTables>) => Promise<unknown>][] = [
   ['is too high', ['by title'], ({ write }) => write((db) => db.updateTable('totals').set({ total: 7 }).where('filter_key', '=', '=Rye').execute())],
   ['of all objects is missing', ['all objects'], ({ write }) => write((db) => db.deleteFrom('totals').where('field', '=', '').execute())],

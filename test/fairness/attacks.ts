@@ -7,32 +7,32 @@ import type { Operation } from './operations.ts'
 import type { World } from './world.ts'
 import { alphabets, type Filling, holds, openObjects, rawBodies, type ValueSchema, worstValue } from './worst-values.ts'
 
-/** A request that costs as much as it can. */
+/** A request designed to be as expensive as possible. */
 export interface Attack {
   what: string
   method: string
   path: string
   headers: Record<string, string>
   body?: Buffer
-  /** Asks on many connections, and reads nothing of the answers. */
+  /** Sends requests on many connections without reading the answers. */
   readsNothing?: boolean
 }
 
-/** Makes the attack anew for each time it is sent: what was deleted is made again. */
+/** Creates the attack for each time it is sent, including subjects that were deleted. */
 export interface PlannedAttack {
   what: string
   make(): Promise<Attack> | Attack
-  /** Nobody gets through here, or only with what an attacker does not have. */
+  /** Whether it may fail: success needs something that an attacker does not have. */
   mayFail?: boolean
 }
 
 const json = { 'content-type': 'application/json' }
-/** Of a request line and its headers together. */
+/** The request line and headers together. */
 const maxUrlBytes = 15_000
-/** Sizes of bodies that are tried, the largest first: what is too large is refused unread. */
+/** Sizes of bodies to try, the largest first, because a body over the limit is refused unread. */
 const bodySizes = [8 * 2 ** 20 - 64, 4 * 2 ** 20 - 64, 2 ** 20 - 64, 256 * 1024 - 64, 64 * 1024 - 64]
 
-/** So many of the largest objects are the longest answer that is not refused. */
+/** How many of the largest objects fit into an answer. */
 const mostLargeItems = 8
 
 interface Caller {
@@ -42,7 +42,7 @@ interface Caller {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** The least who may call it. */
+/** The caller with the lowest sufficient role. */
 function callerOf({ attacker, created }: World, { path, verb }: Operation): Caller {
   if (verb) {
     const { needs } = verb
@@ -72,7 +72,7 @@ const asQuery = (input: Record<string, unknown>): string =>
 
 type Input = Record<string, unknown>
 
-/** Input that each tenant route and page takes, as costly as what is stored makes it. */
+/** Input of each tenant route and page, as expensive as the stored content allows. */
 function tenantInputs(world: World): Record<string, Input[]> {
   const { stored, size } = world
   const search = `${'a'.repeat(199)}b`
@@ -119,13 +119,13 @@ function tenantInputs(world: World): Record<string, Input[]> {
   }
 }
 
-/** What a text of an object holds at most. */
+/** An object value with the longest text. */
 const heaviestValue = (text: Filling['text'], bytes: number): object => ({
   title: 'x',
   body: text(Math.min(980_000, Math.floor(bytes * 0.9))),
 })
 
-/** The ids under which a verb finds the heaviest of each kind, made anew where the verb may change it. */
+/** The ids of the largest subject of each kind, newly created if the verb may change it. */
 async function heaviestSubjects(world: World, verb: NonNullable<Operation['verb']>): Promise<Input> {
   const { attacker, stored, scene, size } = world
   const changes = verb.method !== 'GET'
@@ -151,7 +151,7 @@ async function heaviestSubjects(world: World, verb: NonNullable<Operation['verb'
 
 const asBody = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
-/** Variants of a body: every text in every alphabet, lists and open objects as large as they may be. */
+/** Variants of a body: every text in every alphabet, lists and open objects at their maximum size. */
 function* bodies(schema: ValueSchema, bytes: number): Generator<[what: string, make: (given: Input) => Input]> {
   const worst = (given: Input, filling: Filling) => worstValue(schema, given, Math.floor(bytes * 0.9), filling) as Input
   const plain = (length: number) => 'a'.repeat(Math.min(length, 20))
@@ -171,7 +171,7 @@ function* bodies(schema: ValueSchema, bytes: number): Generator<[what: string, m
       yield [`open object: ${what}`, (given) => worst(given, { text: plain, openObject })]
 }
 
-/** Values for a query string; it is short, but what it leads to may not be. */
+/** Values for a query string, which is short but may cause expensive work. */
 function* queries(query: Record<string, ValueSchema>, given: Input): Generator<[what: string, input: Input]> {
   yield ['largest answer', given]
   const schema: ValueSchema = { type: 'object', properties: query }
@@ -182,7 +182,7 @@ function* queries(query: Record<string, ValueSchema>, given: Input): Generator<[
   yield ['most parameters', worstValue(schema, given, 4000, { text: () => 'x', openObject: () => names }) as Input]
 }
 
-/** Files that are costly to look at, of about so many bytes. */
+/** Files of about the given size that are expensive to inspect. */
 const files: Record<string, (bytes: number) => Buffer> = {
   'picture of 100 megapixels': () => plainPng(10_000, 10_000),
   'long text': (bytes) => Buffer.alloc(bytes, 'a'),
@@ -197,7 +197,7 @@ const files: Record<string, (bytes: number) => Buffer> = {
 
 const partHead = (more: string): string => `--x\r\ncontent-disposition: form-data; ${more}\r\n\r\n`
 
-/** Forms that are costly to read. */
+/** Forms that are expensive to parse. */
 const forms: Record<string, (bytes: number) => string> = {
   'form of many parts': (bytes) => `${`${partHead('name="a"')}b\r\n`.repeat(bytes / 50)}--x--\r\n`,
   'long file name': () => `${partHead(`name="file"; filename="${'a.'.repeat(8000)}"`)}b\r\n--x--\r\n`,
@@ -221,7 +221,7 @@ function uploads(bytes: number): [what: string, make: () => Promise<Pick<Attack,
   ].map(([what, make]) => [what as string, make as () => Promise<Pick<Attack, 'headers' | 'body'>>])
 }
 
-/** Costly to read, whoever sends it: also by those who may not call it at all. */
+/** Bodies that are expensive to parse, also from unauthorised callers. */
 function rawAttacks(operation: Operation, path: string, callers: Caller[], bytes: number): PlannedAttack[] {
   const { method } = operation
   return callers.flatMap(({ who, headers }) =>
@@ -232,7 +232,7 @@ function rawAttacks(operation: Operation, path: string, callers: Caller[], bytes
   )
 }
 
-/** Who may not call a verb is refused by the same code at all of them: so each verb gets another two of these. */
+/** All verbs refuse unauthorised callers with the same code, so each verb gets two different attacks. */
 function oneOfEach({ path }: Operation, attacks: PlannedAttack[]): PlannedAttack[] {
   const count = Object.keys(rawBodies).length
   const at = verbs.findIndex((verb) => verb.path === path) % count
@@ -254,7 +254,7 @@ async function largestBody(
         await answer.arrayBuffer()
         return answer.status
       },
-      () => 413, // refused before all of it was sent
+      () => 413, // refused before the whole body was sent
     )
     if (status !== 413) return bytes
   }
@@ -374,7 +374,7 @@ async function tenantAttacks(world: World, operation: Operation): Promise<Planne
   return [...plain, ...filled, ...rawAttacks(operation, path, [caller, anonymous], bytes)]
 }
 
-/** Pages, and what has no schema. Each needs its own way of being costly. */
+/** Pages and routes without a schema, each with specific attacks. */
 async function pageAttacks(world: World, { method, path }: Operation): Promise<PlannedAttack[]> {
   const { stored, mailboxPath, attacker } = world
   const { pathname: checkout } = new URL(stored.checkoutUrl || 'http://none/none')
@@ -443,11 +443,11 @@ async function pageAttacks(world: World, { method, path }: Operation): Promise<P
         })),
       ),
   }
-  const unreachable = ['/*', '/webhooks/:type/:integrationId'].includes(path) // nothing is there; a secret is needed
+  const unreachable = ['/*', '/webhooks/:type/:integrationId'].includes(path) // not found, or requires a secret
   return (pages[path]?.() ?? withSlow(path)).map((planned) => ({ ...planned, mayFail: unreachable }))
 }
 
-/** Everything that is tried at an operation; nothing where no way is known, which fails the test. */
+/** All attacks on an operation; none if it is unknown, which fails the test. */
 export async function attacksOn(world: World, operation: Operation): Promise<PlannedAttack[]> {
   if (operation.verb) return verbAttacks(world, operation)
   if (operation.path.startsWith('/tenant/')) return tenantAttacks(world, operation)

@@ -7,37 +7,37 @@ import { type OperationEffects, summaryOf, violationsOf, writeReport } from './r
 import { createRunner, type Effect, type Runner } from './run.ts'
 import { createWorld, sizes, type World } from './world.ts'
 
-/** `npm run prove -- fairness` asks for all attacks, in full size, and looks at the clock. */
+/** `npm run prove -- fairness` runs all attacks in full size, and measures latencies. */
 const isFull = process.env.FAIRNESS === 'full'
-/** For work on one of them: a regular expression of names, such as `^object ` or `POST /tenant`. */
+/** Selects attacks by a regular expression of names, such as `^object ` or `POST /tenant`. */
 const only = new RegExp(process.env.FAIRNESS_ONLY ?? '')
-/** `10` runs one attack in ten, for a shorter look. Only a complete run writes the report. */
+/** `10` runs one attack in ten. Only a complete run writes the report. */
 const every = Number(process.env.FAIRNESS_EVERY ?? 1)
-/** Of each operation in the small form. */
+/** Attacks on each operation in the small form. */
 const fewAttacks = 2
-/** Far more than any one piece of work takes, on any machine: computing time, not what the clock says. */
+/** CPU time far above that of any single operation, on any machine. */
 const maxStallCpuMs = 3000
 
 const reportPath = 'docs/fairness.md'
 const results = new Map<TestEngine, OperationEffects[]>()
 
-/** What pages answer, which no document describes. */
+/** The statuses of pages, which are not in an OpenAPI document. */
 const pageStatuses = new Set([200, 206, 302, 303, 304, 400, 401, 403, 404, 405, 410, 413, 414, 415, 416, 429])
 
 function assertDocumented({ statuses = pageStatuses }: Operation, what: string, answered: readonly number[]): void {
-  // 0: the connection was closed before all of a body was sent that nobody wants
+  // 0: the connection was closed before a refused body was sent completely
   const unknown = answered.filter((status) => status !== 0 && !statuses.has(status))
   assert.deepEqual(unknown, [], `${what} is answered by a status that is not documented`)
 }
 
-/** So much of the machine's time may go to others of its host before an attempt says nothing. */
+/** The share of stolen CPU time above which an attempt is inconclusive. */
 const maxStolenMs = 50
 const maxDisturbed = 10
 
 /**
- * Two cores that the attackers, the other tenant, the service and a database share are never quite quiet. What crosses a limit is
- * tried twice more, and stands if it crosses one again; if not, the report still names it. A death or a failure stands at once.
- * An attempt that crosses a limit while the host takes cores away says nothing: it is repeated, and the report names it, too.
+ * Attackers, the other tenant, the service and a database share two cores, so measurements are noisy. What crosses a limit is
+ * repeated twice, and counts if it crosses one again; if not, the report still lists it. A crash or a failure counts at once.
+ * An attempt that crosses a limit while the host steals CPU time is inconclusive: it is repeated, and listed in the report.
  */
 async function attackSurely(runner: Runner, name: string, attack: PlannedAttack): Promise<Effect> {
   const disturbed: string[] = []
@@ -66,7 +66,7 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
     if (!only.test(name)) continue
     const planned = await attacksOn(world, operation)
     assert.ok(planned.length > 0, `nothing is known that makes ${name} work hard`)
-    // The small form tries other attacks at each operation, so that all of them are tried somewhere.
+    // The small form uses different attacks for each operation, so that all of them are covered.
     const step = isFull ? every : Math.max(1, Math.ceil(planned.length / (fewAttacks - 1)))
     const chosen = planned.filter((_, at) => at === 0 || (at + turn) % step === 0)
     turn += 1
@@ -99,7 +99,7 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
   return all
 }
 
-onBothEngines('one tenant, whatever it requests,', (engine) => {
+onBothEngines('one tenant, with any request,', (engine) => {
   it('neither ends the process nor causes failures for another tenant, by any route or verb', async () => {
     const world = await createWorld(engine, isFull ? sizes.full : sizes.small)
     after(() => world.close())

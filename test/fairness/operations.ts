@@ -4,15 +4,15 @@ import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import type { ValueSchema } from './worst-values.ts'
 
-/** One thing that can be asked of the service over HTTP. */
+/** One operation of the service over HTTP. */
 export interface Operation {
   method: string
   path: string
-  /** Of the management API. */
+  /** The verb, in the management API. */
   verb: Verb | undefined
   query: Record<string, ValueSchema>
   body: ValueSchema | undefined
-  /** Undefined where it is a page that no document describes. */
+  /** Undefined for a page that is not in an OpenAPI document. */
   statuses: Set<number> | undefined
 }
 
@@ -21,7 +21,7 @@ export const nameOf = ({ method, path, verb }: Operation): string => (verb ? ver
 const isVerb = (method: string, path: string): boolean =>
   verbs.some((verb) => verb.method === method && verb.path === path)
 
-/** Every route of the server as the framework itself tells it. */
+/** Every route registered with the framework. */
 function routesIn(app: FastifyInstance): { method: string; path: string }[] {
   const found: { method: string; path: string }[] = []
   const above: string[] = []
@@ -31,7 +31,7 @@ function routesIn(app: FastifyInstance): { method: string; path: string }[] {
     const depth = indent.length / 4 - 1
     above.splice(depth, above.length, part)
     const joined = above.join('').replace('//', '/')
-    // Where two routes differ only in the name of a parameter, the tree has both names: `:one|:other`.
+    // If two routes differ only in the name of a parameter, the tree has both names: `:one|:other`.
     const names = /:(\w+)\|:(\w+)/.exec(joined)
     const paths = names ? [1, 2].map((at) => joined.replace(names[0], `:${names[at]}`)) : [joined]
     for (const method of methods.split(', ').filter((name) => name !== ''))
@@ -56,14 +56,14 @@ interface Document {
 
 const openApiPath = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-/** What answers without looking at anything: a copy of GET, or a refusal of all but GET. */
+/** Routes without own work: a copy of GET, or a refusal of other methods. */
 function isCopy(method: string, path: string, all: readonly { method: string; path: string }[]): boolean {
   if (method === 'GET') return false
   const hasGet = all.some((route) => route.path === path && route.method === 'GET')
   return hasGet && (method === 'HEAD' || path.startsWith('/mailbox/'))
 }
 
-/** All operations, from the route table, the verbs and the OpenAPI documents that are made from them. */
+/** All operations, from the route table, the verbs and their OpenAPI documents. */
 export async function listOperations(app: FastifyInstance): Promise<Operation[]> {
   await app.ready()
   const documents: Document[] = []

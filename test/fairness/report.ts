@@ -4,14 +4,14 @@ import type { TestEngine } from '../helpers/harness.ts'
 import type { Effect } from './run.ts'
 import type { Size } from './world.ts'
 
-/** What all attacks on one operation did. */
+/** The effects of all attacks on one operation. */
 export interface OperationEffects {
   name: string
   caller: string
   effects: Effect[]
 }
 
-/** What the other tenant may have to bear, on a machine that does nothing else. */
+/** The limits for the other tenant, on an otherwise idle machine. */
 export const targets = { waitMs: 250, rssBytes: 700 * 1e6 }
 
 const worstBy = (effects: readonly Effect[], value: (effect: Effect) => number): number =>
@@ -20,7 +20,7 @@ const worstBy = (effects: readonly Effect[], value: (effect: Effect) => number):
 const harm = ({ died, failures, worstReadMs, worstWriteMs, worstStallMs }: Effect): number =>
   (died ? 1e9 : 0) + failures * 1e6 + Math.max(worstReadMs, worstWriteMs, worstStallMs)
 
-/** What is not as it must be, in words. */
+/** Describes every crossed limit. */
 export function violationsOf({ name, effects }: Pick<OperationEffects, 'name' | 'effects'>): string[] {
   return effects.flatMap((effect) => {
     const { what, worstReadMs, worstWriteMs, failures, stalls, rssBytes, died } = effect
@@ -38,7 +38,7 @@ export function violationsOf({ name, effects }: Pick<OperationEffects, 'name' | 
   })
 }
 
-/** What the process waited for, a CPU or a disk, is not what the attack made it do. */
+/** Waiting for a CPU or a disk is not caused by the attack. */
 function waitsOf({ name, effects }: OperationEffects): string[] {
   return effects
     .filter(({ waits }) => waits > 0)
@@ -67,7 +67,7 @@ function row({ name, caller, effects }: OperationEffects): string {
   return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** The worst of some effects, on a line of progress. */
+/** The worst of several effects, as a progress line. */
 export function summaryOf(effects: readonly Effect[]): string {
   const wait = worstBy(effects, ({ worstReadMs, worstWriteMs }) => Math.max(worstReadMs, worstWriteMs))
   return `${Math.round(wait)} ms, ${Math.round(worstBy(effects, ({ rssBytes }) => rssBytes) / 1e6)} MB`

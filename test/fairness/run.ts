@@ -8,37 +8,37 @@ import type { Attack, PlannedAttack } from './attacks.ts'
 import type { Asked } from './victim.ts'
 import type { StallCounts, World } from './world.ts'
 
-/** What an attack did to the other tenant and to the process. */
+/** The effect of an attack on the other tenant and on the process. */
 export interface Effect {
   what: string
-  /** Of the attacker's own answers, with 0 for none. */
+  /** The attacker's statuses, with 0 for no answer. */
   statuses: number[]
   worstReadMs: number
   worstWriteMs: number
-  /** Of the other tenant: answers of 5xx, and none at all. */
+  /** The other tenant's 5xx answers and missing answers. */
   failures: number
-  /** Over 100 ms, as the service itself measured them: those in which it computed for at least half of the time … */
+  /** Stalls over 100 ms measured by the service: those in which it computed for at least half of the time … */
   stalls: number
   /** … and those in which it waited for a CPU or a disk. */
   waits: number
   worstStallMs: number
   worstStallCpuMs: number
-  /** What the service says it worked on then. */
+  /** The requests that the service logged for them. */
   stalledDuring: string[]
-  /** Of the main thread, for each request of the attacker's: what it takes from all others, on any machine. */
+  /** CPU time of the main thread per request of the attacker: the cost to all others, on any machine. */
   cpuMs: number
   rssBytes: number
   died: boolean
-  /** What the host of a virtual machine gave to others meanwhile, of all cores. */
+  /** CPU time stolen by the host of a virtual machine, over all cores. */
   stolenMs: number
-  /** Limits that it crossed once, and not when it was tried again. */
+  /** Limits that it crossed once, but not when it was repeated. */
   crossedOnce: string[]
-  /** Limits that it crossed while the host took cores away, so that the attempt was repeated. */
+  /** Limits that it crossed while the host stole CPU time, so that the attempt was repeated. */
   disturbed: string[]
 }
 
 const answerTimeoutMs = 120_000
-/** As long as this the other tenant may wait; who waits longer is still under attack. */
+/** The other tenant waits less than this when no attack is in progress. */
 const quietWaitMs = 250
 const quietRoundMs = 100
 const mostQuietRounds = 600
@@ -57,7 +57,7 @@ function stallsIn(output: string): StallLine[] {
     .map((line) => JSON.parse(line))
 }
 
-/** A virtual machine is not idle while its host gives its cores to others; Linux counts that as steal, in hundredths of a second. */
+/** Linux counts the time in which the host runs others on the cores as steal, in hundredths of a second. */
 function readStolenMs(): number {
   if (process.platform !== 'linux') return 0
   const [, , , , , , , , steal = 0] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9).map(Number)
@@ -68,7 +68,7 @@ const noStalls: StallCounts = { work: 0, wait: 0 }
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
 
-/** Sends it, and gives the status; 0 where no answer came. */
+/** Sends it, and returns the status; 0 without an answer. */
 function sendOne(agent: Agent, baseUrl: string, { method, path, headers, body }: Attack): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>()
   const { hostname, port } = new URL(baseUrl)
@@ -92,7 +92,7 @@ function sendOne(agent: Agent, baseUrl: string, { method, path, headers, body }:
   return promise
 }
 
-/** Asks on many connections and reads nothing, for a while. */
+/** Sends requests on many connections without reading, for a while. */
 async function readNothing(world: World, { method, path, headers }: Attack): Promise<number[]> {
   const { hostname, port } = new URL(world.server.baseUrl)
   const head = Object.entries({ host: `${hostname}:${port}`, ...headers }).map(
@@ -111,11 +111,11 @@ async function readNothing(world: World, { method, path, headers }: Attack): Pro
 }
 
 export interface Runner {
-  /** Waits until all is quiet, attacks, and tells what came of that alone. */
+  /** Waits until the service is idle, attacks, and returns the effect of that attack. */
   attack(planned: PlannedAttack): Promise<Effect>
-  /** Attacks at once, and tells no more than the answers. */
+  /** Attacks at once, and returns the statuses only. */
   rush(planned: PlannedAttack): Promise<Effect>
-  /** Of all that was done until now. */
+  /** The effect of all attacks so far. */
   total(): Promise<Effect>
   close(): Promise<void>
 }
@@ -126,9 +126,9 @@ export function createRunner(world: World): Runner {
   victim.on('message', (one: Asked) => void all.push(one))
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   let deaths = 0
-  let ended = '' // what processes wrote that have died
+  let ended = '' // the output of processes that have died
 
-  /** Until the other tenant is answered at once again. */
+  /** Waits until the other tenant is answered quickly again. */
   async function untilQuiet(): Promise<void> {
     for (let round = 0; round < mostQuietRounds; round += 1) {
       const beganMs = nowMs()
@@ -160,7 +160,7 @@ export function createRunner(world: World): Runner {
     return true
   }
 
-  /** What happened to the other tenant and the process since then. */
+  /** The effect on the other tenant and the process since then. */
   function effectSince(beganMs: number, stalls: readonly StallLine[], counts: StallCounts) {
     const asked = all.filter(({ sentMs }) => sentMs >= beganMs)
     const worst = (isWrite: boolean): number =>
@@ -177,12 +177,12 @@ export function createRunner(world: World): Runner {
     }
   }
 
-  /** Lines come once a second: one that is still to come belongs to what has just been done. */
-  async function stallsSince(told: number, before: StallCounts): Promise<[lines: StallLine[], counts: StallCounts]> {
+  /** Lines are logged once a second, so one that is outstanding belongs to the last attack. */
+  async function stallsSince(logged: number, before: StallCounts): Promise<[lines: StallLine[], counts: StallCounts]> {
     const now = await world.countStalls()
     const counts = { work: now.work - before.work, wait: now.wait - before.wait }
     for (let round = 0; ; round += 1) {
-      const lines = stallsIn(world.server.output()).slice(told)
+      const lines = stallsIn(world.server.output()).slice(logged)
       const sum = lines.reduce((total, line) => total + line.stalls, 0)
       if (sum >= counts.work + counts.wait || round === 30) return [lines, counts]
       await sleep(50)
@@ -194,7 +194,7 @@ export function createRunner(world: World): Runner {
     async attack(planned) {
       const run = await send(planned, world.size.atOnce)
       await untilQuiet()
-      const told = stallsIn(world.server.output()).length
+      const logged = stallsIn(world.server.output()).length
       const before = await world.countStalls()
       let rssBytes = world.rss()
       const sampling = setInterval(() => {
@@ -209,7 +209,7 @@ export function createRunner(world: World): Runner {
       clearInterval(sampling)
       peakBytes = Math.max(peakBytes, rssBytes)
       const died = await reviveIfDead()
-      const [stalls, counts] = died ? [[], noStalls] : await stallsSince(told, before)
+      const [stalls, counts] = died ? [[], noStalls] : await stallsSince(logged, before)
       return {
         ...{
           what: planned.what,

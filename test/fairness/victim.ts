@@ -1,12 +1,12 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** Another tenant, who asks every 20 ms whatever happens, in a thread of its own: nothing of the attack delays it. */
+/** Another tenant that sends a request every 20 ms, in a separate thread, so that the attacker's work does not delay it. */
 const everyMs = 20
 const everyWrite = 25
 const timeoutMs = 120_000
 
-export interface VictimPlace {
+export interface VictimTarget {
   baseUrl: string
   key: string
   collectionId: string
@@ -17,14 +17,14 @@ export type AskedKind = 'hot read' | 'cold read' | 'write'
 
 export interface Asked {
   kind: AskedKind
-  /** Since 1970, as all threads see it. */
+  /** Milliseconds since 1970, comparable across threads. */
   sentMs: number
   waitedMs: number
-  /** 0 where no answer came. */
+  /** 0 without an answer. */
   status: number
 }
 
-const { baseUrl, key, collectionId, reviewsId } = workerData as VictimPlace
+const { baseUrl, key, collectionId, reviewsId } = workerData as VictimTarget
 const agent = new Agent({ keepAlive: true, maxSockets: 512 })
 const nowMs = (): number => performance.timeOrigin + performance.now()
 let count = 0
@@ -38,7 +38,7 @@ function ask(kind: AskedKind): void {
     : kind === 'hot read'
       ? list
       : `${list}&filters[title]=${count}`
-  const tell = (status: number): void =>
+  const report = (status: number): void =>
     parentPort?.postMessage({ kind, sentMs, waitedMs: nowMs() - sentMs, status } satisfies Asked)
   const request = httpRequest(
     baseUrl + path,
@@ -50,11 +50,11 @@ function ask(kind: AskedKind): void {
     },
     (response) => {
       response.resume()
-      response.once('end', () => tell(response.statusCode ?? 0))
-      response.once('error', () => tell(0))
+      response.once('end', () => report(response.statusCode ?? 0))
+      response.once('error', () => report(0))
     },
   )
-  request.once('error', () => tell(0))
+  request.once('error', () => report(0))
   request.once('timeout', () => request.destroy())
   request.end(
     isWrite
@@ -65,7 +65,7 @@ function ask(kind: AskedKind): void {
 
 let dueMs = nowMs()
 setInterval(() => {
-  // One for each interval that has passed: a late timer of ours leaves none out.
+  // One for each interval that has passed, also after a late timer.
   for (; dueMs <= nowMs(); dueMs += everyMs) {
     count += 1
     ask(count % everyWrite === 0 ? 'write' : count % 2 === 0 ? 'hot read' : 'cold read')

@@ -10,19 +10,19 @@ import { photo } from '../helpers/pictures.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { parseMetrics, readValue } from '../helpers/prometheus.ts'
 import { type Scene, setScene } from '../helpers/verb-cases.ts'
-import type { VictimPlace } from './victim.ts'
+import type { VictimTarget } from './victim.ts'
 
-/** How much the attacker has stored, and how often it asks. */
+/** How much the attacker has stored, and how many requests it sends. */
 export interface Size {
   largeObjects: number
   largeCharacters: number
   manyObjects: number
-  /** Requests of each attack, all at once. */
+  /** Concurrent requests of each attack. */
   atOnce: number
-  /** The largest bodies and files that are sent. */
+  /** The largest bodies and files. */
   bodyBytes: number
   uploadBytes: number
-  /** Connections that ask for much and do not read it. */
+  /** Connections that request large answers without reading them. */
   slowReaders: number
   slowReaderMs: number
 }
@@ -50,21 +50,21 @@ export const sizes: Record<'small' | 'full', Size> = {
   },
 }
 
-/** Below the limit, with room for those of one attack. */
+/** Below the limit, so that one attack can add more. */
 const manyAccounts = 60
 const scrapeToken = 'token-of-the-fairness-harness'
 
-/** What the attacker has filled its group with, by what it is costly for. */
+/** The contents of the attacker's group, by the work they make expensive. */
 export interface Stored {
   /** Texts of a megabyte. */
   wall: Container
-  /** Pictures by the thousand. */
+  /** Thousands of pictures. */
   gallery: Container
   /** Lists of 900 entries, each of which is a row of the index. */
   tagged: Container
   /** Many small objects. */
   many: Container
-  /** Takes what visitors send. */
+  /** Accepts submissions. */
   reviews: Container
   siteId: string
   previewToken: string
@@ -72,17 +72,17 @@ export interface Stored {
   checkoutUrl: string
   sandboxId: string
   mediaUrl: string
-  /** Lies in the local mailbox. */
+  /** An e-mail in the local mailbox. */
   mailId: string
 }
 
-/** By cause: work, where the main thread computed for at least half of the time; or else it waited for a CPU or a disk. */
+/** By cause: work if the main thread computed for at least half of the time, else wait (for a CPU or a disk). */
 export interface StallCounts {
   work: number
   wait: number
 }
 
-/** A service in a process of its own, an attacker who has filled its group, and another tenant in the same database. */
+/** A service in a separate process, an attacker with a full group, and another tenant in the same database. */
 export interface World {
   engine: TestEngine
   size: Size
@@ -90,18 +90,18 @@ export interface World {
   attacker: ManagedGroup
   scene: Scene
   stored: Stored
-  victim: VictimPlace
+  victim: VictimTarget
   mailboxPath: string
   server: ServerProcess
-  /** A group has a limited number of payment accounts: disconnects those that earlier attacks were made with. */
+  /** Disconnects the payment accounts of earlier attacks, because their number per group is limited. */
   forgetAccounts(): Promise<void>
-  /** Starts the process anew where it has died. */
+  /** Restarts the process if it has died. */
   revive(): Promise<void>
-  /** Stalls over 100 ms, as the service counts them. */
+  /** Stalls over 100 ms, counted by the service. */
   countStalls(): Promise<StallCounts>
   /** CPU time of the process's main thread. */
   mainCpuMs(): number
-  /** Of the process, in bytes. */
+  /** Resident memory of the process, in bytes. */
   rss(): number
   close(): Promise<void>
 }
@@ -110,7 +110,7 @@ const large = (size: Size, more: object = {}): NewObject => ({
   value: { title: 'large', body: 'a'.repeat(size.largeCharacters), ...more },
 })
 
-/** In pieces: what is written at once is in memory at once. */
+/** In batches, to limit memory. */
 async function fill(
   group: ManagedGroup,
   container: Container,
@@ -156,7 +156,7 @@ async function fillCollections(group: ManagedGroup, size: Size, picture: object)
   return { wall, gallery, tagged, many }
 }
 
-/** Products of an integration, as large and as many as objects of a collection. */
+/** Products with the size and number of the collection's objects. */
 async function fillProducts(group: ManagedGroup, stripe: Container, size: Size): Promise<void> {
   const product = (n: number, characters: number): NewObject => ({
     value: { name: 'a'.repeat(characters), productType: `type ${n % 50}` },
@@ -249,7 +249,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
       for (const { _id } of items) {
         if (_id === sandboxId) continue
         const path = `/manage/groups/${attacker.groupId}/integrations/${_id}`
-        const { statusCode, body } = await created.call('DELETE', path) // an attack that has not ended may be faster
+        const { statusCode, body } = await created.call('DELETE', path) // an attack in progress may have deleted it
         assert.ok(statusCode < 300 || statusCode === 404, `${path}: ${statusCode} ${body}`)
       }
     },
@@ -272,7 +272,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
       const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8')
         .replace(/^.*\) /, '')
         .split(' ')
-      return (Number(stat[11]) + Number(stat[12])) * 10 // in ticks of 10 ms
+      return (Number(stat[11]) + Number(stat[12])) * 10 // ticks of 10 ms
     },
     rss() {
       if (process.platform !== 'linux') return 0
@@ -294,7 +294,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
   return world
 }
 
-/** What a process does once, such as to load the Stripe SDK or to render its documents, is done before the attacks. */
+/** Triggers one-time work, such as loading the Stripe SDK or rendering documents, before the attacks. */
 async function settle({ server, countStalls }: World): Promise<void> {
   for (const path of ['/docs', '/manage/docs']) await (await fetch(server.baseUrl + path)).arrayBuffer()
   const sum = async (): Promise<number> => {
@@ -308,7 +308,7 @@ async function settle({ server, countStalls }: World): Promise<void> {
   }
 }
 
-/** Asks the service for what it alone can tell: signed addresses, prices, a checkout. */
+/** Requests what only the service can create: signed URLs, prices, a checkout. */
 async function learn(world: World): Promise<void> {
   const { server, created, attacker, stored } = world
   const ask = async (path: string, body?: object) => {

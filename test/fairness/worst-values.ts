@@ -22,7 +22,7 @@ const repeat = (unit: string) => (length: number) => unit.repeat(Math.floor(leng
 const framed = (begin: string, unit: string, end: string) => (length: number) =>
   begin + unit.repeat(Math.max(0, Math.floor((length - begin.length - end.length) / unit.length))) + end
 
-/** Texts that some algorithm is slow on: searches, regular expressions, parsers of markup, escaping. */
+/** Texts that are slow for some algorithm: searches, regular expressions, markup parsers, escaping. */
 export const alphabets: Record<string, (length: number) => string> = {
   'a…ab': (length) => `${'a'.repeat(Math.max(0, length - 1))}b`,
   'definition list': framed('<dl>', '<dt>a<dd>b', '</dl>'),
@@ -45,7 +45,7 @@ export const alphabets: Record<string, (length: number) => string> = {
   address: (length) => `${'a.'.repeat(Math.max(0, Math.floor((length - 4) / 2)))}a@@`,
 }
 
-/** Bodies that are costly to read, whatever the schema says. */
+/** Bodies that are expensive to parse under any schema. */
 export const rawBodies: Record<string, (bytes: number) => string> = {
   '[ × size': repeat('['),
   'deepest objects': repeat('{"a":'),
@@ -71,7 +71,7 @@ const depth = 38
 const entries = 9_999
 const parts = 140_000
 
-/** Objects whose keys are the caller's. */
+/** Objects with arbitrary keys. */
 export const openObjects: Record<string, (bytes: number) => object> = {
   'most keys': () => Object.fromEntries(Array.from({ length: entries }, (_, index) => [`k${index}`, index])),
   deepest: () => {
@@ -101,13 +101,13 @@ const isOpen = ({ type, properties, patternProperties }: ValueSchema): boolean =
 export interface Filling {
   text(length: number): string
   openObject?: ((bytes: number) => object) | undefined
-  /** Lists as long as they may be. */
+  /** Lists of maximum length. */
   isLong?: boolean
 }
 
 const maxListItems = 10_000
 
-/** `given` is a value that is accepted: what cannot be made costlier stays as it is there. */
+/** `given` is a valid value, kept where nothing more expensive is possible. */
 export function worstValue(schema: ValueSchema, given: unknown, bytes: number, filling: Filling): unknown {
   const choices = schema.anyOf ?? [schema]
   const chosen = choices.find(({ type }) => type !== 'null') ?? schema
@@ -141,7 +141,7 @@ function worstList(
   return Array.from({ length: count }, () => worstValue(items, first, each, filling))
 }
 
-/** Ids and versions stay: they lead to what the work is about. */
+/** Ids and versions are kept, because they select the subject. */
 const leadsSomewhere = (name: string): boolean => /(^|[a-z])(id|Id|version|Version|confirm|email|to)$/.test(name)
 
 function worstObject({ properties = {} }: ValueSchema, given: unknown, bytes: number, filling: Filling): object {
@@ -157,7 +157,7 @@ function worstObject({ properties = {} }: ValueSchema, given: unknown, bytes: nu
   return found
 }
 
-/** What kinds of things a schema has, so that only what concerns it is tried. */
+/** The kinds of values in a schema, so that only applicable variants are tried. */
 export function holds(schema: ValueSchema, what: 'text' | 'list' | 'open'): boolean {
   if (isFixed(schema)) return false
   if (isOpen(schema)) return what === 'open'

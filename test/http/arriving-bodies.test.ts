@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { harness, type TestGroup } from '../helpers/harness.ts'
 import { goodReview, openCollection, reviewSchema } from '../helpers/visitors.ts'
 
-/** A connection that announces a body of so many bytes and does not send it, and what it was answered. */
+/** A connection that announces a body without sending it, and the answer. */
 interface SlowSender {
   socket: Socket
   text(): string
@@ -15,7 +15,7 @@ interface SlowSender {
 async function start(env: Record<string, string>) {
   const sockets: Socket[] = []
   after(() => {
-    for (const socket of sockets) socket.destroy() // or the service would wait for their bodies
+    for (const socket of sockets) socket.destroy() // otherwise the service would wait for their bodies
   })
   const { service, newGroup, clock } = await harness('sqlite', { env })
   const port = Number(new URL((await service.listen()).baseUrl).port)
@@ -43,7 +43,7 @@ async function start(env: Record<string, string>) {
   const sendMany = (group: TestGroup, count: number, bytes: number): Promise<SlowSender[]> =>
     Promise.all(Array.from({ length: count }, () => sendSlowly(group, bytes)))
 
-  /** A group that is written to, and how. */
+  /** A group, and a function to write to it. */
   async function newShop() {
     const group = await newGroup()
     const { id } = await openCollection(group, 'Reviews', reviewSchema, { accepts: ['createReview'] }, clock.now)
@@ -58,7 +58,7 @@ async function start(env: Record<string, string>) {
 }
 
 describe('bodies that are still arriving', () => {
-  it('do not count as requests in progress: everybody else is served', async () => {
+  it('do not count as requests in progress: others are served', async () => {
     const { sendMany, newShop } = await start({ MAX_CONCURRENT_REQUESTS: '2' })
     const slow = await newShop()
     const other = await newShop()

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import { createAddressReader, networkOf } from '../../src/http/caller-address.ts'
 
 describe('the address of a caller', () => {
-  it('is the same as Fastify’s `request.ip`, whatever is trusted and forwarded (property)', async () => {
+  it('is the same as Fastify’s `request.ip` for any trusted and forwarded addresses (property)', async () => {
     const addresses = [
       '10.0.0.1', '10.200.0.9', '192.0.2.1', '198.51.100.7', '127.0.0.1', '::1', '2001:db8::5', 'fd00::1', '::ffff:10.0.0.1',
       '::ffff:192.0.2.1',
@@ -58,7 +58,7 @@ describe('the address that limits count by', () => {
   for (const [address, network] of Object.entries(expected))
     it(`is ${network || 'nothing'} for ${address || 'nothing'}`, () => assert.equal(networkOf(address), network))
 
-  it('is short, whatever a proxy forwards', () => assert.equal(networkOf('x'.repeat(10_000)).length, 64))
+  it('is short for any forwarded address', () => assert.equal(networkOf('x'.repeat(10_000)).length, 64))
 
   it('ignores the lower 64 bits, and differs with the upper ones (property)', () => {
     const part = fc.integer({ min: 0, max: 0xffff })

@@ -22,18 +22,18 @@ describe('a rule that JSON Schema cannot state', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(name)), { type: 'string', minLength: 1, maxLength: 5 })
   })
 
-  it('accepts what it holds for', () => {
+  it('accepts valid input', () => {
     const input = { name: 'az', inner: { name: 'abz' }, count: 1 }
     assert.equal(checkInput(schema, input), input)
   })
 
-  it('is checked for the input, for its fields and for theirs, each by every rule it has', () => {
+  it('is checked for the input and its nested fields, each by all its rules', () => {
     refused({ name: 'b', count: 1 }, 'name must begin with a; name must end with z.')
     refused({ inner: { name: 'a' }, count: 1 }, 'inner.name must end with z.')
     refused({}, 'count is required; name or inner is required.')
   })
 
-  it('is not checked for a value that is not valid for another reason', () => {
+  it('is not checked for a value that is invalid for another reason', () => {
     refused({ name: 1, count: 1 }, 'name must be a text.')
     refused({ name: '', count: 1 }, 'name must not be empty.')
     refused({ inner: 'b', count: 1 }, 'inner must be an object.')

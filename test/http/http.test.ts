@@ -20,7 +20,7 @@ interface Answer {
   body: string
 }
 
-/** Reads one HTTP answer as it came over the wire. */
+/** Parses a raw HTTP answer. */
 function parseAnswer(bytes: Buffer): Answer {
   const text = bytes.toString()
   const end = text.indexOf('\r\n\r\n')
@@ -32,7 +32,7 @@ function parseAnswer(bytes: Buffer): Answer {
   return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]), headers, body: text.slice(end + 4) }
 }
 
-/** Sends bytes over a socket of their own and reads until the server closes it. */
+/** Sends bytes over a new socket and reads until the server closes it. */
 async function send(port: number, ...pieces: (string | Buffer)[]): Promise<Answer> {
   const socket = connect(port, '127.0.0.1')
   socket.setTimeout(answerTimeoutMs, () => socket.destroy(new Error('the server neither answered nor closed')))
@@ -55,7 +55,7 @@ const post = (path: string, contentType: string | undefined, body: string | Buff
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), Buffer.from(body)])
 }
 
-/** Holds what every answer of the service has, whoever made it. */
+/** Asserts what every answer of the service has. */
 function assertHeaders(
   { headers }: Answer,
   contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'",
@@ -69,7 +69,7 @@ function assertHeaders(
   assert.deepEqual(talkative, [])
 }
 
-/** Holds the whole of a failure: status, envelope and headers. */
+/** Asserts status, envelope and headers of a failure. */
 function assertFailure(answer: Answer, status: number, code: string): void {
   assert.equal(answer.status, status, answer.body)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
@@ -89,7 +89,7 @@ interface Running extends Harness {
   port: number
 }
 
-/** A service that really listens, for the suite that asks for it. */
+/** A service that listens on a port, for the current suite. */
 function listening(options: Parameters<typeof createHarness>[1] = {}): Running {
   const running = {} as Running
   before(async () => {
@@ -107,7 +107,7 @@ const logged = (running: Harness): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
-/** The log line of a request; it is written after the answer has left, hence the wait. */
+/** The log line of a request, which is written after the answer was sent. */
 async function loggedRequest(running: Harness, answer: Answer): Promise<Record<string, unknown>> {
   const requestId = answer.headers.get('x-request-id')
   const deadline = Date.now() + answerTimeoutMs
@@ -259,7 +259,7 @@ describe('an invalid or unroutable request', () => {
     assert.equal((await send(running.port, get('/healthz'))).status, 200)
   })
 
-  it('a request whose client resets the connection is logged with its address, and affects nobody else', async () => {
+  it('a request whose client resets the connection is logged with its address, and affects no other', async () => {
     for (let round = 0; round < 40; round += 1) {
       const resets = Array.from({ length: 10 }, async (_, ms) => {
         const socket = connect(running.port, '127.0.0.1')
@@ -298,7 +298,7 @@ describe('a request that does not arrive in time', () => {
   const running = listening({
     prepare: (app) => {
       app.post('/echo', async () => ({ ok: true }))
-      // The real limits are looked at below; nobody wants to wait for them.
+      // Short limits; the real ones are tested below.
       Object.assign(app.server, { headersTimeout: 150, connectionsCheckingInterval: 30 })
       app.bodyTimeoutMs = 300
     },
@@ -308,7 +308,7 @@ describe('a request that does not arrive in time', () => {
     assertFailure(await send(running.port, 'GET /healthz HTTP/1.1\r\nHost: a'), 408, 'RequestTimeout')
   })
 
-  it('is 408 when its headers trickle in for ever', async () => {
+  it('is 408 when its headers trickle in forever', async () => {
     const socket = connect(running.port, '127.0.0.1')
     socket.write('GET /healthz HTTP/1.1\r\n')
     const drops = setInterval(() => socket.write('X-Drop: 1\r\n'), 40)
@@ -350,7 +350,7 @@ describe('a request that does not arrive in time', () => {
     )
   })
 
-  it('is not one whose body has arrived, however long the connection stays open', async () => {
+  it('excludes one whose body has arrived, however long the connection stays open', async () => {
     const socket = connect(running.port, '127.0.0.1')
     const kept = post('/echo', 'application/json', '{}').toString().replace('Connection: close\r\n', '')
     socket.write(kept)
@@ -372,7 +372,7 @@ describe('a request that does not arrive in time', () => {
 })
 
 describe('a body', () => {
-  /** Every body that a handler was given. */
+  /** Every body that reached a handler. */
   const received: unknown[] = []
   const running = listening({
     prepare: (app) => {
@@ -385,7 +385,7 @@ describe('a body', () => {
   const sendBody = (contentType: string | undefined, body: string | Buffer, ...headers: string[]) =>
     send(running.port, post('/echo', contentType, body, ...headers))
 
-  /** Sends a body that must be refused, and holds that no handler saw it. */
+  /** Sends a body that must be refused, and asserts that it reached no handler. */
   async function assertNotHandled(status: number, code: string, ...args: Parameters<typeof sendBody>): Promise<void> {
     const before = received.length
     assertFailure(await sendBody(...args), status, code)
@@ -586,7 +586,7 @@ describe('a service at its concurrency limit', () => {
     }
   })
 
-  /** Asks until the place of who went away is free: the news travels through the kernel. */
+  /** Repeats the request until the disconnected client's slot is free, which takes a moment. */
   async function untilFree(): Promise<Answer> {
     const deadline = Date.now() + answerTimeoutMs
     for (;;) {
@@ -641,7 +641,7 @@ describe('an internal error', () => {
     const line = logged(running).find((entry) => entry.requestId === requestId && entry.level === 'error')
     assert.ok(line)
     assert.match(JSON.stringify(line.err), /canary-cause/)
-    assert.match(JSON.stringify(line.err), /http\.test\.ts/, 'the stack says where')
+    assert.match(JSON.stringify(line.err), /http\.test\.ts/, 'the stack has the location')
     assert.ok(!JSON.stringify([...answer.headers]).includes('canary') && !answer.body.includes('canary'))
   })
 
@@ -804,7 +804,7 @@ describe('a forged X-Forwarded-For', () => {
 
   for (const [what, trusted] of [
     ['without TRUST_PROXY', ''],
-    ['where TRUST_PROXY names somebody else', '10.0.0.0/8,192.0.2.1'],
+    ['where TRUST_PROXY names another address', '10.0.0.0/8,192.0.2.1'],
   ] as const) {
     describe(what, () => {
       const running = listening({ env: { ...env, TRUST_PROXY: trusted } })
@@ -864,13 +864,13 @@ describe('a forged X-Forwarded-For', () => {
 describe('health', () => {
   const running = listening()
 
-  it('GET /healthz says that the process is alive, without querying the database', async () => {
+  it('GET /healthz reports that the process is alive, without querying the database', async () => {
     const answer = await send(running.port, get('/healthz'))
     assert.equal(answer.status, 200)
     assert.deepEqual(JSON.parse(answer.body), { status: 'alive' })
   })
 
-  it('GET /readyz says that the schema is current', async () => {
+  it('GET /readyz reports that the schema is current', async () => {
     await running.newGroup()
     const answer = await send(running.port, get('/readyz'))
     assert.equal(answer.status, 200)
@@ -895,7 +895,7 @@ describe('health', () => {
   })
 })
 
-/** A way to a server that can be cut and mended, as a network can. */
+/** A proxy to a server that can be disconnected and restored. */
 async function startRoute(target: { host: string; port: number }) {
   const sockets = new Set<Socket>()
   let server: Server | undefined
@@ -949,7 +949,7 @@ describe('a database that becomes unreachable', () => {
       const group = await running.newGroup()
       const posts = await group.collection('Posts', { title: { type: 'text' } })
       const list = () => {
-        running.clock.now += 2000 // past what the authorizer remembers
+        running.clock.now += 2000 // past the authorizer's cache
         return send(port, get(`/tenant/collectionObjects?collectionId=${posts.id}`, `Authorization: ${group.key}`))
       }
       assert.equal((await list()).status, 200)

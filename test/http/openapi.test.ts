@@ -86,7 +86,7 @@ describe('the OpenAPI document', () => {
   it('describes the body of a POST, and the Idempotency-Key header', () => {
     const { parameters = [], requestBody } = operation('/tenant/createCheckoutSession') ?? {}
     assert.deepEqual(
-      parameters.map(({ name, in: place, required }) => [name, place, required ?? false]),
+      parameters.map(({ name, in: location, required }) => [name, location, required ?? false]),
       [['Idempotency-Key', 'header', false]],
     )
     const { properties = {}, required } = requestBody?.content['application/json'].schema ?? {}
@@ -241,7 +241,7 @@ describe('the documentation pages', () => {
   })
   after(() => created.close())
 
-  /** Computing time of this thread, not what the clock says. HEAD: nothing is to be copied. */
+  /** CPU time of this thread. HEAD, so that no body is copied. */
   async function cpuMsOf(url: string): Promise<number> {
     const ask = () => created.app.inject({ method: 'HEAD', url })
     for (let warmUp = 0; warmUp < 5; warmUp += 1) await ask()

@@ -6,18 +6,18 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeQuietConnections } from '../../src/http/server.ts'
 
-/** Long enough for a loaded machine: tests below must do something within a part of it. */
+/** Long enough for a loaded machine: the tests act within a fraction of it. */
 const quietMs = 2000
 const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
-/** A server with small times, and a connection to it. */
+/** A server with short time limits, and a connection to it. */
 async function open(listener: RequestListener): Promise<Socket> {
   const server = createServer({ keepAliveTimeout: 0 }, listener)
   closeQuietConnections(server, quietMs)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  socket.on('error', () => {}) // a connection that is given up may be reset
+  socket.on('error', () => {}) // an abandoned connection may be reset
   after(() => {
     socket.destroy()
     server.close()
@@ -26,7 +26,7 @@ async function open(listener: RequestListener): Promise<Socket> {
   return socket
 }
 
-/** After how many milliseconds it is closed. */
+/** The milliseconds until it is closed. */
 async function untilClosed(socket: Socket): Promise<number> {
   const startedMs = performance.now()
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
@@ -34,7 +34,7 @@ async function untilClosed(socket: Socket): Promise<number> {
 }
 
 describe('an idle connection', () => {
-  it('is closed when no request has arrived for long enough, and not before', async () => {
+  it('is closed after exactly its time limit without a request', async () => {
     const socket = await open((_, response) => response.end('answer'))
     socket.resume()
     socket.write(request)

@@ -8,7 +8,7 @@ import { addMember, createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { type Harness, harness, onBothEngines } from '../helpers/harness.ts'
 
-/** The steps of a `Server-Timing` header in their order, with what is said of them. */
+/** The steps of a `Server-Timing` header in order, with their descriptions. */
 function read(header: unknown): { name: string; desc: string | undefined; ms: number }[] {
   assert.equal(typeof header, 'string')
   return String(header)
@@ -74,7 +74,7 @@ onBothEngines('Server-Timing', (engine) => {
     }
   })
 
-  it('is sent to nobody else: the answer has no such header, and the log no word of the token', async () => {
+  it('is sent to no other caller: the answer has no such header, and the log does not contain the token', async () => {
     const running = await harness(engine)
     const { list, administrator, owner, tokenOf, path } = await prepared(running)
     const plain = await list()
@@ -146,7 +146,7 @@ describe('a request that joins another one’s answer', () => {
     const both = [maker, waiter].map((timing) => findTimed(timing, answers, question, () => made))
     end(content)
     await Promise.all(both)
-    await findTimed(late, answers, question, () => assert.fail('it is at hand'))
+    await findTimed(late, answers, question, () => assert.fail('it is cached'))
     const outcomes = [maker, waiter, late].map((timing) =>
       read(timing.describe(1)).find(({ name }) => name === 'cache'),
     )

@@ -9,12 +9,12 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { createUnsentAnswers } from '../../src/http/unsent-answers.ts'
 import { createHarness, type Harness, type TestGroup } from '../helpers/harness.ts'
 
-/** More than the system buffers of one connection. */
+/** More than the system's buffers of one connection. */
 const bigBytes = 16 * 2 ** 20
 
 interface Running extends Harness {
   port: number
-  /** How often something big was made. */
+  /** How often a large answer was built. */
   made(): number
 }
 
@@ -46,7 +46,7 @@ function listening(env: Record<string, string>): Running {
 const get = (path: string, ...headers: string[]): string =>
   [`GET ${path} HTTP/1.1`, 'Host: a.example', ...headers, '', ''].join('\r\n')
 
-/** A connection that asks and does not read. */
+/** A connection that sends requests and does not read. */
 async function ask(port: number, text: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   after(() => socket.destroy())
@@ -106,7 +106,7 @@ describe('a client that does not read', () => {
 })
 
 describe('a client that reads slowly', () => {
-  const running = listening({ SEND_TIMEOUT_SECONDS: '3' }) // many times a pause, and less than all of them
+  const running = listening({ SEND_TIMEOUT_SECONDS: '3' }) // longer than one pause, shorter than all of them
 
   for (const path of ['/big', '/file']) {
     it(`is not cut off while it reads, however long it takes: ${path}`, async () => {
@@ -183,7 +183,7 @@ describe('a caller over its limit of unread answers', () => {
   })
 })
 
-/** A response of which some bytes wait, on a connection that notes what happens to it. */
+/** A response with unsent bytes, on a connection that records what happens to it. */
 function fakeResponse(bytes: number) {
   const socket = Object.assign(new EventEmitter(), { destroyed: false, writableEnded: false, writableLength: bytes })
   const resetAndDestroy = () => Object.assign(socket, { destroyed: true })

@@ -5,7 +5,7 @@ import { assertRefused, editing, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 
 const schema = { title: { type: 'text' }, body: { type: 'longText' } }
-/** Computing time of this thread, generously: each of these once took from seconds to minutes. */
+/** A generous limit of CPU time: each of these once took from seconds to minutes. */
 const maxCpuMs = 3000
 
 async function quickly<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -61,7 +61,7 @@ onBothEngines('an attack by a member', (engine) => {
     const { send, call, group, ask } = await editing(engine)
     for (let round = 0; round < 5; round += 1) {
       const { userId } = await ask('POST', `/manage/groups/${group.groupId}/members`, {
-        email: `somebody${round}@example.com`,
+        email: `user${round}@example.com`,
         role: 'viewer',
       })
       const path = `/members/${userId}`
@@ -87,7 +87,7 @@ onBothEngines('an attack by a member', (engine) => {
     assert.equal((await ask('POST', path, {}, owner.token)).expiresAt, null)
   })
 
-  it('of 30 concurrent writers in one group delays nobody for long, and refuses nobody', async () => {
+  it('of 30 concurrent writers in one group delays no other for long, and causes no refusal', async () => {
     const { send } = await editing(engine)
     const answers = await quickly(() =>
       Promise.all(Array.from({ length: 30 }, (_, n) => send('POST', '/sites', { name: `Site ${n}` }))),

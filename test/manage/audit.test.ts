@@ -21,7 +21,7 @@ const pixel = (red: number): Promise<Buffer> =>
 const [picture, otherPicture, forgotten] = await Promise.all([pixel(1), pixel(2), pixel(3)])
 type Ids = Record<string, string>
 
-/** Every verb that changes something, in an order that works; what it is given, what is recorded, and what its answer is kept as. */
+/** Every changing verb, in a valid order: its input, the recorded change, and the name for its answer. */
 const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: string][] = [
   ['group create', () => ({ name: 'Audited' }), 'group.created', 'groupId'],
   ['group rename', () => ({ name: 'Renamed' }), 'group.updated'],
@@ -110,7 +110,7 @@ interface Request {
   headers?: Record<string, string>
 }
 
-/** The request that a verb's input makes. */
+/** The request for a verb's input. */
 async function requestOf({ method, path, input }: Verb, given: Record<string, unknown>): Promise<Request> {
   const inPath = (name: string): boolean => path.includes(`:${name}`)
   const url = path.replace(/:(\w+)/g, (_, name) => String(given[name]))
@@ -129,7 +129,7 @@ async function withScript(engine: TestEngine) {
   const { userId } = await ask('GET', '/manage/whoami')
   const ids: Ids = {}
   const secrets: string[] = []
-  /** What a group needs that no verb makes. */
+  /** Content that no verb can create. */
   async function addForeign(groupId: string): Promise<void> {
     const { group } = created
     const store = { ...group.store, groupId }
@@ -155,7 +155,7 @@ async function withScript(engine: TestEngine) {
   }
   const forgetWork = () =>
     created.group.store.database.write((db) => db.deleteFrom('jobs').where('kind', '=', 'media.derive').execute())
-  /** One that nothing has shown for two days. */
+  /** An item unused for two days. */
   async function forgetFile(): Promise<void> {
     await ask('POST', `/manage/groups/${ids.groupId}/media`, fileForm('forgotten.png', forgotten))
     clock.now += 48 * 3600 * 1000
@@ -180,11 +180,11 @@ async function withScript(engine: TestEngine) {
 }
 
 onBothEngines('the audit log', (engine) => {
-  it('says for every changing verb who did what, when and from where, and contains no value or secret', async () => {
+  it('records for every changing verb who did what, when and from where, without values or secrets', async () => {
     const { ask, run, ids, secrets, clock, userId } = await withScript(engine)
     const changing = verbs.filter(({ method }) => method !== 'GET')
     assert.deepEqual(script.map(([name]) => name).toSorted(), changing.map(({ name }) => name).toSorted())
-    const told: Data[] = []
+    const entries: Data[] = []
     for (const [name, input, types, keep] of script) {
       const verb = changing.find((candidate) => candidate.name === name) as Verb
       await run(verb, input(ids), keep)
@@ -195,14 +195,14 @@ onBothEngines('the audit log', (engine) => {
       assert.deepEqual([...new Set(entries.map(({ type }: Data) => type))].toSorted().join(' '), types, name)
       for (const entry of entries)
         assert.deepEqual([entry.actorId, entry.actor, entry.from], [userId, 'The administrator', address], name)
-      told.push(...items)
+      entries.push(...items)
     }
-    const text = JSON.stringify(told)
+    const text = JSON.stringify(entries)
     assert.ok(secrets.length >= 5)
     for (const secret of [canary, ...secrets.map((one) => one.slice(14, 40))]) assert.ok(!text.includes(secret))
   })
 
-  it('can be filtered by subject and by person, newest first, paged over both databases', async () => {
+  it('can be filtered by subject and by user, newest first, paged over both databases', async () => {
     const { does, post, group, clock } = await editingPosts(engine, schema)
     const list = (query = '') => does('GET', `/audit?${query}`)
     const { _id } = await post({ title: 'a' })
@@ -228,7 +228,7 @@ onBothEngines('the audit log', (engine) => {
     const byEditor = await list(`actorId=${editorId}`)
     assert.deepEqual(byEditor.items, all.items.filter(({ actorId }: Data) => actorId === editorId)) // biome-ignore format: short
     assert.equal((await list(`actorId=${editorId}&subjectId=${_id}`)).totalCount, 3)
-    assert.deepEqual(await list('subjectId=nobody'), { items: [], totalCount: 0 })
+    assert.deepEqual(await list('subjectId=unknown'), { items: [], totalCount: 0 })
   })
 
   it('has every entry on exactly one page, even when the clock was set back', async () => {

@@ -16,7 +16,7 @@ async function withPosts(engine: TestEngine, count: number) {
   return { ...created, many, bulk, ids }
 }
 
-/** Each action on three published posts: what an item carries, the status and version afterwards, what is delivered. */
+/** Each action on three published posts: the item's input, the status and version afterwards, what is delivered. */
 const actions: [action: string, item: object, status: string | undefined, version: number, delivered: string[]][] = [
   ['update', { version: 1, objectValue: { title: 'New', kind: 'update' } }, 'published', 2, ['New', 'New', 'New']],
   ['patch', { version: 1, objectValue: { rating: null }, draft: true }, 'draft', 2, []],

@@ -135,7 +135,7 @@ onBothEngines('collections', (engine) => {
     assert.deepEqual(Object.values(left).flat(), [])
     assertRefused(await send('GET', path), 404, /no such collection/)
     assert.equal((await group.get(`/tenant/collectionObjects?collectionId=${posts._id}`)).statusCode, 404)
-    // A page that shows nothing any more is no reason to refuse other changes of the site.
+    // A page with a deleted collection must not prevent other changes of the site.
     const renamed = await does('PATCH', `/sites/${site._id}`, { version: 1, name: 'Shop', settings: { motto: 'x' } })
     assert.equal(renamed.name, 'Shop')
   })

@@ -13,7 +13,7 @@ onBothEngines('admin tokens', (engine) => {
   it('can do what their user can, or less when restricted, and never more (every combination)', async () => {
     const { call, newUser, newManagedGroup } = await managing(engine)
     const [one, other] = [(await newManagedGroup()).groupId, (await newManagedGroup()).groupId]
-    /** What each role opens: the most that a token may do in a group is how many of these it opens. */
+    /** A call for each role: the number of allowed ones is the highest role of a token. */
     const doors = ['events', 'previews', 'keys']
     const mostIn = async (groupId: string, token: string): Promise<GroupRole | undefined> => {
       const opened: boolean[] = []
@@ -112,7 +112,7 @@ onBothEngines('admin tokens', (engine) => {
     }
   })
 
-  it('are not created for a disabled user, nobody, or a missing group', async () => {
+  it('are not created for a disabled user, an unknown one, or a missing group', async () => {
     const { ask, call, newManagedGroup, service } = await managing(engine)
     const { groupId, members } = await newManagedGroup()
     const userId = members.viewer.user.id
@@ -151,7 +151,7 @@ onBothEngines('admin tokens', (engine) => {
 })
 
 onBothEngines('API keys', (engine) => {
-  /** A group with a key made by its owner, and what the delivery API says to one. */
+  /** A group with a key created by its owner, and the delivery API's status for a key. */
   async function withKey() {
     const created = await managing(engine)
     const group = await created.newManagedGroup()

@@ -14,7 +14,7 @@ const feed = async ({ does }: Pick<Editing, 'does'>, since = 0): Promise<Data[]>
 const lastSeq = async ({ does }: Pick<Editing, 'does'>): Promise<number> =>
   (await does('GET', '/events?limit=1')).lastSeq
 
-/** What happens to a post that was to appear in an hour, half an hour before; when it is seen to be published. */
+/** An action on a post half an hour before its publish date, and when it is then reported as published. */
 const fates: [what: string, calls: [method: Method, path: string, body?: object][], publishedAt: (number | undefined)[]][] = [
   ['left alone', [], [1]],
   ['unpublished', [['POST', '/unpublish']], []],
@@ -112,8 +112,8 @@ onBothEngines('events', (engine) => {
     }
     clock.now = testStartMs + 5 * hourMs
     await does('POST', `/objects/${late._id}/archive`)
-    const told = (await feed(created, before + 1)).map(({ type, at, subjectId }) => [type, at, subjectId])
-    assert.deepEqual(told, [
+    const events = (await feed(created, before + 1)).map(({ type, at, subjectId }) => [type, at, subjectId])
+    assert.deepEqual(events, [
       ['content.published', iso(testStartMs + 2 * hourMs), late._id],
       ['content.updated', iso(clock.now), late._id],
     ])
@@ -152,9 +152,9 @@ onBothEngines('events', (engine) => {
     const before = await lastSeq(created)
     await does('POST', `/objects/${_id}/restore`)
     clock.now += hourMs
-    const told = (await feed(created, before)).map(({ type, at, actor }) => [type, at, actor])
+    const events = (await feed(created, before)).map(({ type, at, actor }) => [type, at, actor])
     const at = iso(testStartMs + 2 * hourMs)
-    assert.deepEqual(told, [['content.updated', at, 'The owner'], ['content.published', at, 'The owner']]) // biome-ignore format: short
+    assert.deepEqual(events, [['content.updated', at, 'The owner'], ['content.published', at, 'The owner']]) // biome-ignore format: short
   })
 
   it('are each read exactly once by a reader that continues from the last number, during concurrent writes', async () => {

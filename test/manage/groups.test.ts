@@ -17,7 +17,7 @@ async function withGroup(engine: TestEngine) {
     group,
     path,
     show: () => created.ask('GET', path),
-    /** After the second for which an answer of the authorizer is used. */
+    /** Longer than the second for which the authorizer caches an answer. */
     deliver: async (url: string) => {
       created.clock.now += 1000
       return group.get(url)
@@ -25,7 +25,7 @@ async function withGroup(engine: TestEngine) {
   }
 }
 
-/** Something in every table, and a file. */
+/** A row in every table, and a file. */
 async function fill({ ask, service, clock }: Managing, { groupId, group, members, integration, add }: ManagedGroup) {
   const path = `/manage/groups/${groupId}`
   const posts = await ask('POST', `${path}/collections`, { name: 'Posts', schema: { title: { type: 'text' } } })
@@ -44,7 +44,7 @@ async function fill({ ask, service, clock }: Managing, { groupId, group, members
   return { posts, site, file: join(localFolder(service, group.bucketName), groupId, 'pictures/cake.png') }
 }
 
-/** Every row of both databases that names the group or something in it. */
+/** Every row of both databases that refers to the group or its content. */
 async function rowsOf({ service }: Managing, { groupId, store }: ManagedGroup) {
   const { control } = service.store
   const controlTables = ['groups', 'api_keys', 'memberships', 'admin_tokens', 'invitations'] as const
@@ -58,7 +58,7 @@ async function rowsOf({ service }: Managing, { groupId, store }: ManagedGroup) {
   return rows.filter((row) => row.includes(groupId) || ids.some((id) => row.includes(id))).toSorted()
 }
 
-/** All that is left of a deleted group is the mark that turns away who still writes. */
+/** All that remains of a deleted group is the marker that refuses late writes. */
 function assertOnlyClosed(rows: string[]): void {
   assert.deepEqual(rows.map((row) => JSON.parse(row).closed), [1]) // biome-ignore format: short
 }

@@ -34,7 +34,7 @@ onBothEngines('a request to the management API', (engine) => {
   })
   after(() => created.close())
 
-  /** A body as it stands, with any Content-Type, or none. */
+  /** A raw body with any Content-Type, or none. */
   const send = (url: string, payload: string | Buffer, contentType: string | undefined = 'application/json') =>
     created.app.inject({
       method: 'POST',
@@ -181,7 +181,7 @@ onBothEngines('a request to the management API', (engine) => {
       for (let count = 0; count < 4; count += 1) begin(group.tokens.editor)
       const deadlineMs = Date.now() + 20_000
       let last = ''
-      // Those four come in whenever they do; from then on one more is refused.
+      // Once the four have arrived, one more is refused.
       while (last !== '429 RateLimited' && Date.now() < deadlineMs)
         last = await Promise.race([refused(group.tokens.owner), wait(50, 'not yet')])
       assert.equal(last, '429 RateLimited')
@@ -246,7 +246,7 @@ onBothEngines('a request to the management API', (engine) => {
     }
   })
 
-  it('is 404 for an unknown path, whatever the token', async () => {
+  it('is 404 for an unknown path, with any token', async () => {
     for (const path of ['/manage/nope', '/manage/', `/manage/groups/${group.groupId}/nope`, '/Manage/groups'])
       for (const token of [created.admin, null, 'wrong']) {
         const answer = await created.call('GET', path, undefined, token)
@@ -293,7 +293,7 @@ onBothEngines('a request to the management API', (engine) => {
 })
 
 describe('the token of a request', () => {
-  it('is accepted as "Bearer <token>" only; every 401 says so', async () => {
+  it('is accepted as "Bearer <token>" only, as every 401 states', async () => {
     const created = await createManaging('sqlite')
     after(() => created.close())
     const { key } = await created.newGroup()

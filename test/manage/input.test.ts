@@ -16,7 +16,7 @@ interface ValueSchema {
   maxLength?: number
 }
 
-/** What somebody would like to set who must not; `__proto__` as JSON gives it, a key of its own. */
+/** Keys that callers must not set; `__proto__` as an own key, like from JSON. */
 const smuggled: Record<string, unknown> = {
   _id: makeId(),
   id: makeId(),
@@ -36,7 +36,7 @@ const smuggled: Record<string, unknown> = {
   ...JSON.parse('{"__proto__": {"administrator": true}}'),
 }
 
-/** Values that a schema must not take for what it asks for. */
+/** Values of the wrong type that a schema must not accept. */
 function wrongValuesFor({ type, enum: words, anyOf }: ValueSchema): unknown[] {
   if (words) return ['nothing', 1, null, [words[0]], { word: words[0] }]
   if (anyOf) return [1, true, {}, ['x']]
@@ -62,7 +62,7 @@ function wrongTextsFor({ type, enum: words, maxLength }: ValueSchema): string[] 
 
 const propertiesOf = ({ input }: Verb) => Object.entries(input.properties as Record<string, ValueSchema>)
 
-/** What does not stand in the path. */
+/** Input that is not in the path. */
 const freeProperties = (verb: Verb) => propertiesOf(verb).filter(([name]) => !namesInPath(verb).includes(name))
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`
@@ -83,7 +83,7 @@ onBothEngines('input of the management API', (engine) => {
   })
   after(() => created.close())
 
-  /** Tries what must be refused with 400, and holds that nothing was changed. */
+  /** Sends what must be refused with 400, and asserts that nothing was changed. */
   async function refusing(work: (refuse: typeof assertRefused) => Promise<void>): Promise<void> {
     await assertUnchanged(created.service.store, () => work(assertRefused))
   }
@@ -198,12 +198,12 @@ onBothEngines('input of the management API', (engine) => {
     await refusing(async (refuse) => {
       for (const key of ['_id', 'review', 'collectionId', 'groupId', 'createdAt', 'constructor']) {
         const first = { objectValue: { title: 'x' } }
-        const place = new RegExp(`items\\[1\\]\\.${key}`)
-        await refuse(key, created.call('POST', many, { items: [first, { ...first, [key]: 'x' }] }), place)
+        const path = new RegExp(`items\\[1\\]\\.${key}`)
+        await refuse(key, created.call('POST', many, { items: [first, { ...first, [key]: 'x' }] }), path)
         await refuse(
           key,
           created.call('POST', bulk, { action: 'publish', items: [item, { ...item, [key]: 'x' }] }),
-          place,
+          path,
         )
       }
     })

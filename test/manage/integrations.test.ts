@@ -25,7 +25,7 @@ onBothEngines('payment accounts', (engine) => {
   })
   after(() => created.close())
 
-  /** A group of its own, and where its accounts are. */
+  /** A new group, and the path of its accounts. */
   async function open(): Promise<void> {
     group = await created.newManagedGroup()
     path = `/manage/groups/${group.groupId}/integrations`
@@ -224,7 +224,7 @@ onBothEngines('an account of a service with a public address', (engine) => {
     const created = await managing(engine, { env: { PUBLIC_URL: 'https://shop.example' } })
     const { groupId, store } = await created.newManagedGroup()
     const path = `/manage/groups/${groupId}/integrations`
-    const { _id, webhook } = await created.ask('POST', path, { type: 'stripe', secretKey: keyOf('told') })
+    const { _id, webhook } = await created.ask('POST', path, { type: 'stripe', secretKey: keyOf('registered') })
     assert.equal(webhook, 'registered')
     const secretOf = () => created.service.payments.vault.read(store, _id, 'webhookSecret')
     assert.match((await secretOf()) ?? '', /^whsec_1_/)

@@ -10,7 +10,7 @@ import { managing } from '../helpers/manage.ts'
 const dayMs = 86_400_000
 const address = 'ada@people.example'
 
-/** A group whose owner invites, and another tenant’s user, who is known by an address. */
+/** A group whose owner invites, and another tenant’s user with a known address. */
 async function inviting(engine: TestEngine, env: Record<string, string> = {}) {
   const created = await managing(engine, { env })
   const { ask, call, newManagedGroup, newUser } = created
@@ -30,11 +30,11 @@ const gone = /no such invitation/
 onBothEngines('an invitation', (engine) => {
   it('adds no member, does not reveal whether the address is known, and gives no token to act as that user', async () => {
     const { call, invite, members, ada, isMember, here, ask } = await inviting(engine)
-    const [known, unknown] = [await invite(address), await invite('nobody@people.example')]
+    const [known, unknown] = [await invite(address), await invite('new@people.example')]
     assert.deepEqual(Object.keys(known), Object.keys(unknown))
     for (const [answer, email] of [
       [known, address],
-      [unknown, 'nobody@people.example'],
+      [unknown, 'new@people.example'],
     ] as const) {
       assert.match(answer.token, /^slc_invite_\w{43}_\w{6}$/)
       assert.equal(answer.email, email)
@@ -45,7 +45,7 @@ onBothEngines('an invitation', (engine) => {
     const own = (method: 'POST' | 'DELETE', part: string) => call(method, `${members}/${part}`, {}, here.tokens.owner)
     assertFailure(await own('POST', `${ada.user.id}/tokens`), 404, 'NotFound')
     const { items } = await ask('GET', `/manage/groups/${here.groupId}/invitations`, undefined, here.tokens.owner)
-    assert.deepEqual(items.map(({ email }: { email: string }) => email), [address, 'nobody@people.example']) // biome-ignore format: short
+    assert.deepEqual(items.map(({ email }: { email: string }) => email), [address, 'new@people.example']) // biome-ignore format: short
     assert.ok(!JSON.stringify(items).includes('slc_'))
   })
 
@@ -113,7 +113,7 @@ onBothEngines('an invitation', (engine) => {
     assert.equal(items.filter(({ name }: { name: string }) => name === 'Grace').length, 1)
   })
 
-  it('assigns nobody its address: accepting by the secret reveals no other invitation to that address', async () => {
+  it('does not assign its address: accepting by the secret reveals no other invitation to that address', async () => {
     const { accept, invite, ask, there, newManagedGroup } = await inviting(engine)
     const victim = 'victim@people.example'
     const squatter = (await accept({ secret: (await invite(victim)).token })).json().data
@@ -208,7 +208,7 @@ onBothEngines('an invitation', (engine) => {
     }
     const one = (email: string) => call('POST', members, { email, role: 'viewer' }, here.tokens.owner)
     assertFailure(await one('more@people.example'), 409, 'Conflict', /200 invitations wait/)
-    assert.equal((await one('n7@people.example')).statusCode, 201, 'anew')
+    assert.equal((await one('n7@people.example')).statusCode, 201, 'again')
     clock.now += 7 * dayMs
     assert.equal((await one('more@people.example')).statusCode, 201)
   })

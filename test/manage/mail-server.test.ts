@@ -15,7 +15,7 @@ import { putMessage } from '../helpers/outbox.ts'
 const user = 'canary-user@shop.example'
 const password = 'canary-pass:w/ord'
 
-/** A server that lets in nobody but us; what it says repeats who asked, as some do. */
+/** A server that accepts our login only, and repeats the login in its replies, as some do. */
 const guardedServer = () =>
   mailServer({
     authOptional: false,
@@ -38,7 +38,7 @@ async function opened(engine: TestEngine, env: Record<string, string> = {}) {
 }
 
 onBothEngines('a group’s own mail server', (engine) => {
-  it('is tested before it is stored, then sends the group’s e-mails, and nobody else’s', async () => {
+  it('is tested before it is stored, then sends the group’s e-mails, and no other’s', async () => {
     const { group, path, ask, set, service, clock, newManagedGroup } = await opened(engine)
     const server = await guardedServer()
     const other = await newManagedGroup()
@@ -154,8 +154,8 @@ onBothEngines('a group’s own mail server', (engine) => {
     const { ask, call, set, path, service, group, log } = await opened(engine)
     const server = await guardedServer()
     const answers = [await set(urlOf(server.port)), await set(urlOf(server.port, 'canary-wrong'))]
-    for (const place of [path, `/manage/groups/${group.groupId}/audit`, `/manage/groups/${group.groupId}/events`])
-      answers.push(await call('GET', place))
+    for (const url of [path, `/manage/groups/${group.groupId}/audit`, `/manage/groups/${group.groupId}/events`])
+      answers.push(await call('GET', url))
     await ask('POST', `/manage/groups/${group.groupId}/mail/test`, { to: 'ann@people.example' })
     await service.worker.runDue()
     assert.equal(server.taken.length, 1)
@@ -187,8 +187,8 @@ onBothEngines('a group without its own mail server', (engine) => {
     const { ask, path, group } = await opened(engine, { SMTP_URL: smtpUrl, MAIL_FROM: 'mail@service.example' })
     const common = { owner: 'service', from: 'mail@service.example' }
     assert.deepEqual(await ask('GET', path, undefined, group.tokens.owner), { ...common, ...nothing })
-    const place = { host: 'smtp.service.example', port: 587, tls: 'required' }
-    assert.deepEqual(await ask('GET', path), { ...common, ...nothing, ...place })
+    const shown = { host: 'smtp.service.example', port: 587, tls: 'required' }
+    assert.deepEqual(await ask('GET', path), { ...common, ...nothing, ...shown })
   })
 
   it('has its e-mails written to the mailbox when the service has none either', async () => {

@@ -6,7 +6,7 @@ import { fileForm } from '../helpers/manage.ts'
 import { librarian, load } from '../helpers/media.ts'
 import { photo } from '../helpers/pictures.ts'
 
-/** A server with a picture of which smaller ones were made, and texts to show it in. */
+/** A server with a picture and its derivatives, and texts that show it. */
 async function writing(engine: TestEngine, env: Record<string, string> = {}) {
   const created = await librarian(engine, env)
   const { does, service } = created

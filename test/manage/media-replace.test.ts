@@ -10,7 +10,7 @@ import { photo, smallPicture } from '../helpers/pictures.ts'
 const dayMs = 86_400_000
 const mediaValue = ({ name, key, type }: Data) => ({ name, key, type })
 
-/** A picture that an object, a site and a text show, and a server that delivers them. */
+/** A picture shown by an object, a site and a text, and a server that delivers them. */
 async function shownEverywhere(engine: TestEngine) {
   const created = await librarian(engine)
   const { does, add, service, group } = created
@@ -32,7 +32,7 @@ async function shownEverywhere(engine: TestEngine) {
     replace: (name: string, content: string | Buffer): Promise<Data> =>
       does('PUT', `/media/${picture._id}/file`, fileForm(name, content)),
     etag: async () => (await group.get(address)).headers.etag,
-    /** What is delivered of the picture: by the object, by its text, and by the site. */
+    /** The delivered picture: in the object, in its text, and in the site. */
     async shown(): Promise<Data> {
       const [item] = await created.delivered(posts._id)
       const { photo: shown, text } = item.objectValue
@@ -72,7 +72,7 @@ onBothEngines('a replaced file', (engine) => {
   it('is stored, with everything derived from it, until the last of its URLs has expired', async () => {
     const { replace, shown, service, clock, stored } = await shownEverywhere(engine)
     await service.worker.runDue()
-    clock.now += dayMs / 2 - 1 // the last moment of a window
+    clock.now += dayMs / 2 - 1 // the end of a signing window
     const { currentFile: former } = await shown()
     const addresses = [former.source, former.srcset.split(' ')[0], former.avifSrcset.split(' ')[0]]
     await replace('note.png', await photo(50, 50).png().toBuffer())
@@ -192,7 +192,7 @@ onBothEngines('a deleted file', (engine) => {
       const objectValue = { file: mediaValue(file) }
       const create = () => send('POST', objects, { objectValue })
       const remove = async () => {
-        if (round % 2 === 1) await sleep(round % 6) // else it is mostly the first
+        if (round % 2 === 1) await sleep(round % 6) // otherwise the deletion usually comes first
         return send('DELETE', `/media/${file._id}`)
       }
       const calls = [create(), remove(), create()]

@@ -12,14 +12,14 @@ import { photo, smallPicture } from '../helpers/pictures.ts'
 const dayMs = 86_400_000
 const mediaValue = ({ name, key, type }: Data) => ({ name, key, type })
 
-/** Lets a day go by, for the files in the bucket too: those are as old as the disk says. */
+/** Advances the clock by a day, also for the modification times of the bucket's files. */
 async function waitDays({ clock, service, group, stored }: Librarian, days: number): Promise<void> {
   const folder = localFolder(service, group.group.bucketName)
   for (const key of await stored()) await utimes(join(folder, key), clock.now / 1000, clock.now / 1000)
   clock.now += days * dayMs
 }
 
-/** Puts a file into the bucket that the library knows nothing of. */
+/** Adds a file to the bucket without an item. */
 async function stray({ service, group, clock }: Librarian, name: string, ageMs: number): Promise<string> {
   const key = `${group.groupId}/${name}`
   await service.media.storage.write(group.group.bucketName, key, Buffer.from('stray'))
@@ -179,7 +179,7 @@ onBothEngines('a sweep', (engine) => {
     assert.equal((await does('POST', '/media/sweep', {})).items, 0)
   })
 
-  it('leaves files that were put there by hand and are in use', async () => {
+  it('leaves files that were added by hand and are in use', async () => {
     const created = await withPosts(engine)
     const { sweep, stored, group } = created
     const key = await stray(created, 'by-hand/photo.png', 9 * dayMs)

@@ -60,8 +60,8 @@ onBothEngines('an upload over the wire', (engine) => {
   it('that is refused for another reason is answered before the file has arrived', async () => {
     const created = await listening(engine)
     const { group } = created
-    const nobody = beginUpload(created, formHead, { token: 'sluice_admin_nobody' })
-    assert.match(await readUntilClosed(nobody), /^HTTP\/1\.1 401 /)
+    const unauthorised = beginUpload(created, formHead, { token: 'sluice_admin_unknown' })
+    assert.match(await readUntilClosed(unauthorised), /^HTTP\/1\.1 401 /)
     const viewer = beginUpload(created, formHead, { token: group.tokens.viewer })
     assert.match(await readUntilClosed(viewer), /^HTTP\/1\.1 403 /)
     const missing = beginUpload(created, formHead, { path: `${created.path}/nothing/file` })
@@ -69,7 +69,7 @@ onBothEngines('an upload over the wire', (engine) => {
     await assertNothingLeft(created)
   })
 
-  it('whose client disconnects, at any moment, leaves nothing and affects nobody', async () => {
+  it('whose client disconnects, at any moment, leaves nothing and affects no other', async () => {
     const created = await listening(engine)
     const beginnings = [
       '',

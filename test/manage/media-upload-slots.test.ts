@@ -14,10 +14,10 @@ import {
   untilInInbox,
 } from '../helpers/uploads.ts'
 
-/** More uploads than that come in at once below: they do not count as requests. */
-const smallHouse = { MAX_CONCURRENT_REQUESTS: '4' }
+/** Fewer than the concurrent uploads below, which do not count as requests. */
+const fewRequests = { MAX_CONCURRENT_REQUESTS: '4' }
 
-/** Uploads that have all come in, one after the other, and do not end. */
+/** Starts uploads one after the other, none of which ends. */
 async function begun(created: Listening, tokens: readonly string[]): Promise<Socket[]> {
   const sockets: Socket[] = []
   for (const token of tokens) {
@@ -27,7 +27,7 @@ async function begun(created: Listening, tokens: readonly string[]): Promise<Soc
   return sockets
 }
 
-/** A whole upload, and the status of its answer. */
+/** Sends a complete upload and returns its status. */
 async function send({ baseUrl, path }: Listening, token: string): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
   const answer = await fetch(baseUrl + path, { method: 'POST', headers, body: fileForm('quick.txt', 'quick') })
@@ -36,8 +36,8 @@ async function send({ baseUrl, path }: Listening, token: string): Promise<number
 }
 
 onBothEngines('concurrent slow uploads', (engine) => {
-  it('are limited to 8 per user: one more is 429 at once, and nobody else is affected', async () => {
-    const created = await listening(engine, smallHouse)
+  it('are limited to 8 per user: one more is 429 at once, and others are not affected', async () => {
+    const created = await listening(engine, fewRequests)
     const { group, clock } = created
     const { editor, owner } = group.tokens
     const posts = await group.collection('Posts', { title: { type: 'text' } })
@@ -52,13 +52,13 @@ onBothEngines('concurrent slow uploads', (engine) => {
     })
     assert.equal(delivered.status, 200)
     slow[0]?.destroy()
-    await until(async () => (await send(created, editor)) === 201, 'the place of who went away is free')
+    await until(async () => (await send(created, editor)) === 201, 'the slot of a closed upload is free')
     for (const socket of slow) socket.destroy()
     await untilInInbox(created, 0)
   })
 
   it('are limited to 64 in total: one more is 503 at once, until one has ended', async () => {
-    const created = await listening(engine, smallHouse)
+    const created = await listening(engine, fewRequests)
     const { group, newUser } = created
     const member = async () => (await newUser({}, { [group.groupId]: 'editor' })).token
     const tokens = await Array.fromAsync({ length: 8 }, member)
@@ -66,7 +66,7 @@ onBothEngines('concurrent slow uploads', (engine) => {
     const refused = await readUntilClosed(beginUpload(created, formHead, { token: group.tokens.editor }))
     assert.match(refused, /^HTTP\/1\.1 503 .*\r\nretry-after: [1-9]\d*\r\n.*"code":"Unavailable"/is)
     slow[33]?.resetAndDestroy()
-    await until(async () => (await send(created, group.tokens.editor)) === 201, 'a place is free')
+    await until(async () => (await send(created, group.tokens.editor)) === 201, 'a slot is free')
     for (const socket of slow) socket.destroy()
     await untilInInbox(created, 0)
   })

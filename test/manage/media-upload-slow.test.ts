@@ -18,7 +18,7 @@ import {
   untilInInbox,
 } from '../helpers/uploads.ts'
 
-/** Files that this process holds open on their way in, where the system tells. */
+/** The open inbox files of this process, if the system lists them. */
 async function openInInbox({ config }: Listening): Promise<string[]> {
   const descriptors = await readdir('/proc/self/fd').catch(() => [])
   const links = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')))
@@ -47,11 +47,11 @@ onBothEngines('an upload whose form neither ends nor fails', (engine) => {
   })
 })
 
-onBothEngines('a user who has lost the permission when their file has arrived', (engine) => {
+onBothEngines('a user who loses the permission during an upload', (engine) => {
   const [first, last] = [`${formHead}half of it`, ` and the rest${formEnd}`]
   const bytes = first.length + last.length
 
-  /** What happens between the two halves of an upload, and the answer to it. */
+  /** A change between the two halves of an upload, and the answer. */
   const changes: [what: string, change: (created: Listening) => Promise<unknown>, answer: RegExp][] = [
     [
       'as they are no member any more, is refused',
@@ -91,7 +91,7 @@ onBothEngines('a user who has lost the permission when their file has arrived', 
       const answer = readUntilClosed(socket)
       await untilInInbox(created, 1)
       await change(created)
-      created.clock.now += 1000 // past what the authorizer remembers
+      created.clock.now += 1000 // past the authorizer's cache
       socket.write(last)
       assert.match(await answer, expected)
       await assertNothingLeft(created)
@@ -114,7 +114,7 @@ onBothEngines('a user who has lost the permission when their file has arrived', 
     assert.equal((await created.stored()).length, 1)
   })
 
-  it('is distinguished from one who still has it: a frozen group accepts files', async () => {
+  it('is distinguished from one who keeps it: a frozen group accepts files', async () => {
     const created = await listening(engine)
     const socket = beginUpload(created, first, { bytes, token: created.group.tokens.editor })
     const answer = readUntilClosed(socket)
@@ -152,7 +152,7 @@ onBothEngines('the time limit of a body', (engine) => {
     const created = await hurried()
     for (const [token, status] of [
       [created.admin, 413],
-      ['sluice_admin_nobody', 401],
+      ['sluice_admin_unknown', 401],
       [created.group.tokens.viewer, 403],
     ] as const) {
       const socket = beginUpload(created, formHead + 'x'.repeat(2000), { token, connection: 'keep-alive' })

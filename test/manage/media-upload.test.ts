@@ -12,7 +12,7 @@ const partOf = (filename: string, field = 'file'): string =>
   `--${boundary}\r\nContent-Disposition: form-data; name="${field}"; filename="${filename}"\r\nContent-Type: image/gif\r\n\r\n`
 const end = `\r\n--${boundary}--\r\n`
 
-/** A body as it is, without the help of anything that knows how forms are written. */
+/** A raw body, without a form encoder. */
 function sendRaw({ app, admin, group }: Librarian, body: string, type = `multipart/form-data; boundary=${boundary}`) {
   return app.inject({
     method: 'POST',
@@ -23,18 +23,18 @@ function sendRaw({ app, admin, group }: Librarian, body: string, type = `multipa
 }
 
 onBothEngines('an uploaded file', (engine) => {
-  it('has the type of its content, whatever its name and declared type', async () => {
+  it('has the type of its content, with any name and declared type', async () => {
     const { add, stored, group } = await librarian(engine)
     const shown = await add('Summer Photo.exe', await smallPicture('png'))
     assert.deepEqual(
       [shown.name, shown.type, shown.contentType, shown.width, shown.height, shown.problem, shown.version],
       ['Summer Photo.exe', 'image', 'image/png', 40, 30, null, 1],
     )
-    const place = `${group.groupId}/2026/03`
-    assert.equal(shown.key, `${place}/${shown._id}-summer-photo.png`)
+    const folder = `${group.groupId}/2026/03`
+    assert.equal(shown.key, `${folder}/${shown._id}-summer-photo.png`)
     const [key = '', ...others] = await stored()
     assert.deepEqual(others, [])
-    assert.match(key, new RegExp(`^${place}/[0-9a-f]{24}-summer-photo\\.png$`))
+    assert.match(key, new RegExp(`^${folder}/[0-9a-f]{24}-summer-photo\\.png$`))
     assert.ok(shown.currentFile.source.includes(`/media/${group.group.bucketName}/${key}?expires=`))
     assert.equal(shown.createdAt, new Date(testStartMs).toISOString())
   })
@@ -47,7 +47,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.match(named.key, /-from-the-address\.txt$/)
   })
 
-  it('gets a safe key and a readable name, whatever it is called', async () => {
+  it('gets a safe key and a readable name for any file name', async () => {
     const created = await librarian(engine)
     const names: [sent: string, shown: string][] = [
       ['../../x', 'x'],
@@ -95,7 +95,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.deepEqual([media, files], [2, 1])
   })
 
-  it('uploaded many times at once is stored once, and nothing is left over', async () => {
+  it('uploaded concurrently is stored once, without leftovers', async () => {
     const { add, traces } = await librarian(engine)
     const picture = await smallPicture('webp')
     const shown = await Promise.all(Array.from({ length: 8 }, () => add('same.webp', picture)))
@@ -105,7 +105,7 @@ onBothEngines('an uploaded file', (engine) => {
     assert.deepEqual(rows, { inbox: [], media: 1, files: 1, jobs: 1 })
   })
 
-  it('of another group is stored separately: nobody learns what others have', async () => {
+  it('of another group is stored separately, so that no group learns about others’ files', async () => {
     const { add, newManagedGroup, ask } = await librarian(engine)
     const mine = await add('menu.txt', 'Bread')
     const other = await newManagedGroup()
@@ -125,7 +125,7 @@ onBothEngines('an uploaded file', (engine) => {
   })
 })
 
-onBothEngines('a refused upload leaves nothing behind, and says why:', (engine) => {
+onBothEngines('a refused upload leaves nothing behind, and has a reason:', (engine) => {
   it('forms without a file, with the wrong part, with several, or broken', async () => {
     const created = await librarian(engine)
     const first = `${partOf('a.txt')}hello`
@@ -133,7 +133,7 @@ onBothEngines('a refused upload leaves nothing behind, and says why:', (engine) 
     const headers = `--${boundary}\r\nX`
     const refused: [what: string, body: string, message: RegExp][] = [
       ['an empty form', end.slice(2), /The form contains no file. Send the file as multipart\/form-data .* curl -F/],
-      ['text in place of a file', `${field}${end}`, /"name" belongs in the query string/],
+      ['text instead of a file', `${field}${end}`, /"name" belongs in the query string/],
       ['text before the file', `${field}\r\n${first}${end}`, /"name" belongs in the query string/],
       ['text behind the file', `${first}\r\n${field}${end}`, /"name" belongs in the query string/],
       ['another name', `${partOf('a.txt', 'photo')}hello${end}`, /has a file in "photo".*a part called "file"/],

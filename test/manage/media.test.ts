@@ -18,7 +18,7 @@ const schema = {
   teasers: { type: 'list', of: { type: 'text' } },
 }
 
-/** A library with two pictures, and a collection that can show them in every way. */
+/** A library with two pictures, and a collection with every kind of media field. */
 async function withPictures(engine: TestEngine) {
   const created = await librarian(engine)
   const posts = await created.does('POST', '/collections', { name: 'Posts', schema })

@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 const [past, now, tomorrow] = [testStartMs - dayMs, testStartMs, testStartMs + dayMs].map(iso)
 const centuryMs = 100 * 365 * dayMs
 
-/** Visible now, and visible from tomorrow on by time alone. */
+/** Visible now, and scheduled for tomorrow. */
 type Seen = [now: boolean, tomorrow: boolean]
 const seenIn: Record<string, Seen> = {
   published: [true, true],

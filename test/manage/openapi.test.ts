@@ -53,7 +53,7 @@ describe('the OpenAPI document of the management API', () => {
     )
   })
 
-  it('says that every request needs a bearer token', () => {
+  it('requires a bearer token for every request', () => {
     assert.deepEqual(document.security, [{ adminToken: [] }])
     const { components } = document as unknown as { components: { securitySchemes: { adminToken: object } } }
     assert.deepEqual(components.securitySchemes.adminToken, { type: 'http', scheme: 'bearer' })
@@ -95,7 +95,7 @@ describe('the OpenAPI document of the management API', () => {
     }
   })
 
-  it('says for a verb that takes a file that it is a form, and that it may be too large', () => {
+  it('documents the form of a verb with a file, and its 413', () => {
     for (const verb of verbs.filter(({ takesFile }) => takesFile)) {
       const { requestBody, responses } = operationOf(verb)
       assert.equal(requestBody?.required, true, verb.name)
@@ -174,7 +174,7 @@ interface Shape {
   anyOf?: Shape[]
 }
 
-/** The names in a value that its schema does not have; what the schema leaves open is left open. */
+/** The names in a value that are not in its schema, except in open objects. */
 function unnamed(shape: Shape, value: unknown, path = ''): string[] {
   if (shape.anyOf) return value === null ? [] : unnamed(shape.anyOf[0] ?? {}, value, path)
   if (Array.isArray(value)) return value.flatMap((item) => unnamed(shape.items ?? {}, item, `${path}[]`))

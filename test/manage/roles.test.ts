@@ -13,14 +13,14 @@ import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { createManaging, type Managing } from '../helpers/manage.ts'
 import { type Input, inputFor, requestOf, type Scene, setScene, verbsWithoutCase } from '../helpers/verb-cases.ts'
 
-type Standing = GroupRole | 'administrator' | 'none' | 'nobody'
+type Standing = GroupRole | 'administrator' | 'none' | 'unauthenticated'
 
-/** Somebody who calls, and what they are in this group and in another one. */
+/** A caller, with their role in this group and in another one. */
 interface Caller {
   token: string | null
   here: Standing
   there: Standing
-  /** Whether the token may do less than its user, for whom it then does not speak. */
+  /** Whether the token is restricted, so that it cannot act for its user. */
   isNarrowed?: boolean
 }
 
@@ -48,13 +48,17 @@ async function setStage(engine: TestEngine): Promise<Stage> {
   const { members, tokens, groupId } = here.group
   const administrator = await created.newUser({ administrator: true })
   const dead = await deadTokens(created, groupId)
-  const nobody = (token: string | null): Caller => ({ token, here: 'nobody', there: 'nobody' })
+  const unauthenticated = (token: string | null): Caller => ({
+    token,
+    here: 'unauthenticated',
+    there: 'unauthenticated',
+  })
   return {
     created,
     here,
     there,
     callers: {
-      'without a token': nobody(null),
+      'without a token': unauthenticated(null),
       'a viewer': { token: tokens.viewer, here: 'viewer', there: 'none' },
       'an editor': { token: tokens.editor, here: 'editor', there: 'none' },
       'an owner': { token: tokens.owner, here: 'owner', there: 'none' },
@@ -78,9 +82,9 @@ async function setStage(engine: TestEngine): Promise<Stage> {
         there: 'editor',
         isNarrowed: true,
       },
-      'a disabled user': nobody(dead.disabled),
-      'a revoked token': nobody(dead.revoked),
-      'an expired token': nobody(dead.expired),
+      'a disabled user': unauthenticated(dead.disabled),
+      'a revoked token': unauthenticated(dead.revoked),
+      'an expired token': unauthenticated(dead.expired),
     },
   }
 }
@@ -119,12 +123,12 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   ],
 } // biome-ignore format: a few lines for each role read better
 
-/** The whole rule, written down once more. */
+/** The whole rule, independent of the code under test. */
 function expectedStatus({ name, needs, inGroup, isCreation }: Verb, standing: Standing, caller: Caller): number {
   const success = isCreation ? 201 : 200
   if (needs === 'anonymous' && caller.token === null) return success
   if (name === 'invitation accept' && caller.isNarrowed) return 403
-  if (standing === 'nobody') return 401
+  if (standing === 'unauthenticated') return 401
   if (standing === 'administrator') return success
   if (inGroup && standing === 'none') return 404
   if (needs === 'administrator') return 403
@@ -135,7 +139,7 @@ function expectedStatus({ name, needs, inGroup, isCreation }: Verb, standing: St
 
 const codes: Record<number, string> = { 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound' }
 
-/** All that a caller can see of an answer, but for its own number and the time. */
+/** Everything a caller sees of an answer except its request id and the time. */
 function seen({ statusCode, headers, body }: LightMyRequestResponse): object {
   const { 'x-request-id': _id, date: _date, ratelimit: _limit, ...rest } = headers
   return { statusCode, rest, body }
@@ -164,12 +168,12 @@ onBothEngines('roles', (engine) => {
     assert.equal(verbs.length, Object.values(whoMayDoWhat).flat().length)
   })
 
-  /** Which of the callers may do it where: in both groups, or for the service as a whole. */
+  /** Every caller's attempt: in both groups, or for the service as a whole. */
   function* attempts(verb: Verb) {
-    for (const place of verb.inGroup ? (['here', 'there'] as const) : (['here'] as const)) {
+    for (const where of verb.inGroup ? (['here', 'there'] as const) : (['here'] as const)) {
       for (const [who, caller] of Object.entries(stage.callers)) {
-        const expected = expectedStatus(verb, caller[place], caller)
-        yield { scene: stage[place], what: `${who}, ${place}`, caller, expected, isAllowed: expected < 300 }
+        const expected = expectedStatus(verb, caller[where], caller)
+        yield { scene: stage[where], what: `${who}, ${where}`, caller, expected, isAllowed: expected < 300 }
       }
     }
   }
@@ -203,11 +207,11 @@ onBothEngines('roles', (engine) => {
     })
   }
 
-  it('show everybody their own groups only', async () => {
+  it('show each user their own groups only', async () => {
     const { here, there, callers, created } = stage
     const ids = [here.group.groupId, there.group.groupId]
     for (const [who, caller] of Object.entries(callers)) {
-      if (caller.here === 'nobody') continue
+      if (caller.here === 'unauthenticated') continue
       const { items } = await created.ask('GET', '/manage/groups', undefined, caller.token)
       const shown = items.map(({ _id }: { _id: string }) => _id).filter((id: string) => ids.includes(id))
       const own = ids.filter((_, position) => caller[position === 0 ? 'here' : 'there'] !== 'none')
@@ -217,7 +221,7 @@ onBothEngines('roles', (engine) => {
 
   it('let an editor create no key, and see no member and no other group', async () => {
     const { created } = stage
-    // A group of its own: on the stage an editor has accepted invitations to others by now.
+    // A new group, because the stage's editor has accepted invitations to others by now.
     const { groupId, tokens } = await created.newManagedGroup({ name: 'Quiet' })
     for (const [method, part] of [
       ['POST', 'keys'],

@@ -5,12 +5,12 @@ import { assertIndexIsRight, assertNoGaps, assertRefused, editing, everythingIn 
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { locationOf, newSchema, newValue, oldSchema, oldValue, sideOf, startChanger, toNew, toOld } from '../helpers/schema-changes.ts' // biome-ignore format: one line reads better
 
-/** `npm run prove -- schema` asks for 10,000. */
+/** `npm run prove -- schema` runs 10,000. */
 const count = Number(process.env.SCHEMA_OBJECTS ?? 500)
 const numbers = Array.from({ length: count }, (_, n) => n)
-/** How often a collection goes to the other schema and back while others read. */
+/** How often the schema is changed and changed back during reads. */
 const flips = 20
-/** Each reader is to read the content itself: see `test/cache` for answers that are kept. */
+/** Readers must read content: `test/cache` covers cached answers. */
 const uncached = { env: { ANSWER_CACHE_MB: '0' } }
 const countWhere = (test: (n: number) => boolean): number => numbers.filter(test).length
 
@@ -38,7 +38,7 @@ async function withObjects(engine: TestEngine, makeValue: (n: number) => Record<
     ids: stored.map(({ id }) => id),
     change: (body: object) => send('POST', `${path}/schema`, { version: 1, ...body }),
     list: (query: string) => group.get(`/tenant/collectionObjects?collectionId=${collection.id}&${query}`),
-    /** The values of all objects, in the order of their creation. */
+    /** The values of all objects, in order of creation. */
     async values() {
       const pages = Array.from({ length: Math.ceil(count / 100) }, (_, page) => page * 100)
       const found = []
@@ -270,7 +270,7 @@ onBothEngines('a schema change', (engine) => {
     assert.ok(seen.old > flips && seen.new > flips)
   })
 
-  it('lets its process serve others meanwhile', async (context) => {
+  it('does not block its process', async (context) => {
     const { group, send } = await editing(engine, uncached)
     const collection = await group.collection('Posts', oldSchema)
     await group.add(collection, ...Array.from({ length: 2000 }, (_, n) => ({ value: oldValue(n) })))
@@ -282,7 +282,7 @@ onBothEngines('a schema change', (engine) => {
     })
     for (; !isChanged; served += 1) await group.get(`/tenant/collectionObjects?collectionId=${collection.id}&limit=1`)
     assert.equal((await changed).statusCode, 200)
-    context.diagnostic(`${engine}: ${served} readers were served meanwhile`)
+    context.diagnostic(`${engine}: ${served} readers were served in the meantime`)
     assert.ok(served > 3, `${served} were served`)
   })
 

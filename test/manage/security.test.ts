@@ -14,7 +14,7 @@ import { type Input, inputFor, requestOf, type Scene, setScene } from '../helper
 
 const canary = 'canary'
 
-/** Of something in the group: by a name of its own, or inside of items and settings. */
+/** Ids in the group: as a named input, or inside items and settings. */
 const takesIds = ({ inGroup, input }: Verb): boolean =>
   inGroup && Object.keys(input.properties).some((name) => name !== 'groupId' && /Id$|^items$|^settings$/.test(name))
 
@@ -24,7 +24,7 @@ const idsIn = (input: Input): string[] => [...new Set(JSON.stringify(input).matc
 const withIds = (input: Input, ids: ReadonlyMap<string, string>): Input =>
   JSON.parse(JSON.stringify(input).replace(/\b[0-9a-f]{24}\b/g, (id) => ids.get(id) ?? id))
 
-/** What an answer says, whatever ids were asked for. */
+/** The answer with all ids replaced. */
 function withoutIds({ statusCode, headers, body }: LightMyRequestResponse, ids: Iterable<string>): object {
   const { 'x-request-id': _id, date: _date, ratelimit: _limit, ...rest } = headers
   let text = body
@@ -44,7 +44,7 @@ onBothEngines('groups that share a database', (engine) => {
   })
   after(() => created.close())
 
-  /** As the owner of our group; what is answered is kept. */
+  /** Calls as the owner of our group, and records the answers. */
   async function callAsOwner(verb: Verb, input: Input): Promise<LightMyRequestResponse> {
     const [method, path, body] = requestOf(verb, input)
     const answer = await created.call(method, path, body, ours.group.tokens.owner)
@@ -118,7 +118,7 @@ onBothEngines('secrets', (engine) => {
   const remember = ({ body }: LightMyRequestResponse) => void answers.push(body)
 
   async function exerciseAll(): Promise<void> {
-    /** Who is shown a secret; else the administrator. */
+    /** The caller who receives a secret; by default the administrator. */
     const callers: Record<string, string | null> = {
       'member add': scene.group.tokens.owner,
       'invitation accept': null,
@@ -133,7 +133,7 @@ onBothEngines('secrets', (engine) => {
     }
   }
 
-  /** Secrets where they do not belong: another one's door, a path, a query string, a body. */
+  /** Sends secrets to wrong places: another API, a path, a query string, a body. */
   async function misplaceSecrets(): Promise<void> {
     const { groupId } = scene.group
     const { app, call } = created
@@ -164,7 +164,7 @@ onBothEngines('secrets', (engine) => {
     assert.equal(answers.filter((body) => /slc_\w+_\w{43}/.test(body)).length, made.length)
   })
 
-  it('are stored as hashes only, in no record and in no note', async () => {
+  it('are stored as hashes only, and are in no audit record or note', async () => {
     const dump = (await dumpTables(created.service.store)).join('\n')
     for (const secret of secrets) {
       assert.ok(!dump.includes(secret) && !dump.includes(secret.split('_')[2] ?? secret))

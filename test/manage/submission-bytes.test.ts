@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { managing } from '../helpers/manage.ts'
 
-/** Submissions of 30 KB each, where an answer has 100 KB at most. */
+/** Submissions of 30 KB each, with a limit of 100 KB per answer. */
 async function withSubmissions(engine: TestEngine) {
   const created = await managing(engine, { env: { MAX_ANSWER_BYTES: '100000' } })
   const group = await created.newManagedGroup()

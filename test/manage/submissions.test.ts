@@ -72,7 +72,7 @@ onBothEngines('submissions', (engine) => {
     assert.deepEqual(await everythingIn(group.store), before)
   })
 
-  it('get the moment at which they first become visible as their date, whichever verb shows them', async () => {
+  it('get the time at which they first become visible as their date, with any verb', async () => {
     const { does, group, reviews, delivered, clock } = await withReviews(engine)
     const ways: [way: (id: string) => Promise<unknown>, date: 'now' | null | string][] = [
       [(id) => does('POST', `/submissions/${id}/approve`), 'now'],
@@ -105,7 +105,7 @@ onBothEngines('submissions', (engine) => {
     await assertIndexIsRight(group.store)
   })
 
-  it('are only what visitors sent', async () => {
+  it('include only objects sent by visitors', async () => {
     const { does, send, reviews } = await withReviews(engine)
     const own = (await does('GET', `/collections/${reviews.id}/objects?status=published`)).items[0]
     assertRefused(await send('POST', `/submissions/${own._id}/approve`), 409, /not a submission/)

@@ -15,7 +15,7 @@ import { onBothEngines, type TestGroup } from '../helpers/harness.ts'
 import { type Managing, managing } from '../helpers/manage.ts'
 import { callOf, readWorld, schemas, step, verbNames } from '../helpers/verb-steps.ts'
 
-/** `npm run prove -- verbs` asks for 1,000. */
+/** `npm run prove -- verbs` runs 1,000. */
 const runs = Number(process.env.VERB_RUNS ?? 40)
 const mostSteps = 25
 const text = { type: 'text' }
@@ -25,7 +25,7 @@ const tables = [
 ] as const // biome-ignore format: one line reads better
 const sign = () => ({ source: 'signed', expiresAt: '' })
 
-/** A group with something of each kind, also of those that no verb makes. */
+/** A group with content of each kind, including kinds that no verb creates. */
 async function newFilledGroup({ newGroup, ask, clock }: Managing): Promise<TestGroup> {
   const group = await newGroup()
   for (const name of ['cover.png', 'logo.png']) await createItem(group.store, `${group.group.id}/${name}`, clock.now)
@@ -44,7 +44,7 @@ async function readRows({ groupId, database }: GroupStore): Promise<Record<strin
   return rows
 }
 
-/** Everything that is stored of a group, and everything that can be delivered of it at one moment or another. */
+/** Everything stored of a group, and everything that can be delivered of it at any time. */
 async function readState({ service }: Managing, { group, store }: TestGroup) {
   const rows = await readRows(store)
   const { tier, versionsKept } = await findGroupById(service.store, group.id)
@@ -73,7 +73,7 @@ async function readState({ service }: Managing, { group, store }: TestGroup) {
 
 type State = Awaited<ReturnType<typeof readState>>
 
-/** What an object was is kept as the version before, and of those there are no more than the group keeps. */
+/** Asserts that former values are stored as versions, up to the group's limit. */
 function assertVersions(before: State, after: State): void {
   for (const [id, row] of after.objects) {
     const former = before.objects.get(id)
@@ -146,7 +146,7 @@ onBothEngines('any sequence of verbs', (engine) => {
           assert.deepEqual(left.map(({ closed }) => closed), [1], 'but for the mark that it is closed') // biome-ignore format: short
         }
       }),
-      // To shrink so long a row takes longer than anybody waits; the message says which call it was.
+      // Shrinking so long a sequence takes too long; the message names the failing call.
       { numRuns: runs, endOnFailure: true },
     )
     const [done, refused] = [sum(seen.done), sum(seen.refused)]

@@ -11,7 +11,7 @@ const tomorrow = iso(testStartMs + 86_400_000)
 const versionsOf = async ({ does }: Pick<Editing, 'does'>, id: string) =>
   (await does('GET', `/objects/${id}/versions`)).items
 
-/** A subject of each kind: where it is, a change of it, and the part that the change changes. */
+/** A subject of each kind: its path, a change, and the changed part. */
 type Subject = [kind: string, path: string, change: (text: string) => object, part: (data: Data) => unknown]
 
 async function withSubjects(created: Awaited<ReturnType<typeof editingPosts>>): Promise<Subject[]> {
@@ -29,7 +29,7 @@ async function withSubjects(created: Awaited<ReturnType<typeof editingPosts>>): 
 }
 
 onBothEngines('versions', (engine) => {
-  it('say who made each, when and how, newest first, with their values', async () => {
+  it('list who made each, when and how, newest first, with their values', async () => {
     const created = await editingPosts(engine, schema)
     const { post, does, group, clock } = created
     const { _id } = await post({ title: 'a' })

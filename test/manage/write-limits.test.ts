@@ -5,7 +5,7 @@ import { assertIndexIsRight, assertRefused, editingPosts, everythingIn } from '.
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 
 const schema = { title: { type: 'text' }, tags: { type: 'list', of: { type: 'text' } }, body: { type: 'longText' } }
-/** With the title, which has one row, too. */
+/** Including the title, which has one row, too. */
 const tagsOf = (name: string, rows: number): string[] => Array.from({ length: rows - 1 }, (_, n) => `${name} ${n}`)
 const rowsOf = 500
 
@@ -79,7 +79,7 @@ onBothEngines('one request', (engine) => {
     assert.equal((await send('DELETE', `/objects/${object?.id}`)).statusCode, 200)
   })
 
-  it('deletes a large collection for everybody at once, and leaves its rows to a job with short transactions', async () => {
+  it('deletes a large collection at once, and leaves its rows to a job with short transactions', async () => {
     const { does, group, posts, items, service } = await withTagged(engine, 101)
     await does('POST', `/objects/${items[0]?.objectId}/archive`, {})
     const preview = await does('POST', '/previews', { objectId: items[1]?.objectId })
