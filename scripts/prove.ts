@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** The heavy form of tests that "npm test" runs small. Arguments name the parts; none means all. */
+/** The full form of tests that "npm test" runs in a small form. The arguments select parts; without any, all run. */
 interface Part {
   about: string
   files: string[]
@@ -16,44 +16,44 @@ const parts: Record<string, Part> = {
     env: { LIST_QUERIES: '10000' },
   },
   kills: {
-    about: '25 kill -9 in the middle of writing, on each engine',
+    about: '25 kill -9 during writes, on each engine',
     files: ['test/e2e/crash.test.ts'],
     env: { KILL_ROUNDS: '25' },
   },
   schema: {
-    about: 'schema changes of 10,000 objects among readers and writers, and 20 met by kill -9, on each engine',
+    about: 'schema changes of 10,000 objects among readers and writers, and 20 interrupted by kill -9, on each engine',
     files: ['test/manage/schema-change.test.ts', 'test/e2e/schema-change-kill.test.ts'],
     env: { SCHEMA_OBJECTS: '10000', SCHEMA_KILLS: '20' },
   },
   verbs: {
-    about: '1,000 random rows of management calls on each engine, everything looked at after each call',
+    about: '1,000 random sequences of management calls on each engine, with a full check after each call',
     files: ['test/manage/verbs-property.test.ts'],
     env: { VERB_RUNS: '1000' },
   },
   transfer: {
-    about: '100,000 objects out and in with little memory, and 20 kill -9 in the middle of each kind of import',
+    about: 'export and import of 100,000 objects with little memory, and 20 kill -9 during each kind of import',
     files: ['test/transfer/memory.test.ts', 'test/transfer/import-kills.test.ts'],
     env: { TRANSFER_OBJECTS: '100000', IMPORT_KILLS: '20', IMPORT_KILLS_OBJECTS: '5000' },
   },
   jobs: {
-    about: '25 kill -9 of processes that work on jobs, on each engine',
+    about: '25 kill -9 of processes that run jobs, on each engine',
     files: ['test/jobs/processes.test.ts'],
     env: { KILL_ROUNDS: '25' },
   },
   media: {
     about:
-      'a file of 1 GB in and out of a folder and an S3 store, and 20 kill -9 among uploads and jobs on each engine',
+      'upload and download of a 1 GB file with a folder and an S3 store, and 20 kill -9 during uploads and jobs, on each engine',
     files: ['test/e2e/media-big-files.test.ts', 'test/media/kills.test.ts'],
     env: { MEDIA_MEGABYTES: '1000', MEDIA_KILLS: '20' },
   },
   checkout: {
-    about: '1,000 checkouts at a payment provider that spoils 30 % of the calls, on each engine',
+    about: '1,000 checkouts at a payment provider that fails 30 % of the calls, on each engine',
     files: ['test/payments/faults.test.ts'],
     env: { CHECKOUT_CALLS: '1000' },
   },
   catalogue: {
     about:
-      'a catalogue of 2,000 products taken in among kill -9, and 5,000 changes of it of which we hear badly, on each engine',
+      'import of a catalogue of 2,000 products despite kill -9, and 5,000 changes with unreliable webhooks, on each engine',
     files: ['test/payments/import.test.ts', 'test/payments/shuffle.test.ts'],
     env: { CATALOGUE_PRODUCTS: '2000', CATALOGUE_CHANGES: '5000', IMPORT_KILLS: '3' },
   },
@@ -63,34 +63,34 @@ const parts: Record<string, Part> = {
     env: { SUBMISSION_KILLS: '50', SUBMISSIONS_PER_ROUND: '2000' },
   },
   mail: {
-    about: '10,000 e-mails at a mail server that refuses, hangs, breaks connections and restarts, on each engine',
+    about: '10,000 e-mails to a mail server that refuses, hangs, breaks connections and restarts, on each engine',
     files: ['test/mail/faults.test.ts'],
     env: { MAIL_MESSAGES: '10000' },
   },
   connections: {
     about:
-      '100,000 resets at every moment of a request, 10,000 slow connections at once, 1,000,000 mutated requests, half of each on each engine',
+      '100,000 resets at any point of a request, 10,000 slow connections at once, 1,000,000 mutated requests, half of each on each engine',
     files: ['test/e2e/connections.test.ts'],
     env: { CONNECTION_RESETS: '100000', SLOW_CONNECTIONS: '20000', SLOW_SECONDS: '60', MUTATED_REQUESTS: '1000000' },
   },
   cache: {
-    about: '2,000 random scripts of writes, clock steps and reads at two processes that keep answers, on each engine',
+    about: '2,000 random scripts of writes, clock steps and reads at two processes that cache answers, on each engine',
     files: ['test/cache/exactness.test.ts'],
     env: { CACHE_SCRIPTS: '2000' },
   },
   doctor: {
-    about: 'all checks on 20,000 objects and on a quarter of them, on each engine',
+    about: 'all checks on 20,000 and on 5,000 objects, on each engine',
     files: ['test/doctor/command.test.ts'],
     env: { DOCTOR_OBJECTS: '20000' },
   },
   bench: {
-    about: 'every part of the bench on each engine, as small as it can be',
+    about: 'every part of the bench in its smallest form, on each engine',
     files: ['test/bench.test.ts'],
     env: { BENCH: 'full' },
   },
   fairness: {
     about:
-      'every route and verb with its costliest inputs, while another tenant asks every 20 ms, on each engine; on an idle machine',
+      'every route and verb with its costliest inputs, while another tenant sends a request every 20 ms, on each engine; needs an idle machine',
     files: ['test/fairness/fairness.test.ts'],
     env: { FAIRNESS: 'full' },
   },

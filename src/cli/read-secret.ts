@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { invalid } from '../core/errors.ts'
 
-/** Prompts without echoing what is typed. */
+/** Prompts without echo. */
 async function ask(question: string): Promise<string> {
   process.stderr.write(`${question}: `)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

@@ -29,7 +29,7 @@ interface Span {
   end: number
 }
 
-/** More than any page of links has; reading this many takes some 20 ms. */
+/** More than any page of links has; reading this many takes about 20 ms. */
 export const maxUrls = 10_000
 
 /** The keys of all files that the HTML refers to, each once. */

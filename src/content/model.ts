@@ -11,7 +11,7 @@ export interface Container {
   version: number
 }
 
-/** What a collection accepts from visitors. Never delivered. */
+/** The submissions that a collection accepts. Never delivered. */
 export interface ContainerSettings {
   accepts?: SubmissionType[]
   /** Submissions stay archived until approved. */
@@ -80,7 +80,7 @@ export interface PrivateSiteSettings {
   allowedRecipients?: string[]
   /** Countries to which a checkout ships; by default, `defaultShippingCountries`. */
   shippingCountries?: string[]
-  /** Who is notified of submissions, and how often. */
+  /** The recipient and rhythm of notices of submissions. */
   submissionNotices?: SubmissionNotices
 }
 

@@ -6,7 +6,7 @@ export type OrderStatus = (typeof orderStatuses)[number]
 export const nextStatus = (before: OrderStatus, reported: OrderStatus): OrderStatus =>
   before === 'paid' || reported === 'pending' ? before : reported
 
-/** What was bought, by whom, and where it ships. Amounts are decimal strings in the currency's main unit. */
+/** The goods, the customer and the shipping address. Amounts are decimal strings in the currency's main unit. */
 export interface Purchase {
   mode: 'payment' | 'subscription'
   currency: string

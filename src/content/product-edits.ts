@@ -1,4 +1,4 @@
-/** What the provider sets on a product and editors may override. A missing value is null. */
+/** The fields of a product that the provider sets and editors may override. A missing value is null. */
 export interface Editable {
   archived: boolean
   productType: unknown

@@ -42,7 +42,7 @@ const isPart = ({ product }: Member): boolean => variantOf(product) !== undefine
 export const parentOf = (members: readonly Member[]): CatalogueProduct | undefined =>
   members.some(isPart) ? members.find((member) => !isPart(member))?.product : undefined
 
-/** Bounds on what is read to build one product, since every change reads all of it. */
+/** Limits of the input of one product, since every change reads all of it. */
 export const maxMembers = 1000
 const maxPrices = 1000
 /** A variant is sold at one of them. */
@@ -77,7 +77,7 @@ function firstPrices({ defaultPriceId }: CatalogueProduct, prices: CataloguePric
   return prices.toSorted((one, other) => isDefault(one) - isDefault(other) || byId(one, other)).slice(0, limit)
 }
 
-/** What is on sale of the provider's products that make up one of ours. */
+/** The offers of one of our products, from the provider's products behind it. */
 export function offersOf(members: readonly Member[]): Offers {
   const active = members
     .filter(({ product }) => product.active)

@@ -1,6 +1,6 @@
 import { isRecord } from './schema.ts'
 
-/** Returns messages about what is wrong with the value at a path. */
+/** Returns the problems of the value at a path. */
 export type Check = (path: string, value: unknown) => string[]
 
 const maxKeyLengthShown = 60

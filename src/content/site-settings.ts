@@ -23,7 +23,7 @@ export interface SiteDraft {
 const maxNameLength = 200
 const maxPrivateEntries = 50
 const colorNamePattern = /^[A-Za-z0-9_-]{1,64}$/
-/** What the service itself puts into a delivered site: a setting with such a name would be overridden. */
+/** Names that the service itself sets in a delivered site, which would override a setting. */
 export const ownKeys = ['_id', 'name', 'domainName', 'tier', 'siteDetails']
 
 const siteName = textThatMust(
@@ -48,7 +48,7 @@ const imageOrNull: Check = (path, value) => {
   return problem === undefined ? [] : [`${path} ${problem}`]
 }
 
-/** Colours are delivered beside the settings, and once more in `siteDetails.values`, beside `mediaFields`. */
+/** Colours are delivered beside the settings, and again in `siteDetails.values`, beside `mediaFields`. */
 function isColorName(name: string): boolean {
   const isTaken = ownKeys.includes(name) || Object.hasOwn(knownSettings, name) || name === 'mediaFields'
   return colorNamePattern.test(name) && !isTaken

@@ -70,7 +70,7 @@ function emailProblem({ email = null }: ObjectValue): string | undefined {
   return isAddress ? undefined : 'objectValue.email must be one e-mail address such as ada@example.com'
 }
 
-/** Refuses what a collection does not take from visitors, naming all that is wrong at once. */
+/** Refuses a submission that the collection does not accept, with all problems in one error. */
 export function checkSubmission(collection: Container, type: SubmissionType, objectValue: ObjectValue): void {
   refuseType(collection, type)
   const { schema } = collection

@@ -30,7 +30,7 @@ const maxUrlLength = 2000
 const bytesPerAnswer = 1500
 const bytesPerText = 60
 
-/** What is requested, and for which tenant. */
+/** A request with its tenant. */
 export interface AnswerRequest {
   groupId: string
   /** Everything that an answer depends on besides the group's content. */
@@ -107,7 +107,7 @@ function sorted(value: unknown): unknown {
   )
 }
 
-/** Equal for equivalent requests: neither the order of parameters nor that of a filter's values matters. */
+/** Equal for equivalent requests, regardless of the order of parameters and of a filter's values. */
 const keyOf = ({ scope, route, query }: AnswerRequest): string => `${scope} ${route} ${JSON.stringify(sorted(query))}`
 
 const isValidAt = ({ fromMs, untilMs }: Answer, nowMs: number): boolean => fromMs <= nowMs && nowMs < untilMs
@@ -252,7 +252,7 @@ export function createAnswerCache({ maxBytes, clock }: { maxBytes: number; clock
     }
   }
 
-  /** An answer that was requested once is not worth it, nor is one that is not cached. */
+  /** Only answers that are cached and were requested more than once are worth compressing. */
   const isWorthCompressing = (answer: CachedAnswer, { refusesIdentity }: Preference): boolean =>
     (answer.isWanted || refusesIdentity) &&
     compressions < maxCompressions &&

@@ -34,11 +34,11 @@ export interface Form {
   encoding: Encoding
   body: Buffer
   etag: string
-  /** All headers that are the same whenever it is sent: names and values in turn. */
+  /** The constant headers, as alternating names and values. */
   headers: readonly string[]
 }
 
-/** The answer of a content endpoint, made once and sent as long as it is valid. */
+/** The answer of a content endpoint, built once and sent as long as it is valid. */
 export interface Answer {
   /** It is valid for one revision of the group's content and in this span of time. */
   revision: number

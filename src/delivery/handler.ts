@@ -54,7 +54,7 @@ export interface ContentRoute {
 
 export type ContentHandler = (request: IncomingMessage, response: ServerResponse, route: ContentRoute) => void
 
-/** A request, and what has been found out about it so far. */
+/** A request in progress. */
 interface Exchange {
   request: IncomingMessage
   response: ServerResponse
@@ -62,7 +62,7 @@ interface Exchange {
   id: string
   startedMs: number
   address: string
-  /** Headers of any answer to this request, names and values in turn. */
+  /** Headers of any answer to this request, as alternating names and values. */
   headers: string[]
   /** Once it is admitted. */
   tenant?: ServedTenant
@@ -96,7 +96,7 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
 
   const queries = createLruMap<string, Record<string, unknown>>(maxCachedQueries)
 
-  /** The same object for the same URL, by which endpoints memoize what they make of it. */
+  /** Returns the same object for the same URL, by which endpoints memoize results. */
   function readQuery({ url: route, query: schema }: ContentRoute, url: string): Record<string, unknown> {
     const key = `${route} ${queryOf(url)}`
     const cached = queries.get(key)

@@ -33,7 +33,7 @@ export interface ReadWorkerPoolOptions {
   times?: typeof usualTimes
 }
 
-/** Queue length at which another worker is started, which takes some 60 MB. */
+/** Queue length at which another worker is started, which takes about 60 MB. */
 const startWorkerAt = 4
 /** Requests that a worker has at once, so that it never waits for the next one. */
 const maxAhead = 12
@@ -73,7 +73,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** A request that a failed worker had begun is not retried: what stopped that worker would stop the next one. */
+/** For the current request of a failed worker. Not retried, because it could stop the next worker, too. */
 const timedOut = (): AppError =>
   new AppError('Unavailable', 'This could not be answered in time. Try again in a moment.', { retryAfterSeconds: 1 })
 
@@ -89,7 +89,7 @@ interface Thread {
 
 /**
  * With SQLite, queries use the service's own CPU, so several cores need several threads. Requests wait in one queue that is
- * fair to groups: in each turn of its event loop the main thread builds the first, and workers take as many as they can.
+ * fair to groups: in each turn of its event loop the main thread builds the first one, and workers take as many as they can.
  */
 export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorkerPool {
   const { config, maxThreads, baseUrl, epochOf, isNeeded, makeHere, onFailure, workersOnly = false } = options
@@ -106,7 +106,7 @@ export function createReadWorkerPool(options: ReadWorkerPoolOptions): ReadWorker
 
   const answerHere = ({ request, nowMs, resolve }: Waiting): void => resolve(makeHere(request, nowMs))
 
-  /** Requests that it had not begun go back into the queue. */
+  /** Its other requests return to the queue. */
   async function end(thread: Thread): Promise<void> {
     threads.delete(thread)
     counts.threads = threads.size

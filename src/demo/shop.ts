@@ -29,7 +29,7 @@ export async function openShop(deps: ShopDeps, group: GroupStore, authoring: Aut
     secretKey: undefined,
     fill: (integrationId) => seedSandbox(group, integrationId, demoProducts().offers, authoring.nowMs),
   })
-  // The server's own job worker may have begun already; this continues the same walk.
+  // The server's own job worker may have started the walk already; this continues it.
   await syncCatalogue({ ...deps, versionsKept: authoring.versionsKept }, group, id)
   if (pictures) await setPictures(group, authoring, demoProducts(pictures).pictures)
 }

@@ -11,7 +11,7 @@ export interface Finding {
   level: 'attention' | 'wrong'
   /** The problem, in a sentence. */
   what: string
-  /** Names of some of what is affected. */
+  /** Some affected items. */
   examples?: string[]
   advice: string
   /** Line by line. */

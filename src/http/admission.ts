@@ -150,7 +150,7 @@ export async function identifyManager(
   throw new AppError('Unauthorized', message)
 }
 
-/** All tokens of a group together may do as much as this many of them, so that creating tokens does not raise the limit. */
+/** The limit of a group, as a multiple of a token's limit, so that creating tokens does not raise it without bound. */
 const tokensPerGroup = 4
 const groupLimit = ({ perSecond, burst }: RateLimit): RateLimit => ({
   perSecond: perSecond * tokensPerGroup,

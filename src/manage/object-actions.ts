@@ -131,7 +131,7 @@ export function checkObjectVersion(
 /** Runs work for one of many items; an error that it throws names the item. */
 export type ForItem = (position: number, work: () => void) => void
 
-/** Limits of a batch: what is in memory at once, and what one set of statements handles. */
+/** Limits of a batch, for the memory and for one set of statements. */
 const itemsPerBatch = 100
 const bytesPerBatch = 2 * 1024 ** 2
 

@@ -15,7 +15,7 @@ const defaultMaxCached = 10_000
 /** RSA takes milliseconds for each URL, and a page may have thousands of new ones: yield in between. */
 const sliceMs = 10
 
-/** What is delivered of the files that content refers to. */
+/** The delivered form of files that content refers to. */
 export interface CurrentFiles {
   /**
    * Looks up all keys at once, so that signing is synchronous: as of now, or as of the time and media revision at which

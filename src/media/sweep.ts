@@ -13,7 +13,7 @@ import { type StoredFile, UnfinishedUploadsUnavailable } from './storage.ts'
 const settledAfterMs = dayMs
 const maxNamed = 100
 
-/** What a sweep has removed, or would remove. */
+/** The result of a sweep or its dry run. */
 export interface SweepResult {
   dryRun: boolean
   /** Items of the library. */

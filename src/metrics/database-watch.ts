@@ -7,7 +7,7 @@ import { databaseNamesInUse, type Store } from '../store/store.ts'
 import { families } from './families.ts'
 import { type Reading, type Sample, single } from './text-format.ts'
 
-/** Databases are counted no more often, however often metrics are scraped. */
+/** Minimum time between counts, regardless of scrapes. */
 const minIntervalMs = 10_000
 /** A database that does not answer in time counts as down. */
 const queryTimeoutMs = 4000
@@ -45,7 +45,7 @@ function messageSamples(counts: readonly Counts[]): Sample[] {
   }))
 }
 
-/** Counts jobs and e-mails in all databases. Those that are down are left out of the sums. */
+/** Counts jobs and e-mails in all databases that answer. */
 export function watchDatabases(store: Store, clock: Clock): { read(): Promise<Reading[]> } {
   /** The latest counts of each content database; undefined when it did not answer. */
   const countsByName = new Map<string, Counts | undefined>()

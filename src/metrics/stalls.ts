@@ -68,7 +68,7 @@ function everyUnreferenced(ms: number, tick: () => void): () => void {
 }
 
 /**
- * A late tick reveals a stall. Whatever blocked the loop began before the tick was due and had not ended by then: the log names a few
+ * A late tick reveals a stall. Its cause began before the tick was due and had not ended by then: the log names a few
  * such candidates, the latest first. Work that only queued up behind them began later.
  */
 export function watchStalls(deps: StallWatchDeps): StallWatch {

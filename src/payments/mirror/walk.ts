@@ -173,7 +173,7 @@ async function walkProducts(step: WalkStep): Promise<void> {
     const tally = await rebuildObjects(writer, current, [...keys])
     const found = withTally(withProblems(walk, problems), tally)
     const counted = { ...found, products: walk.products + page.items.length }
-    // What was on no page may be gone: data fetched before this write must be fetched again.
+    // Items on no page may be deleted: data fetched before this write must be fetched again.
     const isLast = page.next === undefined
     return { catalogueSeq: seq, ...(isLast && { removedSeq: seq }), walk: continueWalk(counted, page.next, 'missing') }
   })

@@ -184,7 +184,7 @@ export interface PlannedChange {
 }
 
 /**
- * Changes objects of one container, saves their former versions and returns the new states. A no-op leaves no trace.
+ * Changes objects of one container, saves their former versions and returns the new states. A no-op writes nothing.
  * `change` names the action; `former` is the container before a schema change.
  */
 export async function changeObjects(
@@ -266,7 +266,7 @@ export async function deleteObjects(
   const { db, group } = writer
   const ids = objects.map(({ object }) => object.id)
   const counts = await countIndexRows(group, ids)
-  if (objects.length > 1) writer.spend({ indexRows: sumOfRows(counts) }) // a single object can always be deleted, however large
+  if (objects.length > 1) writer.spend({ indexRows: sumOfRows(counts) }) // a single object can always be deleted, regardless of its size
   await deleteWholeIndex(writer, counts)
   for (const batch of inBatches(ids))
     await db.deleteFrom('objects').where('group_id', '=', group.groupId).where('id', 'in', batch).execute()

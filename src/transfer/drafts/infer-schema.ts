@@ -8,7 +8,7 @@ const htmlTag = /<\/?[a-z][a-z0-9-]*(\s[^<>]*)?\/?>/i
 /** Narrow types first: every integer is a decimal, every date a dateTime. */
 const exactTypes: readonly ScalarType[] = ['boolean', 'integer', 'decimal', 'date', 'dateTime']
 
-/** What the values of a field so far have in common. */
+/** The common properties of a field's values so far. */
 interface Impression {
   /** The types that all values so far fit. */
   possible: ScalarType[]

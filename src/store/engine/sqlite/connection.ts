@@ -63,7 +63,7 @@ function createConnection(file: DatabaseSync): DatabaseConnection {
   }
 }
 
-/** A worker's read connection, whose transaction has begun. */
+/** A worker's read connection inside a transaction. */
 function createRemoteConnection(
   read: (text: string, parameters: readonly SQLInputValue[]) => Promise<unknown[]>,
 ): DatabaseConnection {
