@@ -93,11 +93,11 @@ export async function benchCold(setup: Setup): Promise<Finding> {
   })
   const outcomes = await runContest(scenarios, setup)
   return {
-    about: `Answers that Sluice makes from the database (\`ANSWER_CACHE_MB=0\`) with ${inCount(items)} items of 2 KB, asked for ${inCount(differentPages)} different pages:
-one of 12 categories, one of four fields to sort by in both directions, up to 20 pages deep. Besides answers a process also remembers schemas, totals, signatures
-and the order of listings while nobody writes, and it does so here, too; each row of the table has a process of its own. Where no two questions are alike there are ${inCount(differentListings)} first pages of several categories
-at once: more than it remembers the order of. \`node:http\` and Fastify send one of these answers from a buffer.
-One that reads knows the ids of its items and does nothing but read them, put the answer together, hash it and send it: the least that a page from this database takes in one
+    about: `Answers that Sluice builds from the database (\`ANSWER_CACHE_MB=0\`) with ${inCount(items)} items of 2 KB, asked for ${inCount(differentPages)} different pages:
+one of 12 categories, one of four fields to sort by in both directions, up to 20 pages deep. Besides answers a process also caches schemas, totals, signatures
+and the order of listings until the next write, and it does so here, too; each row of the table has a separate process. If no two questions are alike, there are ${inCount(differentListings)} first pages of several categories
+at once: more than it caches the order of. \`node:http\` and Fastify send one of these answers from a buffer.
+The one that reads has the ids of its items and only reads them, assembles the answer, hashes it and sends it: the minimum cost of a page from this database in one
 thread of this runtime (\`bench/least-server.ts\`). PostgreSQL runs on the same machine, and shares its cores.
 ${describeContest(setup)}`,
     tables: reportContest(outcomes),

@@ -84,4 +84,4 @@ export function reportContest(outcomes: readonly Outcome[]): string {
 
 export const describeContest = ({ load, rounds, seconds }: Pick<Setup, 'load' | 'rounds' | 'seconds'>): string =>
   `Load by ${load.name} over ${connections} connections, ${rounds} rounds of ${seconds} s for each server, in which all took turns, after ${turnsToWarmUp * seconds} s to warm up.
-Figures are the median of the rounds, and in brackets the least and the greatest. Ratios are taken within a round.`
+Figures are the median of the rounds, with the minimum and the maximum in brackets. Ratios are taken within a round.`

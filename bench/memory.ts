@@ -80,14 +80,14 @@ export async function benchMemory(setup: Setup): Promise<Finding> {
   const row = (when: string, { nowBytes, mostBytes }: Memory) => [when, inMegabytes(nowBytes), inMegabytes(mostBytes)]
   const last = (points.at(-1)?.y ?? Number.NaN) * megabyte
   const rows = [
-    row('after the first start, which makes the demo', demo.first),
+    row('after the first start, which creates the demo', demo.first),
     row('after a start that finds the demo', demo.second),
     row('after the hot load', hot),
     row(`after ${setup.minutes} minutes of random queries`, { nowBytes: last, mostBytes: greatest }),
   ]
   return {
     about: `Resident memory of the process, as Linux counts it. The hot load is that of \`npm run bench -- hot\`, without the other servers. Random queries
-are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (pages of 10 to 100 items, filters, sorts, searches), which is far more than the cache of answers holds.`,
+are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (pages of 10 to 100 items, filters, sorts, searches), far more than fit into the answer cache.`,
     tables: `${table(['', 'resident', 'at the most'], rows)}
 
 After the first fifth of the time memory changed by ${perMinute.toFixed(2)} MB a minute.`,

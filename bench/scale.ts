@@ -115,7 +115,7 @@ interface Growth {
   /** Each after a write: nothing is cached. */
   pages: Latencies
   totals: Latencies
-  /** While nobody writes. */
+  /** Without writes. */
   pagesAgain: Latencies
 }
 
@@ -200,17 +200,17 @@ export async function benchScale({ engines, sizes, samples, stock, progress }: S
       growths.push(await measureSize(dataset, samples))
     }
     const pages = tableOf('a page of 20, after a write', growths, (growth) => growth.pages)
-    const again = tableOf('a page of 20, while nobody writes', growths, (growth) => growth.pagesAgain)
+    const again = tableOf('a page of 20, without writes', growths, (growth) => growth.pagesAgain)
     const totals = tableOf('a total, after a write', growths, (growth) => growth.totals)
     tables.push(`### ${engineNames[engine]}\n\n${pages}\n\n${totals}\n\n${again}`)
     charts[`performance-scale-${engine}.svg`] = drawGrowth(engine, growths)
   }
   return {
     about: `One collection that grows, asked over one connection, one request after the other: the median of up to ${samples} requests for each kind,
-in random order, with the cache of answers off (\`ANSWER_CACHE_MB=0\`) but for the last row. After a write means that something is written
-to the group before each request, so that nothing is remembered of it: such a request also reads the collection's schema and its total. For totals
-one item is asked for, so the figure holds the cost of a page of one. While nobody writes, a process remembers schemas, totals and the order of
-listings. What takes long is asked less often, until ${mostMsPerKind / 1000} s are spent on it.`,
+in random order, with the answer cache off (\`ANSWER_CACHE_MB=0\`) except for the last row. After a write means that something is written
+to the group before each request, so that nothing of it is cached: such a request also reads the collection's schema and its total. For totals
+one item is requested, so the figure includes the cost of a page of one. Without writes, a process caches schemas, totals and the order of
+listings. Slow questions are asked less often, until ${mostMsPerKind / 1000} s are spent on it.`,
     tables: tables.join('\n\n'),
     charts,
   }

@@ -57,7 +57,7 @@ function pageReader(name: string, group: FilledGroup): Reader {
 function coldReader(dataset: Dataset): Reader {
   const { paths, headers } = filteredAndSorted(dataset, differentPages)
   return {
-    name: 'made from the database, filtered and sorted',
+    name: 'built from the database, filtered and sorted',
     path: (number) => paths[number % paths.length] ?? '/',
     headers,
   }

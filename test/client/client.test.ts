@@ -183,7 +183,7 @@ describe('all', () => {
     assert.deepEqual(await collect(client.collections.all('c1')), [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }])
   })
 
-  it('stops at an empty page when content disappeared meanwhile', async (t) => {
+  it('stops at an empty page when content disappeared in between', async (t) => {
     const { client, seen } = await serve(t, (response, _, nth) =>
       succeed(response, { items: nth === 1 ? [{ _id: 'a' }] : [], totalCount: 2 }),
     )
@@ -304,7 +304,7 @@ describe('retries', () => {
     assert.equal(await client.site.details('t1'), 'here')
   })
 
-  it('wait as long as Retry-After says', async (t) => {
+  it('wait for the time in Retry-After', async (t) => {
     const { client, seen } = await serve(t, (response, _, nth) =>
       nth === 1 ? fail(response, 429, 'RateLimited', { 'retry-after': '1' }) : succeed(response, 'here'),
     )

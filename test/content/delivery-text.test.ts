@@ -166,7 +166,7 @@ describe('a page as JSON', () => {
       { numRuns: 3000 },
     )
     context.diagnostic(JSON.stringify(seen))
-    assert.ok(seen.plain > seen.objects / 20 && seen.plain < seen.objects, 'both ways must have been met')
+    assert.ok(seen.plain > seen.objects / 20 && seen.plain < seen.objects, 'both cases must have occurred')
   })
 
   const object = (value: object): VisibleObject => ({

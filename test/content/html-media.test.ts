@@ -91,7 +91,7 @@ describe('references to media in HTML', () => {
     assert.equal(hasTooManyUrls(`${link(10_000)}<img src="media:a/b.png">`), true)
     assert.equal(hasTooManyUrls(link(4000) + srcset(6000)), false)
     assert.equal(hasTooManyUrls(link(4000) + srcset(6001)), true)
-    assert.equal(hasTooManyUrls(link(20_000)), false, 'there is no file to look for')
+    assert.equal(hasTooManyUrls(link(20_000)), false, 'there is no file to check')
   })
 
   it('are case-sensitive', () => {

@@ -167,7 +167,7 @@ describe('products that are variants of the same', () => {
     assert.deepEqual(project(member(parent), member(variant('s', 'Small'), {})).problems, [])
   })
 
-  it('include the product named by variant_of if it says which variant it is', () => {
+  it('include the product named by variant_of if it has a variant name', () => {
     const parent = { id: 'loaf', name: 'Loaf', metadata: { variant: 'Plain' } }
     const { value } = project(member(parent, {}), member(variant('s', 'Small', {}, 1), {}))
     assert.deepEqual(Object.keys(Object(value?.price)), ['Plain', 'Small'])

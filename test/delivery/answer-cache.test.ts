@@ -352,7 +352,7 @@ describe('the memory of the answer cache', () => {
     const found = Array.from({ length: 100 }, (_, spelling) => spelling).filter((spelling) =>
       cache.peek('a', questionOf('a').scope, `/list?x=${spelling}`, 1000),
     )
-    assert.deepEqual(found, [92, 93, 94, 95, 96, 97, 98, 99], 'those that were asked for last')
+    assert.deepEqual(found, [92, 93, 94, 95, 96, 97, 98, 99], 'those requested last')
     const before = cache.counts.bytes
     await cache.find(questionOf('b', {}, `/list?x=${'y'.repeat(5000)}`), make)
     assert.ok(cache.counts.bytes - before < 3000, 'a URL that long is not worth it')

@@ -79,7 +79,7 @@ describe('a concurrent request', () => {
     while ((counts.threads < 2 || counts.made < 200) && performance.now() < deadline)
       assert.deepEqual(await askAtOnce(there, paths), expected)
     assert.equal(counts.threads, 2)
-    assert.ok(counts.made >= 200, 'threads must have made some')
+    assert.ok(counts.made >= 200, 'threads must have built some')
     assert.equal(alone.service.readWorkers.counts.made, 0)
   })
 
@@ -119,7 +119,7 @@ describe('a worker that builds everything', () => {
     assert.ok(!existsSync(keyFile))
     const [address = ''] = /http[^"]+\/media\/[^"]+/.exec(body) ?? []
     const { statusCode } = await app.inject(address.replace(/^https?:\/\/[^/]+/, ''))
-    assert.equal(statusCode, 404, 'there is no such file; with a wrong signature it would be 403')
+    assert.equal(statusCode, 404, 'the file is missing; a wrong signature would be 403')
   })
 
   it('exits on an internal error, which is logged, and the main thread continues', async () => {
@@ -307,7 +307,7 @@ describe('workers', () => {
     }
     const asked = await Promise.allSettled(Array.from({ length: 20 }, (_, skip) => ask(skip)))
     const refused = asked.filter((each) => each.status === 'rejected')
-    assert.equal(refused.length, 1, 'only what it was doing')
+    assert.equal(refused.length, 1, 'only the work in progress')
     assert.deepEqual([refused[0]?.reason.code, refused[0]?.reason.retryAfterSeconds], ['Unavailable', 1])
     assert.equal(here() + threads.counts.made + refused.length, asked.length)
     assert.match(failures.join(), /No message for/)
@@ -339,7 +339,7 @@ describe('workers', () => {
     const ask = () => threads.make({ ...asked, tenant: tenantOf(group), query: { siteId: site.id } }, 1000)
     isNeeded = true
     await ask()
-    assert.deepEqual([here(), threads.counts.threads], [1, 0], 'where there is no other, it makes it itself')
+    assert.deepEqual([here(), threads.counts.threads], [1, 0], 'without other threads it builds it itself')
     isNeeded = false
     const deadline = performance.now() + 20_000
     while (threads.counts.made === 0 && performance.now() < deadline) await Promise.all(Array.from({ length: 20 }, ask))
@@ -351,7 +351,7 @@ describe('workers', () => {
     assert.deepEqual([threads.counts.made, here()], [made + 10, before + 1])
     await Promise.all(Array.from({ length: 200 }, ask))
     assert.equal(threads.counts.made + here(), made + before + 211)
-    assert.ok(here() > before + 1, 'it helps where there are more than a thread can hold')
+    assert.ok(here() > before + 1, 'it helps beyond the capacity of one thread')
   })
 
   it('refuse an answer that is too large before reading it, and continue', async () => {

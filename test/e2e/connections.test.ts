@@ -168,7 +168,7 @@ async function attack(engine: TestEngine, env: Record<string, string> = {}): Pro
     checkedTo = server.output().length
     const bad = lines.filter((line) => /"level":"(error|fatal)"|"status":5/.test(line))
     assert.deepEqual(bad.slice(0, 3), [])
-    assert.deepEqual([...witness.answers.keys()], ['200'], 'the witness is always served')
+    assert.deepEqual([...witness.answers.keys()], ['200'], 'the other client is always served')
     readRss()
     const seen = { rssMb, figures: `RSS at most ${Math.round(rssMb)} MB, ${witness.answers.get('200')} × 200 for the witness` } // biome-ignore format: one line
     rssMb = 0

@@ -65,7 +65,7 @@ onBothEngines('kill -9 during writes', (engine) => {
       [],
       'every acknowledged write is there',
     )
-    assert.equal(stored.length % 10, 0, 'batches of ten are whole')
+    assert.equal(stored.length % 10, 0, 'batches of ten are complete')
     context.diagnostic(
       `${engine}: ${rounds} kills, ${acknowledged.length} acknowledged, ${stored.length} stored, none lost`,
     )

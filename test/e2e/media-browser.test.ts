@@ -148,7 +148,7 @@ describe('a photo of 12 megapixels uploaded with curl, in a browser', () => {
         await page.goto(websiteUrl + path)
         const image = await shownImage(page)
         assert.equal(image.currentSrc, candidates(files).get(takes))
-        assert.ok(image.complete && image.naturalHeight > image.naturalWidth, 'it stands upright')
+        assert.ok(image.complete && image.naturalHeight > image.naturalWidth, 'it is upright')
         assert.deepEqual(problems, [])
         await page.context().close()
       }

@@ -98,7 +98,7 @@ onBothEngines('files in an S3 store', (engine) => {
         assert.ok(url.startsWith(`${s3.location.endpoint.href}${bucket}/${shop.group.groupId}/`), url)
         const answer = await fetch(url)
         assert.equal(answer.status, 200)
-        assert.equal(answer.headers.get('content-disposition'), null, 'shown where it is asked for')
+        assert.equal(answer.headers.get('content-disposition'), null, 'shown on request')
         assert.match(answer.headers.get('cache-control') ?? '', /\bimmutable\b/)
         const { width } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata()
         return `${answer.headers.get('content-type')} ${width}`

@@ -89,6 +89,6 @@ onBothEnginesInProve('kill -9 during a schema change', (engine) => {
     context.diagnostic(
       `${engine}: ${kills} kills among ${statements} statements on ${count} objects: ${JSON.stringify(found)}`,
     )
-    assert.ok(found.before > 0, 'some of the kills must have come in the middle')
+    assert.ok(found.before > 0, 'some of the kills must have interrupted the work')
   })
 })

@@ -141,11 +141,11 @@ onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails',
       countByNumber(contacts.map(({ content }) => content.visitor?.message)),
     ]
     const isStored = (n: number) => counts[n % 2]?.get(n) === 1
-    assert.deepEqual([...acknowledged].filter((n) => !isStored(n)), [], 'what was acknowledged is there, once') // biome-ignore format: short
+    assert.deepEqual([...acknowledged].filter((n) => !isStored(n)), [], 'acknowledged writes are stored once') // biome-ignore format: short
     const unanswered = visits.unanswered.map(({ n }) => n)
     assert.equal(acknowledged.size + unanswered.length, visits.sent, 'every request is accounted for')
     const total = [...acknowledged, ...unanswered].filter(isStored).length
-    assert.equal(objects.length + contacts.length, total, 'nothing is there twice, nor from nowhere')
+    assert.equal(objects.length + contacts.length, total, 'nothing is duplicated or unexpected')
 
     assert.deepEqual([...new Set(messages.map(({ state }) => state))], ['sent'])
     const files = await readdir(join(config.dataDir, 'mailbox', group.group.id))

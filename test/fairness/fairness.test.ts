@@ -65,7 +65,7 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
     const name = nameOf(operation)
     if (!only.test(name)) continue
     const planned = await attacksOn(world, operation)
-    assert.ok(planned.length > 0, `nothing is known that makes ${name} work hard`)
+    assert.ok(planned.length > 0, `there is no attack on ${name}`)
     // The small form uses different attacks for each operation, so that all of them are covered.
     const step = isFull ? every : Math.max(1, Math.ceil(planned.length / (fewAttacks - 1)))
     const chosen = planned.filter((_, at) => at === 0 || (at + turn) % step === 0)

@@ -72,13 +72,13 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     for (const name of ['server', 'x-powered-by', 'access-control-allow-origin']) assert.equal(headers[name], undefined)
   })
 
-  it('refuses a missing key with 401, and says what to send', async () => {
+  it('refuses a missing key with 401 and advice', async () => {
     const { get } = await ready()
     assertFailure(await get(undefined), 401, 'Unauthorized', /Authorization header is missing/)
     assertFailure(await get(''), 401, 'Unauthorized', /Authorization header is missing/)
   })
 
-  it('says on every 401 how to authenticate', async () => {
+  it('has the authentication scheme on every 401', async () => {
     const { get } = await ready()
     for (const key of [undefined, 'wrong', makeApiKey()])
       assert.equal((await get(key)).headers['www-authenticate'], 'ApiKey')
@@ -122,7 +122,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     }
   })
 
-  it('refuses "Bearer <key>" with 401, and says to send the bare key', async () => {
+  it('refuses "Bearer <key>" with 401, and asks for the bare key', async () => {
     const { group, get } = await ready()
     assertFailure(await get(`Bearer ${group.key}`), 401, 'Unauthorized', /bare API key/)
     assertFailure(await get(`bearer ${group.key}`), 401, 'Unauthorized', /bare API key/)
@@ -225,7 +225,7 @@ export function commonSuite(engine: TestEngine, endpoint: EndpointCase): void {
     }
   })
 
-  it('limits the rate of a group by its tier, and says when to retry', async () => {
+  it('limits the rate of a group by its tier, with Retry-After', async () => {
     const created = await harness(engine, {
       env: { RATE_LIMITS: 'anonymous=9/9,free=2/3,basic=9/9,pro=9/9,proplus=9/9' },
     })

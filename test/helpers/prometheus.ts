@@ -105,7 +105,7 @@ export function parseMetrics(text: string): Map<string, ParsedFamily> {
       const series = line.slice(0, line.lastIndexOf(' '))
       assert.ok(!seen.has(series), `twice: ${series}`)
       seen.add(series)
-      if (family.type !== 'gauge') assert.ok(sample.value >= 0, `less than nothing: ${line}`)
+      if (family.type !== 'gauge') assert.ok(sample.value >= 0, `a negative value: ${line}`)
       family.samples.push(sample)
     }
   }

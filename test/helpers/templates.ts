@@ -61,7 +61,7 @@ export interface PostgresDatabase {
 export async function createPostgresDatabase(template = 'template1'): Promise<PostgresDatabase> {
   const { TEST_POSTGRES_URL: serverUrl } = process.env
   if (!serverUrl)
-    throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
+    throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test", which starts a PostgreSQL.')
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
   await runStatement(serverUrl, `create database ${name} template ${template} strategy file_copy`)
   return {

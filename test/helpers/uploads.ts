@@ -61,7 +61,7 @@ export async function readUntilClosed(socket: Socket): Promise<string> {
 export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 10_000
   while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, `it did not come to this: ${what}`)
+    assert.ok(Date.now() < deadline, `timed out waiting for: ${what}`)
     await sleep(10)
   }
 }

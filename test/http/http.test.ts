@@ -934,7 +934,7 @@ async function startRoute(target: { host: string; port: number }) {
 describe('a database that becomes unreachable', () => {
   it('is 503 with Retry-After for everything that needs it, and is used again when it is back', async () => {
     const serverUrl = process.env.TEST_POSTGRES_URL
-    assert.ok(serverUrl, 'TEST_POSTGRES_URL is not set: run the tests with "npm test", which brings a PostgreSQL.')
+    assert.ok(serverUrl, 'TEST_POSTGRES_URL is not set: run the tests with "npm test", which starts a PostgreSQL.')
     const admin = new pg.Client(serverUrl)
     await admin.connect()
     const name = `test_away_${process.pid}`

@@ -171,7 +171,7 @@ onBothEngines('an attempt at a job', (engine) => {
     const id = await add(group)
     const failing = handlerOf(
       async () => {
-        throw new Error('The other side is away.')
+        throw new Error('The other side is unreachable.')
       },
       {
         giveUp: async (given, problem, writer) =>
@@ -234,7 +234,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal(log(), '')
   })
 
-  it('has no effect in a group deleted meanwhile, and its job is deleted with the group', async () => {
+  it('has no effect in a group deleted in the meantime, and its job is deleted with the group', async () => {
     const { clock, newGroup, add, newWorker } = await workshop(engine)
     const group = await newGroup()
     await add(group, { payload: { n: 1 } })

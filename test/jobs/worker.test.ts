@@ -97,9 +97,9 @@ onBothEngines('a worker', (engine) => {
     const { store, clock, newGroup, newWorker, log } = await workshop(engine)
     const [here, there] = [await newGroup(), await newGroup('second')]
     for (const group of [here, there]) await addMany(group, 3, clock.now)
-    let isAway = true
+    let isUnreachable = true
     const content: Store['content'] = async (name) => {
-      if (isAway && name === 'second') throw new Error('the cable was cut')
+      if (isUnreachable && name === 'second') throw new Error('the cable was cut')
       return store.content(name)
     }
     const worker = newWorker([handlerOf(leaveEffect)], { store: { ...store, content } })
@@ -107,7 +107,7 @@ onBothEngines('a worker', (engine) => {
     assert.equal(await worker.runDue(), 0)
     assert.equal(log().match(/the cable was cut/g)?.length, 2, 'its message and its stack, in one line')
     assert.equal(log().trim().split('\n').length, 1)
-    isAway = false
+    isUnreachable = false
     assert.equal(await worker.runDue(), 3)
     assert.equal((await effectsIn(there)).length, 3)
   })

@@ -38,7 +38,7 @@ async function openPostOffice(engine: TestEngine) {
   }
   const find = async (id: string): Promise<Message> => {
     const found = (await messagesOf(group)).find((message) => message.id === id)
-    assert.ok(found, 'the message is there')
+    assert.ok(found, 'the message exists')
     return found
   }
   /** A separate worker with a different delivery handler. */
@@ -268,7 +268,7 @@ onBothEngines('the outbox', (engine) => {
     const { server, accept, find, workerWith, service, clock } = await openPostOffice(engine)
     const { id } = await accept()
     const inner = deliverHandler(service.mail)
-    const isAway = () => Promise.reject(new Error('The database is away.'))
+    const isUnreachable = () => Promise.reject(new Error('The database is unreachable.'))
     let refusals = 0
     const tooLong = new AbortController()
     const handler: JobHandler = {
@@ -280,7 +280,7 @@ onBothEngines('the outbox', (engine) => {
           finish(work) {
             refusals += 1
             if (refusals === 3) tooLong.abort()
-            return refusals <= 3 ? isAway() : context.finish(work)
+            return refusals <= 3 ? isUnreachable() : context.finish(work)
           },
         }),
     }
@@ -304,7 +304,7 @@ onBothEngines('the outbox', (engine) => {
           ...context,
           async finish(work) {
             refusals += 1
-            if (refusals < 3) throw new Error('The database is away.')
+            if (refusals < 3) throw new Error('The database is unreachable.')
             await context.finish(work)
           },
         }),

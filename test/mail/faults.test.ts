@@ -116,7 +116,7 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
 
     await server.stop()
     let attempts = await worker.runDue()
-    assert.equal(attempts, messageCount, 'each was tried once, at a server that is not there')
+    assert.equal(attempts, messageCount, 'each was attempted once without a server')
     await server.start()
     const state = makeUnreliable(server)
     let rounds = 1
@@ -147,7 +147,7 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
       assert.deepEqual(new Set(copies), new Set([messageId]), `${recipient} got it, always under one Message-ID`)
     }
     const duplicates = server.taken.length - sent.length
-    assert.equal(duplicates, lostPastData, 'each that came twice had been lost past DATA')
+    assert.equal(duplicates, lostPastData, 'each duplicate follows a connection lost after DATA')
     assert.ok(duplicates > 0 && state.restarts > 0, 'there must have been restarts and duplicates')
 
     const faults = [...server.faults].map(([fault, count]) => `${fault} ${count}`).join(', ')

@@ -98,7 +98,7 @@ onBothEngines('the page of the local mailbox', (engine) => {
         'a proxy by another header': await get(path, { 'x-forwarded-proto': 'http' }),
         'a proxy by the standard': await get(path, { forwarded: 'for=127.0.0.1' }),
         nginx: await get(path, { 'x-real-ip': '127.0.0.1' }),
-        'a proxy that says so': await get(path, { via: '1.1 proxy' }),
+        'a proxy with a Via header': await get(path, { via: '1.1 proxy' }),
       })) {
         assert.deepEqual(seen(answer), unknown, `${path}: ${what}`)
       }
@@ -191,7 +191,7 @@ describe('the frame of an e-mail', () => {
 })
 
 describe('the URL of the page', () => {
-  it('leads to this machine, whatever the public URL is', () => {
+  it('leads to this machine, for any public URL', () => {
     const settings = { mailServer: undefined, dataDir: '', masterKey: Buffer.alloc(32) }
     const urlOf = (host: string) => findPageUrl({ ...settings, host }, 4000)?.replace(/[\w-]{22}/, 'k')
     assert.equal(urlOf('127.0.0.1'), 'http://127.0.0.1:4000/mailbox/k/')

@@ -166,7 +166,7 @@ onBothEngines('a notification to the owner of a site', (engine) => {
     const { review, service, clock, noticesAfter } = context
     await review()
     const { store, logger, mail } = service
-    const senderOf = async () => assert.fail('the database is away')
+    const senderOf = async () => assert.fail('the database is unreachable')
     const failing = noticeHandler({ senderOf, dailyLimits: mail.dailyLimits })
     await createWorker({ store, handlers: [failing], workers: 0, clock: () => clock.now, logger }).runDue()
     assert.equal(await awaited(context), 1)

@@ -149,7 +149,7 @@ describe('an unreachable or silent server', () => {
     assert.match(await deliver(courierTo(server, { timeouts: { silenceMs } })), /^250/)
   })
 
-  it('that disconnects or says "later" is tried again at once', async () => {
+  it('that disconnects or replies "later" is retried at once', async () => {
     for (const fault of ['drop', '451 4.3.2 Later'] as const) {
       const server = await mailServer()
       const transport = courierTo(server)

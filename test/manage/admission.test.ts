@@ -20,7 +20,7 @@ interface Ids {
 const strictToStrangers = 'anonymous=1/2,free=9/9,basic=9/9,pro=9/9,proplus=9/9'
 
 describe('the rate limit of the management API', () => {
-  it('counts each token separately, and says when to retry', async () => {
+  it('counts each token separately, with Retry-After', async () => {
     const { call, newUser, clock } = await managing('sqlite', { env: { MANAGE_RATE_LIMIT: '2/3' } })
     const busy = await newUser()
     const others = [await busy.newToken(), (await newUser()).token]
@@ -53,7 +53,7 @@ describe('the rate limit of the management API', () => {
       for (let n = 0; n < 4; n += 1) answers.push(await show(here.groupId, token))
     }
     const refused = answers.filter(({ statusCode }) => statusCode === 429)
-    assert.equal(answers.length - refused.length, 20, 'four times what one token may')
+    assert.equal(answers.length - refused.length, 20, 'four times the limit of one token')
     assert.equal(refused[0]?.headers['ratelimit-policy'], '"manage-group";q=20;w=5')
     assertFailure(await show(here.groupId, here.tokens.owner), 429, 'RateLimited')
     assert.equal((await show(here.groupId)).statusCode, 200, 'an administrator')

@@ -119,7 +119,7 @@ onBothEngines('an attack by a member', (engine) => {
     for (const table of ['sites', 'changes'] as const)
       assert.deepEqual(await database.read.selectFrom(table).selectAll().execute(), [], table)
     const [mark] = await database.read.selectFrom('group_revisions').selectAll().execute()
-    assert.equal(mark?.closed, 1, 'all that is left is the mark that turns away who still writes')
+    assert.equal(mark?.closed, 1, 'only the marker that refuses late writes remains')
   })
 })
 

@@ -145,7 +145,7 @@ onBothEngines('groups', (engine) => {
     const { removeFolder } = storage
     storage.removeFolder = async () => {
       storage.removeFolder = removeFolder
-      throw new Error('The disk is away.')
+      throw new Error('The disk is unreachable.')
     }
     assert.equal((await call('POST', `${path}/delete`, { confirm: 'Bakery' })).statusCode, 500)
     assert.ok(existsSync(file))

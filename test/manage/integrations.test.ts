@@ -206,7 +206,7 @@ onBothEngines('payment accounts', (engine) => {
 })
 
 onBothEngines('an account whose provider is unreachable', (engine) => {
-  it('is not connected, and the answer says to try again', async () => {
+  it('is not connected, and the answer advises to try again', async () => {
     const created = await managing(engine, { env: { STRIPE_URL: 'http://127.0.0.1:1' } })
     const { groupId } = await created.newManagedGroup()
     await assertUnchanged(created.service.store, async () => {

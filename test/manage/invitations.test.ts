@@ -99,7 +99,7 @@ onBothEngines('an invitation', (engine) => {
     })
   })
 
-  it('creates a user with a token for a caller who has none, exactly once, even when several accept at the same time', async () => {
+  it('creates a user with a token for a caller without one, exactly once, even when several accept at the same time', async () => {
     const { accept, invite, ask, call, here, members } = await inviting(engine)
     const { token: secret } = await invite('grace@people.example', 'viewer')
     const answers = await Promise.all([1, 2, 3, 4].map(() => accept({ secret, name: 'Grace' })))

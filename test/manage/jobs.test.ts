@@ -100,7 +100,7 @@ onBothEngines('jobs in the management API', (engine) => {
     assert.equal(await claimJob(store.database, { kind: 'none', groupId, nowMs: clock.now }), undefined)
   })
 
-  it('that are running or done can be neither retried nor cancelled, and the refusal says why', async () => {
+  it('that are running or done can be neither retried nor cancelled, and the refusal has the reason', async () => {
     const { call, clock, newManagedGroup, add, set, pathOf } = await withJobs(engine)
     const group = await newManagedGroup()
     const { groupId, store } = group

@@ -57,7 +57,7 @@ onBothEngines('a group’s own mail server', (engine) => {
     )
   })
 
-  it('that does not work is not stored, and the refusal says why', async () => {
+  it('that does not work is not stored, and the refusal has the reason', async () => {
     const { group, set, service, mailServer: plain } = await opened(engine)
     const server = await guardedServer()
     const silent = await mailServer()

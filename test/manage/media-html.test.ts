@@ -106,7 +106,7 @@ onBothEngines('a text that references files', (engine) => {
     assertRefused(await call('POST', path, { objectValue: { text: reference } }), 400, /key/)
     const address = `<img src="${picture.currentFile.source}">`
     const stored = await ask('POST', path, { objectValue: { text: address } })
-    assert.equal(stored.objectValue.text, address, 'their address is a foreign one, which expires')
+    assert.equal(stored.objectValue.text, address, 'their URL is external, and expires')
     assert.equal((await ask('GET', path)).totalCount, 1)
     await assert.rejects(deliveredText)
   })

@@ -54,17 +54,17 @@ onBothEngines('a user who loses the permission during an upload', (engine) => {
   /** A change between the two halves of an upload, and the answer. */
   const changes: [what: string, change: (created: Listening) => Promise<unknown>, answer: RegExp][] = [
     [
-      'as they are no member any more, is refused',
+      'as a former member, is refused',
       ({ ask, group }) => ask('DELETE', `/manage/groups/${group.groupId}/members/${group.members.editor.user.id}`),
       /^HTTP\/1\.1 404 .*There is no such group/s,
     ],
     [
-      'as their role is a lesser one, is refused',
+      'with a lower role, is refused',
       ({ does, group }) => does('POST', `/members/${group.members.editor.user.id}/role`, { role: 'viewer' }),
       /^HTTP\/1\.1 403 .*needs the role editor/s,
     ],
     [
-      'as their token was revoked, is refused',
+      'with a revoked token, is refused',
       async ({ ask, group }) => {
         const path = `/manage/users/${group.members.editor.user.id}/tokens`
         const { items } = await ask('GET', path)
@@ -73,13 +73,13 @@ onBothEngines('a user who loses the permission during an upload', (engine) => {
       /^HTTP\/1\.1 401 .*\r\nwww-authenticate: Bearer\r\n.*The admin token is not valid/is,
     ],
     [
-      'as the group is being deleted, is refused',
+      'in a group being deleted, is refused',
       ({ service, group, clock }) =>
         updateGroup(service.store, group.group, { frozen: true, deletingMs: clock.now }, authoring(clock.now)),
       /^HTTP\/1\.1 409 .*being deleted/s,
     ],
     [
-      'as the group was deleted, is refused',
+      'in a deleted group, is refused',
       ({ ask, group }) => ask('POST', `/manage/groups/${group.groupId}/delete`, { confirm: group.group.name }),
       /^HTTP\/1\.1 404 .*There is no such group/s,
     ],
@@ -160,7 +160,7 @@ onBothEngines('the time limit of a body', (engine) => {
       const started = performance.now()
       const answer = await readUntilClosed(socket).finally(() => clearInterval(drops))
       assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `))
-      assert.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, 'one answer, and nothing behind it')
+      assert.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, 'one answer, and nothing after it')
       assert.ok(performance.now() - started >= 290, 'there was time to read the answer')
     }
     await assertNothingLeft(created)

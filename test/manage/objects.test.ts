@@ -125,9 +125,9 @@ onBothEngines('objects', (engine) => {
         async () => does('POST', `/objects/${(await post({ title: 'published' }, { draft: true }))._id}/publish`),
       ],
       [
-        'no draft any more',
+        'no longer a draft',
         async () => {
-          const { _id, version } = await post({ title: 'no draft any more' }, { draft: true })
+          const { _id, version } = await post({ title: 'no longer a draft' }, { draft: true })
           return does('PATCH', `/objects/${_id}`, { version, draft: false })
         },
       ],
@@ -138,7 +138,7 @@ onBothEngines('objects', (engine) => {
     }
     assert.deepEqual(
       (await delivered(posts._id, '&sort=publishDate:desc')).map(({ objectValue }) => objectValue.title),
-      ['no draft any more', 'published', 'made with others', 'made', 'dated', 'undated'],
+      ['no longer a draft', 'published', 'made with others', 'made', 'dated', 'undated'],
     )
   })
 

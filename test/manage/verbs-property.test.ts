@@ -82,7 +82,7 @@ function assertVersions(before: State, after: State): void {
       assert.deepEqual(versions, before.versions.get(id) ?? [])
       continue
     }
-    assert.ok(versions.length <= after.versionsKept, 'no more versions are kept than the group wants')
+    assert.ok(versions.length <= after.versionsKept, 'versions are limited to the group’s setting')
     if (row.version - former.version > after.versionsKept) continue
     const { group_id, version, value, publish_ms, archived, changed_by, change, updated_ms } = former
     const copy = {
@@ -143,7 +143,7 @@ onBothEngines('any sequence of verbs', (engine) => {
           )
           await ask('POST', `/manage/groups/${group.group.id}/delete`, { confirm: group.group.name })
           const left = Object.values(await readRows(group.store)).flat() as { closed?: number }[]
-          assert.deepEqual(left.map(({ closed }) => closed), [1], 'but for the mark that it is closed') // biome-ignore format: short
+          assert.deepEqual(left.map(({ closed }) => closed), [1], 'except for the marker that it is closed') // biome-ignore format: short
         }
       }),
       // Shrinking so long a sequence takes too long; the message names the failing call.
@@ -154,7 +154,7 @@ onBothEngines('any sequence of verbs', (engine) => {
     assert.ok(done > refused, 'most calls must be done for this to mean something')
     if (runs >= 500) {
       const never = verbNames.filter((name) => !seen.done[name])
-      assert.deepEqual(never, [], 'every verb must have been done')
+      assert.deepEqual(never, [], 'every verb must have been called')
     }
   })
 })

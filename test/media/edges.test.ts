@@ -106,7 +106,7 @@ onBothEngines('a file of the library', (engine) => {
     const { media } = service
     const remove = media.storage.remove
     media.storage.remove = async () => {
-      throw new Error('the store is away')
+      throw new Error('the store is unreachable')
     }
     const upload = async () => {
       const library = {

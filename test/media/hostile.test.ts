@@ -158,7 +158,7 @@ describe('a picture that crashes its process', () => {
     for (const { name, currentFile } of items) assert.equal(currentFile.srcset !== undefined, name !== 'half.jpg', name)
     const jobs = (await call('GET', '/manage/jobs?state=failed')).json().data
     assert.equal(jobs.totalCount, 1)
-    assert.equal(jobs.items[0].attempts, 1, 'trying again would not help')
+    assert.equal(jobs.items[0].attempts, 1, 'a retry would not help')
     assert.equal(jobs.items[0].problem, (await does('GET', `/media/${poison._id}`)).problem)
     assert.equal((await does('GET', '/media')).totalCount, 4)
   })

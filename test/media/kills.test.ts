@@ -61,7 +61,7 @@ async function assertWhole(library: Librarian, collectionId: string, acknowledge
   const inBucket = new Set(await stored())
   const files = await Array.fromAsync(iterateMediaFiles(group.store))
   const missing = files.flatMap(keysOfFile).filter((key) => !inBucket.has(key))
-  assert.deepEqual(missing, [], 'every file that is spoken of is there')
+  assert.deepEqual(missing, [], 'every referenced file exists')
   const media = await Array.fromAsync(iterateMediaItems(group.store))
   const rows = await group.store.database.read.selectFrom('media').select('id').execute()
   assert.equal(media.length, rows.length, 'every item has its file')
@@ -73,7 +73,7 @@ async function assertWhole(library: Librarian, collectionId: string, acknowledge
     const { items } = await does('GET', `/collections/${collectionId}/objects?limit=100&skip=${skip}`)
     for (const { _id, objectValue } of items) {
       objects.add(_id)
-      assert.ok(keys.has(objectValue.photo.key), 'every object shows an item that there is')
+      assert.ok(keys.has(objectValue.photo.key), 'every object references an existing item')
     }
     if (items.length === 0) break
   }
@@ -130,9 +130,9 @@ onBothEnginesInProve('kill -9 of a server that takes pictures in and makes small
       ({ state, problem }) => state === 'failed' && /^It was started \d times/.test(problem ?? ''),
     )
     const done = jobs.filter(({ state }) => state === 'done')
-    assert.equal(done.length + givenUp.length, jobs.length, 'all work came to its end')
+    assert.equal(done.length + givenUp.length, jobs.length, 'all work has finished')
     const files = await Array.fromAsync(iterateMediaFiles(group.store))
-    assert.equal(jobs.length, files.length, 'each picture has had its job')
+    assert.equal(jobs.length, files.length, 'each picture was processed')
     assert.equal(files.filter(({ derivatives }) => derivatives.length > 0).length, done.length)
 
     const spokenOf = new Set(files.flatMap(keysOfFile))
@@ -140,7 +140,7 @@ onBothEnginesInProve('kill -9 of a server that takes pictures in and makes small
     clock.now = Date.now() + 2 * dayMs
     assert.equal((await does('POST', '/media/sweep', { dryRun: false })).strays, strays.length)
     await service.media.inbox.tidy(clock.now)
-    assert.deepEqual(await readdir(join(config.dataDir, 'inbox')), [], 'what the dead left is cleared away')
+    assert.deepEqual(await readdir(join(config.dataDir, 'inbox')), [], 'the remains of killed processes are removed')
     const { objects } = acknowledged // unused ones were swept too
     await assertWhole(library, collectionId, { media: [], objects })
     context.diagnostic(

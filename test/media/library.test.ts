@@ -96,7 +96,7 @@ onBothEngines('a picture', (engine) => {
       .raw()
       .toBuffer({ resolveWithObject: true })
     assert.equal(pixels.info.channels, 4)
-    assert.ok(Math.abs((pixels.data[3] ?? 0) - 128) < 4, 'half of what is behind it shows')
+    assert.ok(Math.abs((pixels.data[3] ?? 0) - 128) < 4, 'half of the background shows through')
     const { srcset, color, source } = await moving()
     assert.deepEqual([srcset, typeof color], [undefined, 'string'])
     assert.equal((await sharp((await loadFile(source)).bytes).metadata()).pages, 3)

@@ -102,7 +102,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
   it('creates one session when the provider’s answer was lost', async () => {
     const { buy, provider, group, clock } = await openKeyedShop(engine)
     provider.after = async () => {
-      throw new ProviderFailure('unreachable', 'It is away.')
+      throw new ProviderFailure('unreachable', 'It is unreachable.')
     }
     for (const _time of [1, 2, 3]) assertFailure(await buy('one'), 503, 'Unavailable')
     provider.after = async () => {}
@@ -130,7 +130,7 @@ onBothEngines(`POST ${checkoutPath} with an Idempotency-Key`, (engine) => {
   it('keeps its session when a call was not answered and a later one is refused', async () => {
     const { buy, provider, rows } = await openKeyedShop(engine)
     provider.after = async () => {
-      throw new ProviderFailure('unreachable', 'It is away.')
+      throw new ProviderFailure('unreachable', 'It is unreachable.')
     }
     assertFailure(await buy('one'), 503, 'Unavailable')
     provider.before = async () => {

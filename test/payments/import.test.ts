@@ -68,8 +68,8 @@ onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that
       const server = await startServer({ ...env, NODE_OPTIONS: mostHeap })
       const wanted = Math.floor((kill * (pageCount + kills)) / (kills + 1))
       await killAt(distant, server, pages, wanted)
-      assert.equal(await look(), null, 'it has not come to its end')
-      assert.ok((looks.at(-1) ?? 0) > (looks.at(-2) ?? 0), 'and is further than before')
+      assert.equal(await look(), null, 'it is not finished')
+      assert.ok((looks.at(-1) ?? 0) > (looks.at(-2) ?? 0), 'and has made progress')
       await endLeases(distant)
     }
 
@@ -90,8 +90,8 @@ onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that
 
     assert.deepEqual([report.products, report.prices, report.archived], [productCount, priceCount, 0])
     assert.deepEqual(looks, looks.toSorted((one, other) => one - other), 'it never went back') // biome-ignore format: short
-    assert.equal(new Set(pages).size, pageCount, 'each page was asked for')
-    assert.equal(pages.length, pageCount + kills, 'only the one that was under way was asked for again')
+    assert.equal(new Set(pages).size, pageCount, 'each page was requested')
+    assert.equal(pages.length, pageCount + kills, 'only the page in progress was requested again')
     const mirrored = await assertMirrored(group, provider)
     assert.equal(report.added, mirrored)
     context.diagnostic(

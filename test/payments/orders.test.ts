@@ -137,7 +137,7 @@ onBothEngines('an order', (engine) => {
     complete(session('cs_1'))
     const { fetchSession } = provider
     provider.fetchSession = async () => {
-      throw new ProviderFailure('unreachable', 'It is away.')
+      throw new ProviderFailure('unreachable', 'It is unreachable.')
     }
     await ask('cs_1')
     const waits = [5, 60, 600, 3600, 14_400]

@@ -126,7 +126,7 @@ onBothEngines('the secrets of a payment provider', (engine) => {
     const id: string = connected.json().data._id
     assert.equal(connected.json().data.webhook, 'registered')
     const registered = await payments.vault.read(group.store, id, webhookSecretField)
-    assert.ok(registered, 'the provider has given us a secret')
+    assert.ok(registered, 'the provider has returned a secret')
     await manage('POST', '/integrations', { type: 'stripe', accountHandle: 'again', secretKey })
     await worker.runDue()
     assert.equal(await checkOut('good'), 200)
@@ -175,8 +175,8 @@ onBothEngines('the secrets of a payment provider', (engine) => {
     const dump = dumps.join('\n')
 
     for (const status of [200, 201, 400, 409, 502, 503])
-      assert.ok(counts.has(status), `something was answered ${status}`)
-    assert.ok(/main\.secrets .*"v1\./.test(dump), 'the secrets are there, sealed')
+      assert.ok(counts.has(status), `a request was answered with ${status}`)
+    assert.ok(/main\.secrets .*"v1\./.test(dump), 'the secrets are stored, sealed')
     assert.ok(/main\.jobs .*"problem":"Stripe/.test(dump), 'and jobs with the reason of their failure')
     assert.ok(shop.log().includes('"route":"/webhooks/:type/:integrationId","status":400'), 'and what was refused')
     const secrets = [secretKey, registered, webhookSecret, wrongKey, wrongWebhookSecret]

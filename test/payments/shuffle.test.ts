@@ -14,7 +14,7 @@ type Random = () => number
 
 const chosen = <Item>(random: Random, items: readonly Item[]): Item => {
   const item = items[Math.floor(random() * items.length)]
-  assert.ok(item !== undefined, 'there is something to choose from')
+  assert.ok(item !== undefined, 'there are several choices')
   return item
 }
 
@@ -124,12 +124,12 @@ onBothEngines(`${changeCount.toLocaleString('en')} changes of a catalogue`, (eng
     const products = await assertMirrored(group, provider)
     const { lastSync, progress } = await shop.ask('GET', integration)
     assert.equal(progress, null)
-    assert.ok(lastSync.added + lastSync.changed + lastSync.archived > 0, 'it reports what it found')
+    assert.ok(lastSync.added + lastSync.changed + lastSync.archived > 0, 'it reports its findings')
 
     await shop.ask('POST', `${integration}/sync`)
     await shop.service.worker.runDue()
     const { lastSync: second } = await shop.ask('GET', integration)
-    assert.deepEqual([second.added, second.changed, second.archived], [0, 0, 0], 'there was nothing left to find')
+    assert.deepEqual([second.added, second.changed, second.archived], [0, 0, 0], 'nothing remained to be found')
     const kinds = [...types].map(([type, count]) => `${type} ${count}`)
     context.diagnostic(
       `${engine}: ${changeCount} changes (${kinds.join(', ')}); ${delivered} events delivered in disorder, ${lost} lost, in ` +

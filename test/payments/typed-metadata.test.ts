@@ -92,7 +92,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
       400,
       /renames and defaults do not apply to/,
     )
-    assert.equal((await change({ version, schema })).statusCode, 200, 'what is shown can be sent back')
+    assert.equal((await change({ version, schema })).statusCode, 200, 'shown values can be sent back')
   })
 })
 

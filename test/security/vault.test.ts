@@ -94,7 +94,7 @@ onBothEngines('the vault', (engine) => {
     assert.equal(await vault.read(mine, 'one', 'secretKey'), canary)
   })
 
-  it('says what to do when the master key has changed, and reveals nothing of the secret', async () => {
+  it('advises what to do when the master key has changed, and reveals nothing of the secret', async () => {
     const { newGroup, clock } = await harness(engine)
     const { store } = await newGroup()
     await write(store, clock.now, (writer) => createVault(key).put(writer, 'one', 'secretKey', canary))

@@ -180,7 +180,7 @@ describe('the authorizer', () => {
     releases[0]?.(tenant)
     assert.deepEqual([await before, await since], [tenant, undefined])
     assert.equal(authorize.peek(key), undefined)
-    assert.equal(await authorize(key), undefined, 'nor when the earlier one comes later')
+    assert.equal(await authorize(key), undefined, 'nor when the earlier one arrives later')
   })
 
   it('makes no lookup for a key with a wrong checksum or format', async () => {

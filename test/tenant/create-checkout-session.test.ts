@@ -28,7 +28,7 @@ onBothEngines(`POST ${checkoutPath}, as every endpoint with a body`, (engine) =>
 
 const lastAsked = ({ provider }: Shop & Account) => {
   const asked = provider.asked.at(-1)
-  assert.ok(asked, 'the provider was asked for a session')
+  assert.ok(asked, 'a session was requested')
   return asked.request
 }
 
@@ -371,7 +371,7 @@ onBothEngines(`POST ${checkoutPath}`, (engine) => {
   it('attributes a failure of the provider correctly', async () => {
     const { post, provider, log } = await openShop(engine)
     const cases: [ProviderFailure, number, string, RegExp, string?][] = [
-      [new ProviderFailure('unreachable', 'It is away.'), 503, 'Unavailable', /It is away\. Try again/, '1'],
+      [new ProviderFailure('unreachable', 'It is unreachable.'), 503, 'Unavailable', /It is unreachable\. Try again/, '1'],
       [new ProviderFailure('limited', 'Slow down.', { retryAfterSeconds: 7 }), 503, 'Unavailable', /Slow/, '7'],
       [new ProviderFailure('limited', 'Slow down.', { retryAfterSeconds: 0 }), 503, 'Unavailable', /Slow/, '1'],
       [new ProviderFailure('refused', 'Not accepted.'), 502, 'ProviderError', /does not accept the key/],

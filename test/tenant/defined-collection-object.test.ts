@@ -352,7 +352,7 @@ onBothEngines('the honeypot', (engine) => {
       const wrong = { ...body, company_website: 'x', objectValue: { rating: 7 } }
       assertFailure(await send(wrong), 400, 'ValidationError', /rating must be at most 5.*body is required/)
     })
-    assert.equal(ids.size, 7, 'each has an id of its own')
+    assert.equal(ids.size, 7, 'ids are unique')
   })
 
   it('that is empty is removed from the submission', async () => {

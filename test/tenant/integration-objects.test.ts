@@ -250,7 +250,7 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
       ['10', ['prod_bread']],
     ])
     const ids = data.items.map((item: Product) => item.id)
-    assert.equal(new Set(ids).size, ids.length, 'in the flat page each stands once')
+    assert.equal(new Set(ids).size, ids.length, 'each is on the flat page once')
   })
 
   it('has no groups by default', async () => {

@@ -77,7 +77,7 @@ onBothEngines('an export', (engine) => {
         .filter(({ id }) => [ids[0], ids[599], ids[1199]].includes(id))
         .map(({ objectValue, version }) => `${objectValue.n} ${version}`)
       assert.equal(numbers.length, 3)
-      assert.equal(new Set(numbers).size, 1, `one moment, not ${numbers}`)
+      assert.equal(new Set(numbers).size, 1, `one state, not ${numbers}`)
       seen.add(Number(numbers[0]?.split(' ')[0]))
     }
     isDone = true

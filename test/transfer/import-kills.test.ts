@@ -134,7 +134,7 @@ onBothEnginesInProve('kill -9 in the middle of an import', (engine) => {
       ;[current, wanted] = [wanted, current]
       if (await killInTheMiddle(target, wanted.folder, moment, '--into', id)) found.killed += 1
       const state = await shown(target, id)
-      assert.ok(state === current.shown || state === wanted.shown, 'as it was or as it will be')
+      assert.ok(state === current.shown || state === wanted.shown, 'either the old or the new state')
       if (state === current.shown) found.unchanged += 1
       await importWhole(target, wanted.folder)
       assert.equal(await shown(target, id), wanted.shown)

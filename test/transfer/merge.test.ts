@@ -70,10 +70,14 @@ onBothEngines('an import into an existing group', (engine) => {
     const shownBefore = await importInto(target, folder, { ...unnamed, isDryRun: true })
     assert.equal(shownBefore.needsInto, true)
     assert.deepEqual(shownBefore.tally.objects, { added: 0, changed: 1, equal: 3 })
-    assert.equal(await dumpOf(target.service.store), before, 'until here nothing was written')
+    assert.equal(await dumpOf(target.service.store), before, 'nothing was written so far')
     const done = await importInto(target, folder, { into: 'Shop' })
     assert.deepEqual(done.tally.objects, { added: 0, changed: 1, equal: 3 })
-    assert.equal((await importInto(target, folder, unnamed)).needsInto, false, 'what changes nothing needs no name')
+    assert.equal(
+      (await importInto(target, folder, unnamed)).needsInto,
+      false,
+      'statements without changes need no name',
+    )
   })
 
   it('makes it equal to the export in one revision, and stores the former values as versions', async () => {

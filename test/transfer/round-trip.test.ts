@@ -92,7 +92,7 @@ describe('the demo', () => {
       for (const part of ['srcset', 'avifSrcset', 'width', 'color', 'placeholder'])
         assert.ok(all.includes(`"${part}":`), `${part} is compared too`)
       const previews = [...expected.keys()].filter((name) => name.startsWith('preview'))
-      assert.ok(previews.length >= 2, 'what is hidden is compared too')
+      assert.ok(previews.length >= 2, 'hidden objects are compared, too')
       context.diagnostic(`${expected.size} answers are the same, ${previews.length} previews among them`)
     })
 
@@ -109,7 +109,7 @@ describe('the demo', () => {
           join(localFolder(service, 'media'), key),
         )
       const files = await pathsOf(target())
-      assert.ok(files.filter((path) => path.endsWith('w.webp')).length >= 28, 'smaller pictures too')
+      assert.ok(files.filter((path) => path.endsWith('w.webp')).length >= 28, 'derivatives, too')
       for (const [position, path] of (await pathsOf(made)).entries())
         assert.ok((await readFile(path)).equals(await readFile(files[position] ?? '')), path)
     })

@@ -88,7 +88,7 @@ describe('deriveImage', () => {
     const { data, info } = await sharp(derivatives[0]?.path).raw().toBuffer({ resolveWithObject: true })
     assert.deepEqual([info.width, info.height], [100, 200])
     const [red = 0, , blue = 0] = data.subarray(info.channels * 50, info.channels * 51)
-    assert.ok(red > 200 && blue < 60, 'what was on the left is on top')
+    assert.ok(red > 200 && blue < 60, 'the left side is on top')
   })
 
   it('makes nothing wider than the original', async (t) => {

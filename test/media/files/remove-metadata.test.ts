@@ -63,7 +63,7 @@ describe('removeMetadata', () => {
           .withMetadata({ orientation })
           .toFormat(format)
           .toBuffer()
-        assert.ok(hasLatitude(picture), 'the location is in it')
+        assert.ok(hasLatitude(picture), 'it contains the location')
         const cleaned = await clean(t, picture, `image/${format}`)
         assert.equal(hasLatitude(cleaned.after), false)
         const [before, after] = [await sharp(cleaned.before).metadata(), await sharp(cleaned.after).metadata()]

@@ -208,7 +208,7 @@ describe('S3 storage, when an upload in parts fails', () => {
     )
     await assert.rejects(storage.write(bucket, 'g1/film.mp4', source), /the visitor went away/)
     assert.equal(requests.at(-1), `DELETE ${file}?${uploadId}`)
-    assert.ok(!requests.includes(`POST ${file}?${uploadId}`), 'nothing was put together')
+    assert.ok(!requests.includes(`POST ${file}?${uploadId}`), 'nothing was assembled')
   })
 
   it('stops reading the source when the store fails', async (t) => {

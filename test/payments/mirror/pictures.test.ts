@@ -132,14 +132,14 @@ onBothEngines('pictures of products', (engine) => {
 
   it('that are temporarily unavailable are retried', async () => {
     const png = await smallPicture('png')
-    let isAway = true
+    let isUnreachable = true
     const { worker, image, clock } = await withPicture(engine, () => {
-      if (isAway) throw new PublicFetchFailure('pictures.example could not be reached.', { isTransient: true })
+      if (isUnreachable) throw new PublicFetchFailure('pictures.example could not be reached.', { isTransient: true })
       return Readable.from([png])
     })
     await worker.runDue()
     assert.equal(await image(), undefined)
-    isAway = false
+    isUnreachable = false
     clock.now += minuteMs
     await worker.runDue()
     assert.equal(Object(await image()).name, 'rye.png')

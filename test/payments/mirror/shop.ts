@@ -75,7 +75,7 @@ export async function shop(engine: TestEngine, { workers = 2 } = {}): Promise<Sh
     )
     async function read(): Promise<Integration> {
       const found = await findIntegrationById(group.store, id)
-      assert.ok(found, 'the account is there')
+      assert.ok(found, 'the account exists')
       return found
     }
     return {
@@ -86,7 +86,7 @@ export async function shop(engine: TestEngine, { workers = 2 } = {}): Promise<Sh
         await syncCatalogue(deps, group.store, id)
         const { lastSync, walk } = await read()
         assert.equal(walk, undefined)
-        assert.ok(lastSync, 'the walk has come to its end')
+        assert.ok(lastSync, 'the synchronisation has finished')
         return lastSync
       },
       refresh: (productId) => refreshProduct(deps, group.store, { id }, provider, productId),

@@ -304,14 +304,14 @@ onBothEngines('the synchronisation of a catalogue', (engine) => {
   it('continues as a job when the provider is back', async () => {
     const { provider, worker, clock, service, objects } = await shop(engine)
     fill(provider, 150)
-    let isAway = true
+    let isUnreachable = true
     provider.onCall = ({ name }) => {
-      if (isAway && name === 'listProducts') throw new ProviderFailure('refused', 'The key is not accepted.')
+      if (isUnreachable && name === 'listProducts') throw new ProviderFailure('refused', 'The key is not accepted.')
     }
     await scheduleSyncs(service.store, clock.now, dayMs)
     await worker.runDue()
     assert.equal((await objects()).size, 0)
-    isAway = false
+    isUnreachable = false
     clock.now += 60_000
     await worker.runDue()
     assert.equal((await objects()).size, 150)

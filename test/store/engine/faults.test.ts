@@ -65,7 +65,7 @@ describe('a PostgreSQL that refuses the role', () => {
       (role: string) => `alter role ${role} login`,
     ],
     [
-      'its right to read',
+      'its read permission',
       (role: string) => `revoke usage on schema sluice_main, sluice_control from ${role}`,
       (role: string) => `grant usage on schema sluice_main, sluice_control to ${role}`,
     ],

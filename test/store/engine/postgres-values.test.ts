@@ -48,7 +48,7 @@ describe('a query for values', () => {
     assert.equal(descriptions(), pool.totalCount)
     await ask(ofAllKinds, ['a,b', 7])
     await ask(ofAllKinds, ['a,b', 7])
-    assert.equal(descriptions(), pool.totalCount + 2, 'what has no name may have other columns each time')
+    assert.equal(descriptions(), pool.totalCount + 2, 'unnamed statements may have different columns each time')
   })
 
   it('shares prepared statements with pg on a connection', async () => {

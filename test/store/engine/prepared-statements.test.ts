@@ -32,7 +32,7 @@ describe('names of statements', () => {
     assert.ok(often('select count(*) as total from objects where id = $1'))
     for (let n = 0; n < 1000; n++) often(`select ${n} from objects where id = $1`)
     assert.equal(often('select one_too_many from objects where id = $1'), undefined)
-    assert.ok(nameOf('select count(*) as total from objects where id = $1'), 'who has a name keeps it')
+    assert.ok(nameOf('select count(*) as total from objects where id = $1'), 'an assigned name is kept')
   })
 })
 

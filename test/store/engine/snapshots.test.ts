@@ -36,7 +36,7 @@ onBothEngines('a snapshot', (engine) => {
     for (const round of [1, 2, 3]) {
       await add(`more ${round}`)
       const now = await store.database.snapshot((read) => titlesIn(store, read))
-      assert.deepEqual(now, await titlesIn(store), 'what is kept of a snapshot keeps nothing of its moment')
+      assert.deepEqual(now, await titlesIn(store), 'data kept from a snapshot does not hold it open')
     }
   })
 

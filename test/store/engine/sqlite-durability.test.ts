@@ -102,14 +102,14 @@ describe('a write to SQLite', () => {
     const database = open(await createDatabaseFile(), wal)
     const { acknowledged, settled } = insertAll(database, [1])
     await until(() => wal.begun() === 1)
-    assert.deepEqual(await listNotes(database), [1], 'reads go on, and see it')
+    assert.deepEqual(await listNotes(database), [1], 'reads continue, and see it')
     assert.deepEqual(acknowledged, [])
     const second = insertAll(database, [2])
     await until(async () => (await listNotes(database)).length === 2)
     wal.end()
     await settled
     await until(() => wal.begun() === 2)
-    assert.deepEqual(second.acknowledged, [], 'what was committed while a sync ran waits for the next one')
+    assert.deepEqual(second.acknowledged, [], 'commits during a sync wait for the next one')
     wal.end()
     await second.settled
     assert.deepEqual(second.acknowledged, [2])
@@ -230,13 +230,13 @@ describe('a write to SQLite', () => {
     wal.end(Object.assign(new Error('i/o error'), { code: 'EIO' }))
     await Promise.all([first.settled, others.settled])
     assert.deepEqual([...first.acknowledged, ...others.acknowledged], [])
-    assert.equal(wal.begun(), 1, 'no other sync is believed')
+    assert.equal(wal.begun(), 1, 'no other sync counts')
     for (const error of [...first.failed, ...others.failed]) {
       assert.ok(error instanceof Error && isDatabaseUnavailable(error), String(error))
       assert.match(String(error.cause), /i\/o error/)
     }
     await assert.rejects(insert(database, 4), /Nothing more is written/)
-    assert.deepEqual(await listNotes(database), [0, 1, 2, 3], 'reads go on, and nothing was added')
+    assert.deepEqual(await listNotes(database), [0, 1, 2, 3], 'reads continue, and nothing was added')
     const reopened = open(path, openWal(path))
     await insert(reopened, 4)
   })

@@ -56,7 +56,11 @@ onBothEngines('jobs', (engine) => {
     clock.now += 1
     assert.equal(await claim(), later)
     clock.now += leaseMs
-    assert.deepEqual(new Set([await claim(), await claim()]), new Set([now, later]), 'and again when the lease is over')
+    assert.deepEqual(
+      new Set([await claim(), await claim()]),
+      new Set([now, later]),
+      'and again after the lease has expired',
+    )
     assert.equal((await findJob(group, now))?.attempts, 2)
   })
 
@@ -153,8 +157,8 @@ onBothEngines('jobs', (engine) => {
     clock.now -= yearMs
     await rescheduleMisdatedJobs(database, { kind, longestWaitMs: 100_000, nowMs: clock.now })
     assert.equal((await job(group, retried))?.dueMs, clock.now)
-    assert.equal((await job(group, made))?.dueMs, clock.now + 5000, 'waits as long as it was to wait')
-    assert.equal((await job(group, scheduled))?.dueMs, clock.now + 2 * yearMs, 'that was meant so')
+    assert.equal((await job(group, made))?.dueMs, clock.now + 5000, 'waits for the requested time')
+    assert.equal((await job(group, scheduled))?.dueMs, clock.now + 2 * yearMs, 'that is intended')
     const claimed = await job(group, running)
     assert.deepEqual([claimed?.state, claimed?.dueMs], ['running', clock.now])
   })

@@ -248,7 +248,7 @@ it('a cached listing is right when SQLite has renumbered its rows', async () => 
   file.exec('update objects set rowid = -rowid; update objects set rowid = 9 + rowid') // like `vacuum` may do
   file.close()
   assert.deepEqual(await ask(), [1, 2, 3, 4, 5])
-  assert.equal(statements.length, 2, 'by numbers that are wrong now, and by ids')
+  assert.equal(statements.length, 2, 'by outdated row numbers, and by ids')
   assert.deepEqual(await ask(), [1, 2, 3, 4, 5])
   assert.deepEqual(statements, byNumber)
 })

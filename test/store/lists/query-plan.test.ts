@@ -157,7 +157,7 @@ onBothEngines('the plan of a first page', (engine) => {
         assert.deepEqual(
           [...new Set(scans)],
           ['group_revisions'],
-          'no table is read as a whole but that of a row a group',
+          'no table is scanned except one with a row per group',
         )
         for (const node of nodes) assert.ok(node['Actual Rows'] * node['Actual Loops'] < 2000, node['Node Type'])
       }

@@ -132,7 +132,7 @@ onBothEngines('a message in the outbox', (engine) => {
     await write(group, testStartMs, (writer) => endMessage(writer, id, 'sent'))
     const prune = (removeCopy: () => Promise<void>) =>
       pruneMessages(group.database, testStartMs + 31 * dayMs, removeCopy)
-    await assert.rejects(prune(() => Promise.reject(new Error('The disk is away.'))))
+    await assert.rejects(prune(() => Promise.reject(new Error('The disk is unreachable.'))))
     assert.ok(await findMessage(group, id))
     await prune(async () => {})
     assert.equal(await findMessage(group, id), undefined)
