@@ -75,12 +75,11 @@ function refuseRate(setHeader: SetHeader, policy: string, limit: RateLimit, deci
 
 /** The subject of limits for a caller without a valid key. */
 export const anonymousCaller = (address: string): string => `address ${networkOf(address)}`
-const managerCaller = ({ userId }: TokenHolder): string => `user ${userId}`
 
 /** The subject of limits for a request. */
 export function callerOf({ tenant, manager, ip }: FastifyRequest): string {
   if (tenant) return tenant.groupID
-  return manager ? managerCaller(manager) : anonymousCaller(ip)
+  return manager ? `user ${manager.userId}` : anonymousCaller(ip)
 }
 
 /** Callers without a valid key are limited by their address. */
@@ -91,13 +90,11 @@ function chargeAddress(deps: LimitDeps, setHeader: SetHeader, address: string): 
 export const limitAnonymous = (deps: LimitDeps, request: FastifyRequest, reply: FastifyReply): void =>
   chargeAddress(deps, headersOf(reply), request.ip)
 
-const isBearer = (header: string): boolean => /^bearer\b/i.test(header)
-
 function describeInvalidKey(header: string | undefined): AppError {
   if (!header) {
     return new AppError('Unauthorized', 'The Authorization header is missing. Send the API key of the group in it.')
   }
-  if (isBearer(header)) {
+  if (/^bearer\b/i.test(header)) {
     return new AppError('Unauthorized', 'Send the bare API key in the Authorization header, without "Bearer".')
   }
   return new AppError('Unauthorized', 'The API key is not valid.')

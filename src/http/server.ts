@@ -98,9 +98,6 @@ function repeatsHeader({ rawHeaders }: IncomingMessage, name: string): boolean {
   return count > 1
 }
 
-const repeatsHost = (request: IncomingMessage): boolean => repeatsHeader(request, 'host')
-const repeatsAuthorization = (request: IncomingMessage): boolean => repeatsHeader(request, 'authorization')
-
 /** The problem with a request that Node accepts although it is ambiguous (RFC 9112 §2.3, §3.2, §6.1). */
 export function findProtocolFault(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request
@@ -108,8 +105,8 @@ export function findProtocolFault(request: IncomingMessage): string | undefined 
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
     return 'HTTP/1.0 has no Transfer-Encoding; send a Content-Length, or use HTTP/1.1.'
   if (httpVersion === '1.1' && headers.host === undefined) return 'The Host header is missing.'
-  if (repeatsHost(request)) return 'The Host header comes more than once.'
-  if (repeatsAuthorization(request)) return 'The Authorization header comes more than once.'
+  if (repeatsHeader(request, 'host')) return 'The Host header comes more than once.'
+  if (repeatsHeader(request, 'authorization')) return 'The Authorization header comes more than once.'
   return undefined
 }
 

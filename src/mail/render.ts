@@ -50,8 +50,6 @@ const previewOf = (texts: (string | undefined)[]): string =>
     .slice(0, maxPreviewLength)
     .join('')
 
-const furtherText = (count: number): string | undefined => (count > 0 ? `And ${count} more.` : undefined)
-
 const footerText = ({ name, domainName }: SiteLook): string =>
   `-- \n${name}${domainName === '' ? '' : `\nhttps://${domainName}`}`
 
@@ -70,7 +68,7 @@ function renderTemplate(content: MessageContent, subject: string, look: SiteLook
   const title = titleOf(content, subject)
   const whiteBoxText = whiteBox && toPlainText(whiteBox)
   const shownVisitor = visitor && missingVisitorData(visitor, whiteBoxText, [title, subtitle, signature])
-  const further = furtherText(furtherSubmissions)
+  const further = furtherSubmissions > 0 ? `And ${furtherSubmissions} more.` : undefined
 
   const html = layOut(
     {

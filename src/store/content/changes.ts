@@ -111,9 +111,6 @@ export async function lockGroup(db: Transaction<ContentTables>, { groupId, datab
   return row.executeTakeFirstOrThrow()
 }
 
-/** The start of the next sweep for due objects. */
-const sweepSince = (sweptMs: number, nowMs: number): number => (sweptMs > nowMs + maxClockSkewMs ? nowMs : sweptMs)
-
 /** Objects that fell due since the last sweep; never drafts. */
 export function dueObjects(
   db: Pick<Transaction<ContentTables>, 'selectFrom'>,
@@ -185,7 +182,7 @@ export async function writeContent<Result>(
   const result = await database.write(async (db) => {
     const state = await lockGroup(db, outside, nowMs)
     if (state.closed !== 0) throw groupIsBeingDeleted()
-    const since = sweepSince(state.swept_ms, nowMs)
+    const since = state.swept_ms > nowMs + maxClockSkewMs ? nowMs : state.swept_ms
     const sweptMs = Math.max(since, nowMs)
     const due = await sweepDue(db, groupId, since, nowMs)
     const changes: Numbered[] = []

@@ -83,11 +83,9 @@ export async function listUsers(store: Store): Promise<User[]> {
   return (await store.control.read.selectFrom('users').selectAll().orderBy('id').execute()).map(toUser)
 }
 
-const noSuchUser = (): Error => notFound('There is no such user.')
-
 export async function findUser(store: Store, id: string): Promise<User> {
   const row = await store.control.read.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
-  if (!row) throw noSuchUser()
+  if (!row) throw notFound('There is no such user.')
   return toUser(row)
 }
 
