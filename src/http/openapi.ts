@@ -132,11 +132,8 @@ function operationOf({ method, url, schema }: RouteOptions): Operation | undefin
 
 /** Documents routes registered later, from the schemas that validate their requests. */
 export function registerDocs(app: FastifyInstance): void {
-  const operations: Operation[] = []
-  app.addHook('onRoute', (route) => {
-    const operation = operationOf(route)
-    if (operation) operations.push(operation)
-  })
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
   app.get('/', async (_request, reply) => reply.redirect('/docs'))
   serveDocs(app, {
     documentPath: '/openapi.json',
@@ -147,7 +144,7 @@ export function registerDocs(app: FastifyInstance): void {
         title: 'Sluice delivery API',
         description: deliveryAbout,
         securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'Authorization' } },
-        operations,
+        operations: routes.map(operationOf).filter((operation) => operation !== undefined),
         schemaOf: withoutNotes,
       }),
   })
