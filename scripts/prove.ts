@@ -78,6 +78,11 @@ const parts: Record<string, Part> = {
     files: ['test/cache/exactness.test.ts'],
     env: { CACHE_SCRIPTS: '2000' },
   },
+  workers: {
+    about: 'a page of 190 MB, refused by a worker without reading it',
+    files: ['test/delivery/worker-pool.test.ts'],
+    env: { LARGE_ITEMS: '95' },
+  },
   doctor: {
     about: 'all checks on 20,000 and on 5,000 objects, on each engine',
     files: ['test/doctor/command.test.ts'],

@@ -8,7 +8,7 @@ import { type Figures, noFigures } from './scene.ts'
 import { script, writeKinds } from './script.ts'
 
 /** `npm run prove -- cache` asks for 2,000. */
-const runs = Number(process.env.CACHE_SCRIPTS ?? 15)
+const runs = Number(process.env.CACHE_SCRIPTS ?? 10)
 /** Repeats a failed run. */
 const seed = process.env.CACHE_SEED
 /** Attempts to shrink a failing script. */

@@ -10,11 +10,15 @@ interface TemplateEnv {
   TEST_SQLITE_TEMPLATE: string
 }
 
+let pool: pg.Pool | undefined
+
+/** Over one connection for the process, which ends when nothing else is left to do. */
 async function runStatement(serverUrl: string, statement: string): Promise<void> {
-  const client = new pg.Client(serverUrl)
-  await client.connect()
-  await client.query(statement)
-  await client.end()
+  pool ??= new pg.Pool({ connectionString: serverUrl, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true }).on(
+    'error',
+    () => {}, // a test, or the end of the run, has closed it; the next statement connects again
+  )
+  await pool.query(statement)
 }
 
 function databaseUrlOf(serverUrl: string, name: string): string {

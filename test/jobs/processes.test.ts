@@ -14,7 +14,7 @@ import type { WorkerOptions } from './worker-process.ts'
 import { effectsIn, testKind, until as untilSoon, type Workshop, workshop } from './workshop.ts'
 
 /** `npm run prove` sets more. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 4)
+const rounds = Number(process.env.KILL_ROUNDS ?? 2)
 const jobsPerRound = 100
 const program = join(import.meta.dirname, 'worker-process.ts')
 

@@ -14,7 +14,7 @@ import { harness, onBothEngines } from '../helpers/harness.ts'
 import { type MailFault, type MailServer, type MailStage, mailServer } from '../helpers/mail-server.ts'
 
 /** `npm run prove -- mail` runs 10,000. */
-const messageCount = Number(process.env.MAIL_MESSAGES ?? 300)
+const messageCount = Number(process.env.MAIL_MESSAGES ?? 150)
 /** Of eight attempts at each message, the first meets no server, and the next ones a failing one. */
 const failingRounds = 5
 const longestWaitMs = 36_000_000

@@ -6,7 +6,7 @@ import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { locationOf, newSchema, newValue, oldSchema, oldValue, sideOf, startChanger, toNew, toOld } from '../helpers/schema-changes.ts' // biome-ignore format: one line reads better
 
 /** `npm run prove -- schema` runs 10,000. */
-const count = Number(process.env.SCHEMA_OBJECTS ?? 500)
+const count = Number(process.env.SCHEMA_OBJECTS ?? 300)
 const numbers = Array.from({ length: count }, (_, n) => n)
 /** How often the schema is changed and changed back during reads. */
 const flips = 20
