@@ -136,7 +136,7 @@ onBothEngines('a call of the client', (engine) => {
     const client = createClient({ baseUrl: proxy.url, apiKey: group.key })
     const afterTwoLosses = async <Result>(send: () => Promise<Result>): Promise<Result> => {
       const lostBefore = proxy.counts.resetAfter
-      proxy.spoil = () => (proxy.counts.resetAfter < lostBefore + 2 ? 'resetAfter' : undefined)
+      proxy.chooseFault = () => (proxy.counts.resetAfter < lostBefore + 2 ? 'resetAfter' : undefined)
       const result = await send()
       assert.equal(proxy.counts.resetAfter, lostBefore + 2)
       return result

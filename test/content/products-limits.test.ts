@@ -76,9 +76,9 @@ describe('a product with very many parts', () => {
 })
 
 describe('texts that cannot be stored', () => {
-  const spoilt = ['a\0b', '\ud800'] as const
+  const invalid = ['a\0b', '\ud800'] as const
 
-  for (const text of spoilt) {
+  for (const text of invalid) {
     const shown = JSON.stringify(text)
 
     it(`make a product separate, not a variant of ${shown}, and are reported`, () => {

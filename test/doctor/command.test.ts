@@ -38,7 +38,7 @@ async function runDoctor(on: Patient, options: Record<string, string | boolean> 
   return { output: printed.join('\n'), progress, failure }
 }
 
-async function spoil({ service }: Patient): Promise<void> {
+async function damage({ service }: Patient): Promise<void> {
   const { write } = await service.store.content('main')
   await write((db) => db.deleteFrom('object_fields').where('field', '=', 'title').execute())
 }
@@ -78,7 +78,7 @@ onBothEngines('sluice doctor', (engine) => {
 
   it('fails on a problem with advice, changes nothing, and repairs it with --repair', async () => {
     const on = await seeded(engine)
-    await spoil(on)
+    await damage(on)
     const before = await dump(on.service.store, on.config.dataDir)
     const { output, failure } = await runDoctor(on)
     assert.ok(failure instanceof AppError)
@@ -99,7 +99,7 @@ onBothEngines('sluice doctor', (engine) => {
 
   it('prints everything as JSON', async () => {
     const on = await seeded(engine)
-    await spoil(on)
+    await damage(on)
     const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
     assert.ok(failure instanceof AppError)
     const { summary, checks: results } = JSON.parse(output)
@@ -112,7 +112,7 @@ onBothEngines('sluice doctor', (engine) => {
   it('checks only the given group, by id or name, and refuses an unknown one', async () => {
     const on = await seeded(engine)
     const { group } = await on.newGroup({ name: 'Quiet' })
-    await spoil(on)
+    await damage(on)
     for (const named of ['Quiet', group.id]) assert.equal((await runDoctor(on, { group: named })).failure, undefined)
     assert.ok((await runDoctor(on, { group: 'Demo Bakery' })).failure)
     const { failure, output } = await runDoctor(on, { group: 'unknown' })
@@ -148,7 +148,7 @@ onBothEngines('sluice doctor', (engine) => {
 describe('the output of sluice doctor', () => {
   it('has symbols and colours in a terminal, and plain ASCII elsewhere', async () => {
     const on = await seeded('sqlite')
-    await spoil(on)
+    await damage(on)
     const rich = (await runDoctor(on, {}, true)).output
     assert.ok(rich.includes('\u001b[32m✓\u001b[39m Node version\n'))
     assert.ok(rich.includes('\u001b[31m✗\u001b[39m Index of objects\n'))

@@ -40,7 +40,7 @@ async function shop(engine: TestEngine) {
 }
 
 /** External damage to the object index. */
-const spoilings: [what: string, spoil: (database: Database<ContentTables>) => Promise<unknown>][] = [
+const damageCases: [what: string, damage: (database: Database<ContentTables>) => Promise<unknown>][] = [
   ['rows are missing', ({ write }) => write((db) => db.deleteFrom('object_fields').where('field', '=', 'title').execute())],
   ['a key differs', ({ write }) => write((db) => db.updateTable('object_fields').set({ filter_key: '=Spelt' }).where('filter_key', '=', '=Rye').execute())],
   ['a sort key differs', ({ write }) => write((db) => db.updateTable('object_fields').set({ sort_key: 'tzz' }).where('filter_key', '=', '=Rye').execute())],
@@ -50,11 +50,11 @@ const spoilings: [what: string, spoil: (database: Database<ContentTables>) => Pr
 ] // biome-ignore format: a table
 
 onBothEngines('the doctor’s check of the object index', (engine) => {
-  for (const [what, spoil] of spoilings) {
+  for (const [what, damage] of damageCases) {
     it(`finds that ${what}, and repairs it`, async () => {
       const { examine, database, titles, stored } = await shop(engine)
       assertSound(await examine())
-      await spoil(database)
+      await damage(database)
       const finding = assertOnly(await examine(), {
         check: 'Index of objects',
         level: 'wrong',

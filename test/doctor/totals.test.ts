@@ -19,7 +19,7 @@ async function shop(engine: TestEngine) {
 }
 
 /** External damage to totals. */
-const spoilings: [what: string, fields: string[], spoil: (database: Database<ContentTables>) => Promise<unknown>][] = [
+const damageCases: [what: string, fields: string[], damage: (database: Database<ContentTables>) => Promise<unknown>][] = [
   ['is too high', ['by title'], ({ write }) => write((db) => db.updateTable('totals').set({ total: 7 }).where('filter_key', '=', '=Rye').execute())],
   ['of all objects is missing', ['all objects'], ({ write }) => write((db) => db.deleteFrom('totals').where('field', '=', '').execute())],
   ['is one of a value that is not there', ['by rank'], ({ write }) => write((db) => db.updateTable('totals').set({ filter_key: '=2' }).where('field', '=', 'rank').execute())],
@@ -28,11 +28,11 @@ const spoilings: [what: string, fields: string[], spoil: (database: Database<Con
 ] // biome-ignore format: a table
 
 onBothEngines('the doctor’s check of totals', (engine) => {
-  for (const [what, fields, spoil] of spoilings) {
+  for (const [what, fields, damage] of damageCases) {
     it(`finds that one ${what}, and recounts`, async () => {
       const { examine, database, group } = await shop(engine)
       assertSound(await examine())
-      await spoil(database)
+      await damage(database)
       const expected = { check: 'Totals', level: 'wrong', what: /totals? (is|are|was|were) wrong/ } as const
       const { examples } = assertOnly(await examine(), expected)
       assert.deepEqual(examples?.map((example) => example.replace('Shop, Posts: ', '')).toSorted(), fields)

@@ -12,9 +12,9 @@ onBothEngines('the doctor’s check of storage', (engine) => {
     const posts = await collection('Posts', { title: { type: 'text' } })
     await add(posts, { value: { title: 'Rye' } })
     assertSound(await examine())
-    const spoil = (bytes: number) =>
+    const damage = (bytes: number) =>
       store.database.write((db) => db.updateTable('group_usage').set({ database_bytes: bytes }).execute())
-    await spoil(7)
+    await damage(7)
     const expected = {
       check: 'Storage of groups',
       level: 'wrong',

@@ -54,7 +54,7 @@ function startVisits({ reviews }: Visitors): Visits {
       const [again] = asksAgain < 0 ? [] : visits.unanswered.splice(asksAgain, 1)
       if (again) return again
       const n = visits.sent++
-      const key = n % 4 < 2 ? `errand ${n}` : undefined
+      const key = n % 4 < 2 ? `request ${n}` : undefined
       return n % 2 === 0
         ? { n, key, path: submissionPath, body: { ...review, objectValue: { ...goodReview, title: `${n}` } } }
         : { n, key, path: mailPath, body: { ...mail, message: `${n}` } }
@@ -80,9 +80,9 @@ async function deliver({ baseUrl, output }: ServerProcess, apiKey: string, { pat
 /** Sends one request after another until the server is gone or all are sent. */
 async function send(server: ServerProcess, apiKey: string, visits: Visits, goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
-    const errand = visits.next()
-    if (await deliver(server, apiKey, errand)) visits.acknowledged.add(errand.n)
-    else return void visits.unanswered.push(errand)
+    const request = visits.next()
+    if (await deliver(server, apiKey, request)) visits.acknowledged.add(request.n)
+    else return void visits.unanswered.push(request)
   }
 }
 

@@ -20,14 +20,14 @@ const faults = [
 export type Fault = (typeof faults)[number] | 'refused'
 
 /** The fault of a call such as `GET /v1/products?limit=100`; undefined if it is passed on. */
-export type Spoil = (call: string) => Fault | undefined
+export type ChooseFault = (call: string) => Fault | undefined
 
 export interface FlakyProxy {
   url: string
   /** The number of calls by fault. */
   counts: Record<Fault | 'passed', number>
   /** May be replaced at any time. */
-  spoil: Spoil
+  chooseFault: ChooseFault
   close(): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export function seededRandom(seed: number): () => number {
 }
 
 /** Makes a share of the calls fail, determined by the seed. */
-export function spoilSome({ faultRate, seed, only = faults }: FaultOptions): Spoil {
+export function failSome({ faultRate, seed, only = faults }: FaultOptions): ChooseFault {
   const random = seededRandom(seed)
   return () => (random() < faultRate ? only[Math.floor(random() * only.length)] : undefined)
 }
@@ -77,7 +77,7 @@ export async function startFlakyProxy(targetUrl: string, options: FaultOptions):
   const counts = { refused: 0, limited: 0, failed: 0, silentAfter: 0, resetBefore: 0, resetAfter: 0, passed: 0 }
 
   async function serve(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
-    const fault = proxy.spoil(`${incoming.method} ${incoming.url}`)
+    const fault = proxy.chooseFault(`${incoming.method} ${incoming.url}`)
     counts[fault ?? 'passed'] += 1
     const body = await buffer(incoming)
     if (fault === 'refused')
@@ -100,7 +100,7 @@ export async function startFlakyProxy(targetUrl: string, options: FaultOptions):
   const proxy: FlakyProxy = {
     url: `http://127.0.0.1:${port}`,
     counts,
-    spoil: spoilSome(options),
+    chooseFault: failSome(options),
     async close() {
       server.closeAllConnections()
       server.close()

@@ -37,7 +37,7 @@ export interface MailServer {
   /** In order of arrival. */
   taken: TakenMessage[]
   /** Chooses the fault by stage and, once known, recipient. May be replaced at any time. */
-  spoil: (stage: MailStage, recipient: string | undefined) => MailFault | undefined
+  chooseFault: (stage: MailStage, recipient: string | undefined) => MailFault | undefined
   /** The number of faults by kind. */
   faults: Map<MailFault, number>
   /** Connections in total. */
@@ -84,7 +84,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
       ?._socket?.destroy()
 
   function faultAt(stage: MailStage, recipient?: string): MailFault | undefined {
-    const fault = server.spoil(stage, recipient)
+    const fault = server.chooseFault(stage, recipient)
     if (fault !== undefined) faults.set(fault, (faults.get(fault) ?? 0) + 1)
     return fault
   }
@@ -155,7 +155,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     port: 0,
     url: '',
     taken,
-    spoil: () => undefined,
+    chooseFault: () => undefined,
     faults,
     connections: () => connectionCount,
     openConnections: () => openOnes().length,

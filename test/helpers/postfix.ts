@@ -14,7 +14,7 @@ const program = '/usr/sbin/postfix'
 /** The owner of the mailboxes: the user `nobody`. */
 const mailUser = 65534
 
-/** A Postfix of its own, with one mailbox. */
+/** A separate Postfix with one mailbox. */
 export interface Postfix {
   port: number
   /** The only address it accepts e-mails for. */

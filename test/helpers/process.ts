@@ -34,7 +34,7 @@ export async function runCli(args: string[], env: Record<string, string>): Promi
   return { code, output }
 }
 
-/** The real server, as a process of its own. */
+/** The real server in a separate process. */
 export interface ServerProcess {
   baseUrl: string
   child: ChildProcess

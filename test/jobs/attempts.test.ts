@@ -210,7 +210,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.equal(most, 4)
   })
 
-  it('of an unknown kind is not made', async () => {
+  it('of an unknown kind is not started', async () => {
     const { newGroup, add, job, newWorker } = await workshop(engine)
     const group = await newGroup()
     const id = await add(group, { kind: 'unknown' })
@@ -219,7 +219,7 @@ onBothEngines('an attempt at a job', (engine) => {
     assert.deepEqual([state, attempts], ['waiting', 0])
   })
 
-  it('of a deleted group, or one being deleted, is not made and affects no other', async () => {
+  it('of a deleted group, or one being deleted, is not started and affects no other', async () => {
     const { store, clock, newGroup, add, newWorker, log } = await workshop(engine)
     const [gone, leaving, staying] = [await newGroup(), await newGroup(), await newGroup()]
     for (const group of [gone, leaving, staying]) await add(group, { payload: { n: 1 } })

@@ -21,7 +21,7 @@ import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'
 import { contactBody, contactPath, messagesOf, openOutbox } from '../helpers/outbox.ts'
 import { until } from '../jobs/workshop.ts'
-import { alwaysAt } from './parcels.ts'
+import { alwaysAt } from './outgoing.ts'
 
 /** Seconds before each attempt: 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. */
 const waits = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000]
@@ -99,7 +99,7 @@ onBothEngines('the outbox', (engine) => {
 
   it('sends every attempt with the same Message-ID and text', async () => {
     const { server, accept, find, runDue, clock } = await openPostOffice(engine)
-    server.spoil = (stage) => (stage === 'message' && server.taken.length < 2 ? 'dropAfter' : undefined)
+    server.chooseFault = (stage) => (stage === 'message' && server.taken.length < 2 ? 'dropAfter' : undefined)
     const { id, messageId } = await accept()
     for (const seconds of waits.slice(0, 3)) {
       clock.now += seconds * 1000
@@ -129,7 +129,7 @@ onBothEngines('the outbox', (engine) => {
     )
     assert.match(String(suppressions[0]?.reason), words)
 
-    server.spoil = () => undefined
+    server.chooseFault = () => undefined
     const again = await accept('gone@people.example')
     await runDue()
     const { state, problem } = await find(again.id)
@@ -157,7 +157,7 @@ onBothEngines('the outbox', (engine) => {
     await runDue()
     assert.equal((await find(id)).state, 'failed')
     assert.equal((await listSuppressions(group.store, { limit: 10, skip: 0 })).totalCount, 0)
-    server.spoil = () => undefined
+    server.chooseFault = () => undefined
     await accept()
     await runDue()
     assert.equal(server.taken.length, 1)
@@ -338,7 +338,7 @@ onBothEngines('the outbox', (engine) => {
       { state, attempts, dueMs, isUnderWay },
       { state: 'waiting', attempts: 0, dueMs: clock.now, isUnderWay: false },
     )
-    server.spoil = () => undefined
+    server.chooseFault = () => undefined
     await runDue()
     assert.equal(server.taken.length, 1)
   })
@@ -375,7 +375,7 @@ onBothEngines('the outbox', (engine) => {
     const { id } = await accept()
     const other = await createService(config, { clock: () => clock.now, logger: service.logger })
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
-    server.spoil = (stage) => {
+    server.chooseFault = (stage) => {
       if (stage === 'sender') ask()
       return undefined
     }

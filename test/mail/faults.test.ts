@@ -63,7 +63,7 @@ function makeUnreliable(server: MailServer): { isFailing: boolean; restarts: num
     await server.start()
   }
   const state = { isFailing: true, restarts: 0, settled: () => restarting }
-  server.spoil = (stage, recipient) => {
+  server.chooseFault = (stage, recipient) => {
     const refusal = stage === 'recipient' && recipient !== undefined ? refusals[kindOf(recipient)] : undefined
     if (refusal) return refusal
     if (!state.isFailing) return undefined
@@ -94,12 +94,12 @@ onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail se
     after(() => smtp.close())
     const transport: MailTransport = {
       ...smtp,
-      async deliver(parcel, errand) {
+      async deliver(outgoingMail, deliveryContext) {
         const before = server.taken.length
         try {
-          return await smtp.deliver(parcel, errand)
+          return await smtp.deliver(outgoingMail, deliveryContext)
         } catch (error) {
-          const isTaken = server.taken.slice(before).some(({ messageId }) => messageId.startsWith(parcel.id))
+          const isTaken = server.taken.slice(before).some(({ messageId }) => messageId.startsWith(outgoingMail.id))
           if (isTaken) lostPastData += 1
           if (isTaken) assert.match(String(error), /broke off the connection|took longer than/)
           throw error

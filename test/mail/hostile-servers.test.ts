@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { createSmtpTransport } from '../../src/mail/smtp.ts'
 import { DeliveryFailure } from '../../src/mail/transport.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
-import { errand } from './parcels.ts'
+import { deliveryContext } from './outgoing.ts'
 
 /** A server that only pretends to speak SMTP, with its greeting and its reply to each line. */
 async function pretend(
@@ -59,7 +59,7 @@ const answering =
   }
 
 const greeting = (socket: Socket) => void socket.write('220 here\r\n')
-const parcel = {
+const outgoingMail = {
   id: '0'.repeat(24),
   groupId: '0'.repeat(24),
   sender: 'mail@shop.example',
@@ -74,7 +74,7 @@ async function failureAt(port: number, timeouts = {}, ca?: string): Promise<Deli
   )
   after(() => transport.close())
   try {
-    assert.fail(`unexpectedly delivered: ${await transport.deliver(parcel, errand())}`)
+    assert.fail(`unexpectedly delivered: ${await transport.deliver(outgoingMail, deliveryContext())}`)
   } catch (error) {
     assert.ok(error instanceof DeliveryFailure, String(error))
     return error

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { makeId } from '../../src/core/ids.ts'
 import { createMailbox, type Mailbox } from '../../src/mail/mailbox.ts'
-import { errand } from './parcels.ts'
+import { deliveryContext } from './outgoing.ts'
 
 async function newMailbox(): Promise<Mailbox> {
   const parent = await mkdtemp(join(tmpdir(), 'sluice-mailbox-'))
@@ -14,7 +14,7 @@ async function newMailbox(): Promise<Mailbox> {
 }
 
 const groupId = makeId()
-const parcel = (raw: string, id = makeId()) => ({
+const outgoingMail = (raw: string, id = makeId()) => ({
   id,
   groupId,
   sender: 'mail@shop.example',
@@ -25,9 +25,9 @@ const parcel = (raw: string, id = makeId()) => ({
 describe('the mailbox', () => {
   it('stores each message in a separate file that only its owner can read', async () => {
     const mailbox = await newMailbox()
-    const [one, other] = [parcel('one'), parcel('other')]
-    await mailbox.deliver(one, errand())
-    await mailbox.deliver(other, errand())
+    const [one, other] = [outgoingMail('one'), outgoingMail('other')]
+    await mailbox.deliver(one, deliveryContext())
+    await mailbox.deliver(other, deliveryContext())
     assert.deepEqual(await mailbox.read(groupId, one.id), one.raw)
     const folder = join(mailbox.folder, groupId)
     assert.deepEqual((await readdir(folder)).sort(), [`${one.id}.eml`, `${other.id}.eml`].sort())
@@ -39,8 +39,8 @@ describe('the mailbox', () => {
 
   it('has a message once, however often it is delivered', async () => {
     const mailbox = await newMailbox()
-    const { id } = parcel('')
-    for (const raw of ['first', 'first']) await mailbox.deliver(parcel(raw, id), errand())
+    const { id } = outgoingMail('')
+    for (const raw of ['first', 'first']) await mailbox.deliver(outgoingMail(raw, id), deliveryContext())
     assert.deepEqual(await readdir(join(mailbox.folder, groupId)), [`${id}.eml`])
     assert.equal(String(await mailbox.read(groupId, id)), 'first')
   })
@@ -54,8 +54,8 @@ describe('the mailbox', () => {
 
   it('deletes messages, and groups with all their messages', async () => {
     const mailbox = await newMailbox()
-    const all = [parcel('one'), parcel('two'), parcel('three')] as const
-    for (const each of all) await mailbox.deliver(each, errand())
+    const all = [outgoingMail('one'), outgoingMail('two'), outgoingMail('three')] as const
+    for (const each of all) await mailbox.deliver(each, deliveryContext())
     for (const { id } of all.slice(0, 2)) await mailbox.remove(groupId, id)
     assert.deepEqual(await readdir(join(mailbox.folder, groupId)), [`${all[2].id}.eml`])
     await mailbox.removeGroup(groupId)
@@ -66,8 +66,8 @@ describe('the mailbox', () => {
     const mailbox = await newMailbox()
     const id = makeId()
     for (const hostile of ['..', '../../etc/passwd', `${id}/..`, '', id.toUpperCase(), `${id}\0`, `${id}\n`]) {
-      await assert.rejects(mailbox.deliver({ ...parcel('x'), id: hostile }, errand()), /not an id/)
-      await assert.rejects(mailbox.deliver({ ...parcel('x'), groupId: hostile }, errand()), /not an id/)
+      await assert.rejects(mailbox.deliver({ ...outgoingMail('x'), id: hostile }, deliveryContext()), /not an id/)
+      await assert.rejects(mailbox.deliver({ ...outgoingMail('x'), groupId: hostile }, deliveryContext()), /not an id/)
       await assert.rejects(mailbox.read(groupId, hostile), /not an id/)
       await assert.rejects(mailbox.remove(hostile, id), /not an id/)
       await assert.rejects(mailbox.removeGroup(hostile), /not an id/)
@@ -76,7 +76,10 @@ describe('the mailbox', () => {
 
   it('writes nothing after the signal has aborted', async () => {
     const mailbox = await newMailbox()
-    await assert.rejects(mailbox.deliver(parcel('x'), errand(AbortSignal.abort(new Error('too late')))), /too late/)
+    await assert.rejects(
+      mailbox.deliver(outgoingMail('x'), deliveryContext(AbortSignal.abort(new Error('too late')))),
+      /too late/,
+    )
     assert.equal(await mailbox.read(groupId, makeId()), undefined)
   })
 })

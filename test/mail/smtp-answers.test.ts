@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type MailFault, type MailStage, mailServer } from '../helpers/mail-server.ts'
 import { until } from '../jobs/workshop.ts'
-import { alwaysAt, assertFails, courierTo, deliver, type Expected, never, onceAt, parcel } from './parcels.ts'
+import { alwaysAt, assertFails, deliver, type Expected, never, onceAt, outgoingMail, transportTo } from './outgoing.ts'
 
 describe('a reply of the server', () => {
   const where = '127\\.0\\.0\\.1:\\d+'
@@ -37,14 +37,14 @@ describe('a reply of the server', () => {
     it(`${fault} at the ${stage}: ${expected?.isPermanent ? 'permanent' : 'retried'}`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, fault)
-      await assertFails(deliver(courierTo(server)), new RegExp(`^${where} ${message}`), expected)
+      await assertFails(deliver(transportTo(server)), new RegExp(`^${where} ${message}`), expected)
       assert.deepEqual(server.taken, [])
     })
   }
 
   it('is handled the same without pipelining', async () => {
     const server = await mailServer({ hidePIPELINING: true })
-    const transport = courierTo(server)
+    const transport = transportTo(server)
     onceAt(server, 'recipient', '550 5.1.1 No such user')
     await assertFails(deliver(transport), /did not accept the recipient: 550 5\.1\.1 No such user$/, unknownAddress)
     onceAt(server, 'sender', '451 4.3.0 Busy')
@@ -55,7 +55,7 @@ describe('a reply of the server', () => {
 
   it('is not awaited when the server announces a smaller size limit', async () => {
     const server = await mailServer({ size: 20 })
-    await assertFails(deliver(courierTo(server)), /accepts no message of this size$/, permanent)
+    await assertFails(deliver(transportTo(server)), /accepts no message of this size$/, permanent)
     assert.deepEqual(server.taken, [])
   })
 })
@@ -64,7 +64,7 @@ describe('an unreachable or silent server', () => {
   it('costs one connection attempt; for a while all others fail at once', async () => {
     const server = await mailServer()
     await server.stop()
-    const transport = courierTo(server)
+    const transport = transportTo(server)
     const refused = /could not be reached \(ECONNREFUSED\)$/
     await assertFails(deliver(transport), refused)
     await server.start()
@@ -72,7 +72,7 @@ describe('an unreachable or silent server', () => {
     assert.equal(server.connections(), 0)
     await transport.verify(never)
     await deliver(transport)
-    const impatient = courierTo(server, { timeouts: { pauseMs: 0 } })
+    const impatient = transportTo(server, { timeouts: { pauseMs: 0 } })
     await server.stop()
     await assertFails(deliver(impatient), refused)
     await server.start()
@@ -83,7 +83,7 @@ describe('an unreachable or silent server', () => {
     it(`times out at the ${stage}, and is then avoided for a while`, async () => {
       const server = await mailServer()
       alwaysAt(server, stage, 'hang')
-      const transport = courierTo(server, { timeouts: { greetingMs: 50, silenceMs: 50, pauseMs: 60_000 } })
+      const transport = transportTo(server, { timeouts: { greetingMs: 50, silenceMs: 50, pauseMs: 60_000 } })
       await assertFails(deliver(transport), /was silent for too long$/)
       await until(() => server.openConnections() === 0)
       await assertFails(deliver(transport), /was silent for too long$/)
@@ -98,7 +98,7 @@ describe('an unreachable or silent server', () => {
   ] as const) {
     it(`has ${seconds} seconds at the ${stage}; then it is avoided for a while, and all its connections are closed`, async (context) => {
       const server = await mailServer()
-      const transport = courierTo(server, { timeouts: { idleMs: 3_600_000, pauseMs: 60_000 } })
+      const transport = transportTo(server, { timeouts: { idleMs: 3_600_000, pauseMs: 60_000 } })
       await Promise.all([deliver(transport), deliver(transport)])
       assert.equal(server.openConnections(), 2)
       alwaysAt(server, stage, 'hang')
@@ -109,7 +109,7 @@ describe('an unreachable or silent server', () => {
         isBegun = true
         return true
       }
-      const failed = assertFails(transport.deliver(parcel(), { signal: never, isOurs }), tooLong)
+      const failed = assertFails(transport.deliver(outgoingMail(), { signal: never, isOurs }), tooLong)
       await until(() => server.faults.get('hang') === 1 && isBegun === (stage === 'message'))
       context.mock.timers.tick(seconds * 1000 - 1)
       assert.equal(server.openConnections(), 2)
@@ -117,7 +117,7 @@ describe('an unreachable or silent server', () => {
       await failed
       await until(() => server.openConnections() === 0)
       context.mock.timers.reset()
-      server.spoil = () => undefined
+      server.chooseFault = () => undefined
       await assertFails(deliver(transport), tooLong)
       assert.deepEqual([server.connections(), server.taken.length], [2, 2])
       await transport.verify(never)
@@ -127,7 +127,7 @@ describe('an unreachable or silent server', () => {
 
   it('is not avoided for longer because of further requests', async (context) => {
     const server = await mailServer()
-    const transport = courierTo(server, { timeouts: { bodyMs: 50 } })
+    const transport = transportTo(server, { timeouts: { bodyMs: 50 } })
     alwaysAt(server, 'message', 'hang')
     const tooLong = /took longer than/
     let passedMs = 0
@@ -146,13 +146,13 @@ describe('an unreachable or silent server', () => {
     const server = await mailServer({
       onData: (stream, _session, done) => void stream.resume().on('end', () => setTimeout(done, silenceMs + 500)),
     })
-    assert.match(await deliver(courierTo(server, { timeouts: { silenceMs } })), /^250/)
+    assert.match(await deliver(transportTo(server, { timeouts: { silenceMs } })), /^250/)
   })
 
   it('that disconnects or replies "later" is retried at once', async () => {
     for (const fault of ['drop', '451 4.3.2 Later'] as const) {
       const server = await mailServer()
-      const transport = courierTo(server)
+      const transport = transportTo(server)
       onceAt(server, 'recipient', fault)
       await assertFails(deliver(transport), /broke off|Later/)
       await deliver(transport)
@@ -173,7 +173,7 @@ describe('an unreachable or silent server', () => {
         })
       },
     })
-    const transport = courierTo(server, { connections: 1, timeouts: { idleMs: 3_600_000 } })
+    const transport = transportTo(server, { connections: 1, timeouts: { idleMs: 3_600_000 } })
     await deliver(transport)
     isBusy = true
     context.mock.timers.enable({ apis: ['setTimeout'] })
@@ -189,7 +189,7 @@ describe('an unreachable or silent server', () => {
       throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
     }
     await assertFails(
-      deliver(courierTo({ url: 'smtp://gone.example' }, { resolve })),
+      deliver(transportTo({ url: 'smtp://gone.example' }, { resolve })),
       /^gone\.example:587 could not be reached \(ENOTFOUND\)$/,
     )
   })

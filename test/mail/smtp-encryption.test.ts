@@ -10,7 +10,7 @@ import type { DeliveryFailure } from '../../src/mail/transport.ts'
 import { makeCertificate } from '../helpers/certificate.ts'
 import { type MailServer, mailServer } from '../helpers/mail-server.ts'
 import { until } from '../jobs/workshop.ts'
-import { alwaysAt, assertFails, courierTo, deliver, errand, never, parcel } from './parcels.ts'
+import { alwaysAt, assertFails, deliver, deliveryContext, never, outgoingMail, transportTo } from './outgoing.ts'
 
 const host = 'mail.example'
 let certificate: { key: string; cert: string }
@@ -32,7 +32,7 @@ describe('encryption', () => {
   it('uses STARTTLS when required, and TLS from the first byte with smtps', async () => {
     for (const secure of [false, true]) {
       const server = await mailServer({ ...encrypted(), secure })
-      const transport = courierTo(named(server), namedOptions())
+      const transport = transportTo(named(server), namedOptions())
       await deliver(transport)
       await deliver(transport)
       assert.deepEqual(
@@ -46,12 +46,12 @@ describe('encryption', () => {
     for (const secure of [false, true]) {
       const server = await mailServer({ ...encrypted(), secure })
       await assertFails(
-        deliver(courierTo(named(server), { ...namedOptions(), ca: makeCertificate(host).cert })),
+        deliver(transportTo(named(server), { ...namedOptions(), ca: makeCertificate(host).cert })),
         /^mail\.example:\d+ has a certificate that cannot be trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
       )
       const other = { url: named(server).url.replace(host, 'other.example') }
       await assertFails(
-        deliver(courierTo(other, namedOptions())),
+        deliver(transportTo(other, namedOptions())),
         /^other\.example:\d+ has a certificate that cannot be trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
       )
       assert.deepEqual(server.taken, [])
@@ -76,7 +76,7 @@ describe('encryption', () => {
 
   it('requires TLS 1.2', async () => {
     const server = await mailServer({ ...encrypted(), minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })
-    await assertFails(deliver(courierTo(named(server), namedOptions())), /could not be (reached|used)/)
+    await assertFails(deliver(transportTo(named(server), namedOptions())), /could not be (reached|used)/)
     assert.deepEqual(server.taken, [])
   })
 
@@ -86,7 +86,7 @@ describe('encryption', () => {
       logins += 1
     }
     const server = await mailServer({ authOptional: true, allowInsecureAuth: true, onAuth })
-    const transport = courierTo(named(server, `ann:${encodeURIComponent(password)}@`), namedOptions())
+    const transport = transportTo(named(server, `ann:${encodeURIComponent(password)}@`), namedOptions())
     await assertFails(deliver(transport), /did not encrypt the connection: 5\d\d/)
     assert.equal(logins, 0)
     assert.deepEqual(server.taken, [])
@@ -98,20 +98,20 @@ describe('encryption', () => {
       ['off', false],
     ] as const) {
       const server = await mailServer(encrypted())
-      await deliver(courierTo({ url: `${named(server).url}?tls=${tls}` }, namedOptions()))
+      await deliver(transportTo({ url: `${named(server).url}?tls=${tls}` }, namedOptions()))
       assert.deepEqual(
         server.taken.map((taken) => taken.isEncrypted),
         [isEncrypted],
       )
     }
     const plain = await mailServer()
-    await deliver(courierTo({ url: `${named(plain).url}?tls=optional` }, namedOptions()))
+    await deliver(transportTo({ url: `${named(plain).url}?tls=optional` }, namedOptions()))
     assert.equal(plain.taken.length, 1)
   })
 
   it('to a server on this machine accepts any certificate', async () => {
     const server = await mailServer(encrypted())
-    await deliver(courierTo(server))
+    await deliver(transportTo(server))
     assert.deepEqual(
       server.taken.map(({ isEncrypted }) => isEncrypted),
       [true],
@@ -126,7 +126,7 @@ describe('encryption', () => {
         secure,
         onData: (stream, _session, done) => void stream.resume().on('end', () => setTimeout(done, silenceMs + 300)),
       })
-      const transport = courierTo(named(server), { ...namedOptions(), timeouts: { silenceMs } })
+      const transport = transportTo(named(server), { ...namedOptions(), timeouts: { silenceMs } })
       assert.match(await deliver(transport), /^250/)
       alwaysAt(server, 'sender', 'hang')
       await assertFails(deliver(transport), /was silent for too long$/)
@@ -138,9 +138,9 @@ describe('encryption', () => {
   it('does not prevent cutting the connection when the signal aborts', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: [] })
     alwaysAt(server, 'message', 'hang')
-    const transport = courierTo(named(server), namedOptions())
+    const transport = transportTo(named(server), namedOptions())
     const ending = new AbortController()
-    const delivery = transport.deliver(parcel(), errand(ending.signal))
+    const delivery = transport.deliver(outgoingMail(), deliveryContext(ending.signal))
     await until(() => server.faults.get('hang') === 1)
     ending.abort(new Error('enough'))
     await assert.rejects(delivery, /enough/)
@@ -163,7 +163,7 @@ describe('a login', () => {
 
   it('is sent once per connection', async () => {
     const server = await wanting()
-    const transport = courierTo(named(server, `ann%40x:${encodeURIComponent(password)}@`), namedOptions())
+    const transport = transportTo(named(server, `ann%40x:${encodeURIComponent(password)}@`), namedOptions())
     await transport.verify(never)
     await deliver(transport)
     await deliver(transport)
@@ -177,7 +177,7 @@ describe('a login', () => {
   it('that is refused is retried later, and never disclosed', async () => {
     const server = await wanting()
     const wrong = 'wrong-but-secret'
-    const transport = courierTo(named(server, `ann:${wrong}@`), namedOptions())
+    const transport = transportTo(named(server, `ann:${wrong}@`), namedOptions())
     for (const work of [() => deliver(transport), () => transport.verify(never)]) {
       await assert.rejects(work(), (error: DeliveryFailure) => {
         assert.match(error.message, /^mail\.example:\d+ did not accept our login: 535 5\.7\.8$/)
@@ -190,12 +190,12 @@ describe('a login', () => {
 
   it('is not sent to a server that offers none', async () => {
     const server = await mailServer({ ...certificate, disabledCommands: ['AUTH'] })
-    const transport = courierTo(named(server, 'ann:secret@'), namedOptions())
+    const transport = transportTo(named(server, 'ann:secret@'), namedOptions())
     await assertFails(deliver(transport), /^mail\.example:\d+ offers no login\.$/)
   })
 
   it('that is missing is not an error of the message', async () => {
     const server = await wanting()
-    await assertFails(deliver(courierTo(named(server), namedOptions())), /did not accept the sender: 530/)
+    await assertFails(deliver(transportTo(named(server), namedOptions())), /did not accept the sender: 530/)
   })
 })

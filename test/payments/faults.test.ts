@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { distantShop, manyProducts } from '../helpers/distant-shop.ts'
-import { seededRandom, spoilSome } from '../helpers/flaky-proxy.ts'
+import { failSome, seededRandom } from '../helpers/flaky-proxy.ts'
 import { onBothEngines } from '../helpers/harness.ts'
 
 /** `npm run prove -- checkout` runs 1,000. */
@@ -83,10 +83,10 @@ onBothEngines(`${callCount.toLocaleString('en')} checkouts at a provider that fa
       return { customer, status: answer.status, retryAfter: answer.headers.get('retry-after'), body, ms }
     }
 
-    proxy.spoil = spoilSome({ faultRate, seed: 79 })
+    proxy.chooseFault = failSome({ faultRate, seed: 79 })
     const answers: Answered[] = []
     await inLanes(clicks(), async (customer) => void answers.push(await checkOut(customer)))
-    proxy.spoil = () => undefined
+    proxy.chooseFault = () => undefined
     const { passed, refused, ...faults } = proxy.counts
 
     answers.forEach(assertClear)
@@ -115,7 +115,7 @@ onBothEngines(`${callCount.toLocaleString('en')} checkouts at a provider that fa
     context.diagnostic(
       `${engine}: ${callCount} calls under ${keyCount} keys, ${atOnce} at once: ${sold.length} answered 200, ` +
         `${callCount - sold.length} answered 503; slowest ${(slowest / 1000).toFixed(1)} s; the provider heard ` +
-        `${passed} calls unspoilt, faults: ${kinds.join(', ')}; sessions ${made.size} then, ${all.length} at the end`,
+        `${passed} calls without faults, faults: ${kinds.join(', ')}; sessions ${made.size} then, ${all.length} at the end`,
     )
   })
 })

@@ -22,7 +22,7 @@ const isPage = (call: string): boolean => /^GET \/v1\/(prices|products)\?/.test(
 /** Kills the server at its request for a page, before the answer. */
 async function killAt({ proxy }: DistantShop, { child }: ServerProcess, pages: string[], wanted: number) {
   const ended = once(child, 'close')
-  proxy.spoil = (call) => {
+  proxy.chooseFault = (call) => {
     if (!isPage(call)) return undefined
     pages.push(call)
     if (pages.length < wanted) return undefined
@@ -73,7 +73,7 @@ onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that
       await endLeases(distant)
     }
 
-    proxy.spoil = (call) => {
+    proxy.chooseFault = (call) => {
       if (isPage(call)) pages.push(call)
       return undefined
     }

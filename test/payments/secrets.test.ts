@@ -139,7 +139,7 @@ onBothEngines('the secrets of a payment provider', (engine) => {
       assert.equal(await sendEvent(id, product, secret, agoMs), 400)
 
     for (const fault of ['refused', 'failed', 'resetAfter'] as const) {
-      proxy.spoil = () => fault
+      proxy.chooseFault = () => fault
       assert.equal(await checkOut(fault), fault === 'refused' ? 502 : 503)
       await manage('POST', `/integrations/${id}/sync`)
       await manage('PUT', `/integrations/${id}/secretKey`, { secretKey })
@@ -150,10 +150,10 @@ onBothEngines('the secrets of a payment provider', (engine) => {
     }
     const inProcess = async (key: string, ...argv: string[]) =>
       (await runCli(argv, { ...env, LOG_LEVEL: 'trace', STRIPE_SECRET_KEY: key })).output
-    proxy.spoil = () => 'refused'
+    proxy.chooseFault = () => 'refused'
     const doctored = await inProcess('', 'doctor')
     assert.ok(doctored.includes('Stripe does not accept the secret key'), doctored)
-    proxy.spoil = () => undefined
+    proxy.chooseFault = () => undefined
     const again = await inProcess(secretKey, 'integration', 'connect', group.groupId, 'stripe', '--account-handle', 'b')
     assert.ok(again.includes('already connected'), 'the command had the key')
     const rotated = await inProcess(wrongKey, 'integration', 'rotate', group.groupId, id)

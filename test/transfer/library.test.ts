@@ -151,7 +151,7 @@ onBothEngines('an import of a media library', (engine) => {
     const change = async (table: 'media' | 'media_files', columns: object, where: string): Promise<void> => {
       await database.write((db) => db.updateTable(table).set(columns).where('id', '=', where).execute())
     }
-    const refusals: [spoil: () => Promise<void>, mend: () => Promise<void>, message: RegExp][] = [
+    const refusals: [damage: () => Promise<void>, repair: () => Promise<void>, message: RegExp][] = [
       [
         () => change('media', { type: 'video' }, recipe.id),
         () => change('media', { type: 'file' }, recipe.id),
@@ -169,12 +169,12 @@ onBothEngines('an import of a media library', (engine) => {
       ],
     ]
     const folder = await exportOf(source, id)
-    for (const [spoil, mend, message] of refusals) {
-      await spoil()
+    for (const [damage, repair, message] of refusals) {
+      await damage()
       const dump = await dumpOf(target.service.store)
       await assert.rejects(importInto(target, folder), message)
       assert.equal(await dumpOf(target.service.store), dump)
-      await mend()
+      await repair()
     }
     assert.equal((await importInto(target, folder)).tally.libraryItems.equal, 2)
   })

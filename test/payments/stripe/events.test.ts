@@ -140,8 +140,8 @@ describe('the signature of an event', () => {
 
   it('is not made recent by a timestamp that parsers read differently', async () => {
     const old = sign(body, nowSeconds - 10_000)
-    for (const spoilt of [old.replace(',', 'x,'), old.replace(',', '=1,'), old.replace(',', '.5,'), `${old},t=`]) {
-      await assert.rejects(readStripeEvent({ body, signature: spoilt, secret, nowMs }), wrong)
+    for (const invalid of [old.replace(',', 'x,'), old.replace(',', '=1,'), old.replace(',', '.5,'), `${old},t=`]) {
+      await assert.rejects(readStripeEvent({ body, signature: invalid, secret, nowMs }), wrong)
     }
     await assert.rejects(readStripeEvent({ body, signature: `t=${nowSeconds},${old}`, secret, nowMs }), wrong)
   })

@@ -6,7 +6,7 @@ import { type DeliveryContext, DeliveryFailure, type OutgoingMail } from '../../
 import type { MailFault, MailServer, MailStage } from '../helpers/mail-server.ts'
 
 let number = 0
-export function parcel(more: Partial<OutgoingMail> = {}): OutgoingMail {
+export function outgoingMail(more: Partial<OutgoingMail> = {}): OutgoingMail {
   number += 1
   const raw = Buffer.from(`Message-ID: <${number}@shop.example>\r\nSubject: ${number}\r\n\r\nHello.\r\n.\r\nBye.\r\n`)
   const ids = { id: `${number}`.padStart(24, '0'), groupId: '0'.repeat(24) }
@@ -14,7 +14,7 @@ export function parcel(more: Partial<OutgoingMail> = {}): OutgoingMail {
 }
 
 /** Closed when the test or suite ends. */
-export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<SmtpOptions> = {}): SmtpTransport {
+export function transportTo({ url }: Pick<MailServer, 'url'>, options: Partial<SmtpOptions> = {}): SmtpTransport {
   const transport = createSmtpTransport(parseMailServer(url), { hosts: 'any', ...options })
   after(() => transport.close())
   return transport
@@ -22,8 +22,8 @@ export function courierTo({ url }: Pick<MailServer, 'url'>, options: Partial<Smt
 
 export const never = new AbortController().signal
 /** A delivery that holds its lease until the signal aborts. */
-export const errand = (signal = never): DeliveryContext => ({ signal, isOurs: () => true })
-export const deliver = (transport: SmtpTransport, each = parcel()) => transport.deliver(each, errand())
+export const deliveryContext = (signal = never): DeliveryContext => ({ signal, isOurs: () => true })
+export const deliver = (transport: SmtpTransport, each = outgoingMail()) => transport.deliver(each, deliveryContext())
 
 export interface Expected {
   isPermanent?: boolean
@@ -42,12 +42,12 @@ export async function assertFails(work: Promise<unknown>, message: RegExp, expec
 }
 
 export const onceAt = (server: MailServer, where: MailStage, fault: MailFault): void => {
-  server.spoil = (stage) => {
+  server.chooseFault = (stage) => {
     if (stage !== where) return undefined
-    server.spoil = () => undefined
+    server.chooseFault = () => undefined
     return fault
   }
 }
 export const alwaysAt = (server: MailServer, where: MailStage, fault: MailFault): void => {
-  server.spoil = (stage) => (stage === where ? fault : undefined)
+  server.chooseFault = (stage) => (stage === where ? fault : undefined)
 }
