@@ -30,6 +30,11 @@ const parts: Record<string, Part> = {
     files: ['test/manage/verbs-property.test.ts'],
     env: { VERB_RUNS: '1000' },
   },
+  roles: {
+    about: 'every verb by every kind of caller, on each engine',
+    files: ['test/manage/roles.test.ts'],
+    env: {},
+  },
   transfer: {
     about: 'export and import of 100,000 objects with little memory, and 20 kill -9 during each kind of import',
     files: ['test/transfer/memory.test.ts', 'test/transfer/import-kills.test.ts'],
@@ -43,7 +48,7 @@ const parts: Record<string, Part> = {
   media: {
     about:
       'upload and download of a 1 GB file with a folder and an S3 store, and 20 kill -9 during uploads and jobs, on each engine',
-    files: ['test/e2e/media-big-files.test.ts', 'test/media/kills.test.ts'],
+    files: ['test/e2e/media-big-files.test.ts', 'test/media/kills.test.ts', 'test/media/library.test.ts'],
     env: { MEDIA_MEGABYTES: '1000', MEDIA_KILLS: '20' },
   },
   checkout: {
@@ -64,7 +69,7 @@ const parts: Record<string, Part> = {
   },
   mail: {
     about: '10,000 e-mails to a mail server that refuses, hangs, breaks connections and restarts, on each engine',
-    files: ['test/mail/faults.test.ts'],
+    files: ['test/mail/faults.test.ts', 'test/mail/addresses.test.ts'],
     env: { MAIL_MESSAGES: '10000' },
   },
   connections: {

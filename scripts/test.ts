@@ -25,7 +25,7 @@ const testTimeoutMs = Number(process.env.TEST_TIMEOUT_MS ?? 10 * minuteMs)
 const fileTimeoutMs = Number(process.env.TEST_FILE_TIMEOUT_MS ?? 20 * minuteMs)
 const runTimeoutMs = Number(process.env.TEST_RUN_TIMEOUT_MS ?? 180 * minuteMs)
 /** More than cores, because tests often wait for processes and databases. */
-const filesAtOnce = Number(options.jobs ?? availableParallelism() + 1)
+const filesAtOnce = Number(options.jobs ?? availableParallelism() + 2)
 const memoryFolder = '/dev/shm'
 const neededMemoryBytes = 4 * 1024 ** 3
 

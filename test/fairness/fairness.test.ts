@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { attacksOn, callerName, type PlannedAttack } from './attacks.ts'
 import { listOperations, nameOf, type Operation } from './operations.ts'
 import { type OperationEffects, summaryOf, violationsOf, writeReport } from './report.ts'
@@ -99,7 +99,7 @@ async function attackAll(world: World, runner: Runner, operations: readonly Oper
   return all
 }
 
-onBothEngines('one tenant, with any request,', (engine) => {
+onBothEnginesInProve('one tenant, with any request,', (engine) => {
   it('neither ends the process nor causes failures for another tenant, by any route or verb', async () => {
     const world = await createWorld(engine, isFull ? sizes.full : sizes.small)
     after(() => world.close())

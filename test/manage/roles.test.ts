@@ -9,7 +9,7 @@ import { listAdminTokens, revokeAdminToken } from '../../src/store/control/admin
 import { setDisabled } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { createManaging, type Managing } from '../helpers/manage.ts'
 import { type Input, inputFor, requestOf, type Scene, setScene, verbsWithoutCase } from '../helpers/verb-cases.ts'
 
@@ -145,7 +145,7 @@ function seen({ statusCode, headers, body }: LightMyRequestResponse): object {
   return { statusCode, rest, body }
 }
 
-onBothEngines('roles', (engine) => {
+onBothEnginesInProve('roles', (engine) => {
   let stage: Stage
   before(async () => {
     stage = await setStage(engine)

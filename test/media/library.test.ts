@@ -5,7 +5,7 @@ import { createWorker } from '../../src/jobs/worker.ts'
 import { canDerive } from '../../src/media/files/derive.ts'
 import { type MediaWork, mediaHandlers } from '../../src/media/job-handlers.ts'
 import type { Data } from '../helpers/editing.ts'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian, load } from '../helpers/media.ts'
 import { animation, phonePhoto, photo, smallPicture } from '../helpers/pictures.ts'
@@ -48,7 +48,7 @@ function workerWith({ service, config, clock }: Librarian, changed: Partial<Medi
   return createWorker({ store, handlers: mediaHandlers(work), clock: () => clock.now, logger, workers: 1 })
 }
 
-onBothEngines('a picture', (engine) => {
+onBothEnginesInProve('a picture', (engine) => {
   it('of 12 megapixels is delivered in three widths and two formats, upright and without its location', async () => {
     const { add, show, service } = await delivering(engine)
     const original = await phonePhoto()
