@@ -25,11 +25,11 @@ export interface JobHandler {
   /** The job is done when this returns, with or without `finish`, and is retried when it throws. */
   run(job: Job, context: JobContext): Promise<void>
   /** Delays after the first, second, … failure; one more failure is final. */
-  retryAfterSeconds: readonly number[]
+  retryDelaysSeconds: readonly number[]
   /** Time limit of one attempt. */
-  limitSeconds: number
+  maxSeconds: number
   /** Concurrent jobs for each worker of the process, 1 by default; more for work that mostly waits. */
-  atOnce?: number
+  maxPerWorker?: number
   /** Concurrent jobs of one group, so that a slow peer of one group does not delay the others. */
   maxPerGroup?: number
   /** Writes the effects of a final failure, in the transaction that records it. */

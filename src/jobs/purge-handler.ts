@@ -6,7 +6,7 @@ import { retryDelaysSeconds } from './retry-backoff.ts'
 /** Deletes the content of a deleted collection. Each deleted part is final: an attempt continues where the last one ended. */
 export const purgeHandler: JobHandler = {
   kind: purgeKind,
-  retryAfterSeconds: retryDelaysSeconds.purgeContainer,
-  limitSeconds: 3600,
+  retryDelaysSeconds: retryDelaysSeconds.purgeContainer,
+  maxSeconds: 3600,
   run: ({ payload }, { group }) => purgeContainer(group, (payload as Purge).containerId),
 }

@@ -100,7 +100,7 @@ async function attempt(
   { handler, claimed, group, owner, stopping }: Attempt & { owner: Group },
   write: Write,
 ): Promise<void> {
-  const { limitSeconds } = handler
+  const { maxSeconds } = handler
   const controller = new AbortController()
   const signal = AbortSignal.any([controller.signal, stopping])
   let finishing: Promise<void> | undefined
@@ -110,8 +110,8 @@ async function attempt(
     onLost: () => finishing || controller.abort(new LeaseLost('Another process has taken this job over.')),
   })
   const timeout = setTimeout(
-    () => controller.abort(new Error(`It took longer than ${limitSeconds} seconds.`)),
-    limitSeconds * 1000,
+    () => controller.abort(new Error(`It took longer than ${maxSeconds} seconds.`)),
+    maxSeconds * 1000,
   )
   async function finish(work: (writer: ContentWriter) => Promise<void>): Promise<void> {
     finishing = write(async (writer) => {
@@ -158,7 +158,7 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
   const { database } = group
   const { job } = claimed
   const { id: jobId, groupId, kind, attempts } = job
-  const { retryAfterSeconds, giveUp } = handler
+  const { retryDelaysSeconds, giveUp } = handler
   const peer = `a job of the kind ${kind}`
 
   async function fail(error: unknown, delaySeconds: number | undefined): Promise<void> {
@@ -184,7 +184,7 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
       await giveUp?.(job, problem, writer)
       await effect?.(writer)
     })
-  if (attempts > maxAttempts(retryAfterSeconds)) {
+  if (attempts > maxAttempts(retryDelaysSeconds)) {
     const problem = `It was started ${attempts - 1} times, and the process stopped during the last attempt.`
     return fail(new PermanentFailure(problem), undefined)
   }
@@ -196,6 +196,6 @@ export async function runJob(deps: RunDeps, { handler, claimed, group, stopping 
     if (error instanceof LeaseLost) logger.warn({ kind, jobId, groupId }, 'a job was taken over by another process')
     else if (error instanceof Stopping) await releaseJob(database, claimed, clock())
     else
-      await fail(error, error instanceof PermanentFailure ? undefined : nextDelaySeconds(retryAfterSeconds, attempts))
+      await fail(error, error instanceof PermanentFailure ? undefined : nextDelaySeconds(retryDelaysSeconds, attempts))
   }
 }

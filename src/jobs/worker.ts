@@ -18,7 +18,7 @@ const maxMisses = 10
 
 export interface WorkerOptions extends RunDeps {
   handlers: readonly JobHandler[]
-  /** Concurrent jobs of each kind, times their `atOnce`. With 0, `start` does nothing. */
+  /** Concurrent jobs of each kind, times their `maxPerWorker`. With 0, `start` does nothing. */
   workers: number
 }
 
@@ -52,7 +52,7 @@ function busyGroups({ handler: { maxPerGroup = Number.POSITIVE_INFINITY }, runni
 export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Worker {
   const { store, clock, logger } = deps
   const lanes = handlers.map((handler): Lane => {
-    const maxPerKey = Math.max(workers, 1) * (handler.atOnce ?? 1) // with 0, `runDue` works like one worker
+    const maxPerKey = Math.max(workers, 1) * (handler.maxPerWorker ?? 1) // with 0, `runDue` works like one worker
     return { handler, permits: createSemaphore({ maxPerKey }), lastServed: new Map(), running: new Map() }
   })
   const stopping = new AbortController()
@@ -138,7 +138,7 @@ export function createWorker({ handlers, workers, ...deps }: WorkerOptions): Wor
   async function maintain(name: string): Promise<void> {
     const database = await store.content(name)
     for (const { handler } of lanes) {
-      const longestWaitMs = Math.max(0, ...handler.retryAfterSeconds) * 1000
+      const longestWaitMs = Math.max(0, ...handler.retryDelaysSeconds) * 1000
       await rescheduleMisdatedJobs(database, { kind: handler.kind, longestWaitMs, nowMs: clock() })
     }
     await pruneJobs(database, clock())

@@ -75,9 +75,9 @@ export function deliverHandler({ resolveTransport, render }: DeliverDeps): JobHa
 
   return {
     kind: deliverKind,
-    retryAfterSeconds: retryDelaysSeconds.deliverMail,
-    limitSeconds: 900, // the transport's own timeouts are 390 in all; the rest is for the wait for a permit
-    atOnce: 20,
+    retryDelaysSeconds: retryDelaysSeconds.deliverMail,
+    maxSeconds: 900, // the transport's own timeouts are 390 in all; the rest is for the wait for a permit
+    maxPerWorker: 20,
     maxPerGroup: 5,
     async run(job, context) {
       const message = await findMessage(context.group, messageIdOf(job))

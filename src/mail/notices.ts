@@ -95,8 +95,8 @@ async function sendNotice(writer: ContentWriter, siteId: string, { sender, daily
 export function noticeHandler({ senderOf, dailyLimits }: Pick<Mail, 'senderOf' | 'dailyLimits'>): JobHandler {
   return {
     kind: noticeKind,
-    retryAfterSeconds: retryDelaysSeconds.sendNotice,
-    limitSeconds: 60,
+    retryDelaysSeconds: retryDelaysSeconds.sendNotice,
+    maxSeconds: 60,
     async run({ payload }, { group, owner, finish }) {
       const { siteId } = payload as NoticePayload
       const sending = { sender: await senderOf(group), dailyLimit: dailyLimits[owner.tier] }

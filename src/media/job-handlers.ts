@@ -41,7 +41,7 @@ async function derive({ storage, inbox, maxPixels }: MediaWork, file: MediaFile,
   await inbox.withFolder(async (folder) => {
     const original = join(folder, 'original')
     await pipeline(storage.read(bucketName, file.key), createWriteStream(original, { mode: 0o600 }), { signal })
-    const derived = await deriveImage(original, folder, { maxPixels, limitSeconds: deriveLimitSeconds, signal })
+    const derived = await deriveImage(original, folder, { maxPixels, maxSeconds: deriveLimitSeconds, signal })
     const derivatives = await storeDerivatives(storage, owner, file, derived)
     let isStillThere = false
     try {
@@ -60,8 +60,8 @@ function deriveHandler(work: MediaWork): JobHandler {
   let isAble = false // only success is cached: a failure may be temporary
   return {
     kind: deriveKind,
-    retryAfterSeconds: retryDelaysSeconds.deriveImages,
-    limitSeconds: deriveLimitSeconds + 60,
+    retryDelaysSeconds: retryDelaysSeconds.deriveImages,
+    maxSeconds: deriveLimitSeconds + 60,
     async giveUp({ payload }, problem, writer) {
       const file = await findFileById(writer.group, (payload as DerivePayload).fileId)
       if (file) await saveImageDetails(writer, file, { problem })
@@ -87,8 +87,8 @@ function deriveHandler(work: MediaWork): JobHandler {
 function removeHandler({ storage }: MediaWork): JobHandler {
   return {
     kind: removeKind,
-    retryAfterSeconds: retryDelaysSeconds.removeFiles,
-    limitSeconds: 60,
+    retryDelaysSeconds: retryDelaysSeconds.removeFiles,
+    maxSeconds: 60,
     async run({ payload }, { group, owner }) {
       const { keys } = payload as RemovePayload
       const inUse = await findKeysInUse(group, keys)

@@ -6,14 +6,14 @@ import { recordOrder } from '../store/commerce/orders.ts'
 import { type OrderWork, orderKind } from './jobs.ts'
 import type { Payments } from './payments.ts'
 
-const limitSeconds = 60
+const maxSeconds = 60
 
 /** Fetches a session's current state and records the order. */
 export const orderHandlers = ({ payments }: { payments: Pick<Payments, 'open'> }): JobHandler[] => [
   {
     kind: orderKind,
-    retryAfterSeconds: retryDelaysSeconds.recordOrder,
-    limitSeconds,
+    retryDelaysSeconds: retryDelaysSeconds.recordOrder,
+    maxSeconds,
     async run({ payload }, { group, finish }) {
       const { integrationId, sessionId } = payload as OrderWork
       const integration = await findIntegrationById(group, integrationId)

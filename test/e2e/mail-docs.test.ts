@@ -229,8 +229,8 @@ describe('the reference of the e-mail guide', () => {
     const rows = [...sectionOf(guide, 'Retries and failures').matchAll(/^\| [2-8] \| (\d+) (second|minute|hour)s /gm)]
     const printed = rows.map(([, count, name = '']) => Number(count) * (unit[name] ?? 0))
     const nothing = () => assert.fail('nothing is delivered here')
-    const { retryAfterSeconds } = deliverHandler({ resolveTransport: nothing, render: nothing })
-    assert.deepEqual(printed, retryAfterSeconds)
+    const { retryDelaysSeconds } = deliverHandler({ resolveTransport: nothing, render: nothing })
+    assert.deepEqual(printed, retryDelaysSeconds)
   })
 
   it('has the actual limits', () => {

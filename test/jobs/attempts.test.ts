@@ -123,7 +123,7 @@ onBothEngines('an attempt at a job', (engine) => {
         signal = context.signal
         return new Promise(() => {})
       },
-      { limitSeconds: 0.05 },
+      { maxSeconds: 0.05 },
     )
     await newWorker([deaf]).runDue()
     assert.equal(signal?.aborted, true)
@@ -143,7 +143,7 @@ onBothEngines('an attempt at a job', (engine) => {
         )
         await new Promise(() => {})
       },
-      { limitSeconds: 0.05 },
+      { maxSeconds: 0.05 },
     )
     await newWorker([slow]).runDue()
     assert.match(String(await tooLate), /taken this job over/)
@@ -204,7 +204,7 @@ onBothEngines('an attempt at a job', (engine) => {
         await nextTurn()
         running -= 1
       },
-      { atOnce: 4 },
+      { maxPerWorker: 4 },
     )
     await newWorker([meeting], { workers: 1 }).runDue()
     assert.equal(most, 4)

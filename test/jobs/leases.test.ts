@@ -147,7 +147,7 @@ onBothEngines('a clock that jumps ahead', (engine) => {
         }
         await leaveEffect(taken, given)
       },
-      { atOnce: 10 },
+      { maxPerWorker: 10 },
     )
     const worker = newWorker([handler])
     const running = worker.runDue()

@@ -20,7 +20,7 @@ const handler = handlerOf(
     await sleep(5) // so that a kill interrupts some jobs
     await leaveEffect(job, context)
   },
-  { retryAfterSeconds: Array<number>(50).fill(0) },
+  { retryDelaysSeconds: Array<number>(50).fill(0) },
 )
 const logger = createLogger({ logLevel: 'warn' }, { write: (line) => void process.stderr.write(line) })
 createWorker({ store, handlers: [handler], clock, logger, workers: 4 }).start()

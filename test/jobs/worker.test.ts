@@ -73,7 +73,7 @@ onBothEngines('a worker', (engine) => {
         await opened
         hanging -= 1
       },
-      { atOnce: 4, maxPerGroup: 3 },
+      { maxPerWorker: 4, maxPerGroup: 3 },
     )
     assert.equal(await newWorker([handler], { workers: 1 }).runDue(), 40)
     assert.equal(most, 3)

@@ -31,8 +31,8 @@ export const testKind = 'test.work'
 export const handlerOf = (run: JobHandler['run'], more: Partial<JobHandler> = {}): JobHandler => ({
   kind: testKind,
   run,
-  retryAfterSeconds: [10, 100],
-  limitSeconds: 60,
+  retryDelaysSeconds: [10, 100],
+  maxSeconds: 60,
   ...more,
 })
 

@@ -96,17 +96,17 @@ async function removeDerivatives(folder: string): Promise<void> {
 export async function deriveImage(
   path: string,
   outputFolder: string,
-  options: { maxPixels: number; limitSeconds: number; maxMemoryBytes?: number; signal?: AbortSignal },
+  options: { maxPixels: number; maxSeconds: number; maxMemoryBytes?: number; signal?: AbortSignal },
 ): Promise<Derived> {
-  const { maxPixels, limitSeconds, maxMemoryBytes = 1024 ** 3, signal } = options
+  const { maxPixels, maxSeconds, maxMemoryBytes = 1024 ** 3, signal } = options
   signal?.throwIfAborted()
   const task: DeriveTask = { path, outputFolder, maxPixels, maxMemoryBytes }
-  const limit = AbortSignal.timeout(limitSeconds * 1000)
+  const limit = AbortSignal.timeout(maxSeconds * 1000)
   try {
     const outcome = await runScript([JSON.stringify(task)], signal ? AbortSignal.any([limit, signal]) : limit)
     signal?.throwIfAborted()
     if (limit.aborted && outcome.killedBy === 'SIGKILL') {
-      throw new PictureProblem(`Scaling the picture took longer than ${limitSeconds} seconds.`)
+      throw new PictureProblem(`Scaling the picture took longer than ${maxSeconds} seconds.`)
     }
     return parseOutcome(outcome)
   } catch (error) {

@@ -48,8 +48,8 @@ const mirrorDeps = ({ clock }: CatalogueWork, { owner }: JobContext): MirrorDeps
 function syncHandler(work: CatalogueWork): JobHandler {
   return {
     kind: syncKind,
-    retryAfterSeconds: retryDelaysSeconds.syncCatalogue,
-    limitSeconds: 3600,
+    retryDelaysSeconds: retryDelaysSeconds.syncCatalogue,
+    maxSeconds: 3600,
     async run({ payload }, context) {
       const { group, owner, signal, finish } = context
       const { integrationId } = payload as SyncWork
@@ -67,8 +67,8 @@ function syncHandler(work: CatalogueWork): JobHandler {
 function refreshHandler(work: CatalogueWork): JobHandler {
   return {
     kind: refreshKind,
-    retryAfterSeconds: retryDelaysSeconds.refreshProduct,
-    limitSeconds: 120,
+    retryDelaysSeconds: retryDelaysSeconds.refreshProduct,
+    maxSeconds: 120,
     async run({ payload }, context) {
       const { group, owner } = context
       const { integrationId, productId } = payload as RefreshWork
@@ -84,8 +84,8 @@ function refreshHandler(work: CatalogueWork): JobHandler {
 function pictureHandler(work: CatalogueWork): JobHandler {
   return {
     kind: pictureKind,
-    retryAfterSeconds: retryDelaysSeconds.fetchPicture,
-    limitSeconds: 180,
+    retryDelaysSeconds: retryDelaysSeconds.fetchPicture,
+    maxSeconds: 180,
     async run({ payload }, context) {
       const { group, owner } = context
       const { integrationId, url } = payload as PictureWork

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import type { JobHandler } from '../../jobs/handler.ts'
+import { retryDelaysSeconds } from '../../jobs/retry-backoff.ts'
 import { findSandboxObject } from '../../store/commerce/sandbox.ts'
 import { findGroupById } from '../../store/control/groups.ts'
 import type { GroupStore, Store } from '../../store/store.ts'
@@ -27,8 +28,7 @@ export interface SandboxDeps {
   baseUrl(): string
 }
 
-const retryAfterSeconds = [5, 30, 300, 3600]
-const limitSeconds = 60
+const maxSeconds = 60
 
 const mapPage = <Item, Ours>({ items, next }: Page<Item>, convert: (item: Item) => Ours): Page<Ours> => ({
   items: items.map(convert),
@@ -108,16 +108,16 @@ function openAccount({ store, clock, baseUrl }: SandboxDeps, group: GroupStore, 
 /** Lets a delayed payment succeed or fail. */
 const settleHandler: JobHandler = {
   kind: settleKind,
-  retryAfterSeconds,
-  limitSeconds,
+  retryDelaysSeconds: retryDelaysSeconds.settleSandboxPayment,
+  maxSeconds,
   run: ({ payload }, { finish }) => finish((writer) => settleSession(writer, payload as SettleWork)),
 }
 
 /** Up to 0.6 each change was stored as an event with a delivery job; such jobs may be pending after an upgrade. */
 const formerEventHandler: JobHandler = {
   kind: 'sandbox.event',
-  retryAfterSeconds,
-  limitSeconds,
+  retryDelaysSeconds: retryDelaysSeconds.sendSandboxEvent,
+  maxSeconds,
   async run({ payload }, { group, finish }) {
     const { integrationId, eventId } = payload as { integrationId: string; eventId: string }
     const stored = await findSandboxObject(group, integrationId, eventId)

@@ -27,7 +27,7 @@ import {
 
 const sources = join(import.meta.dirname, '../../../src/media/files')
 /** The time limit allows for a busy machine. */
-const limits = { maxPixels: 100_000_000, limitSeconds: 600 }
+const limits = { maxPixels: 100_000_000, maxSeconds: 600 }
 
 async function derive(t: TestContext, bytes: Buffer | string, options: object = {}): Promise<Derived> {
   const folder = await temporaryFolder(t)
@@ -198,7 +198,7 @@ describe('deriveImage', () => {
 
   it('kills the process at the time limit, and leaves no files', async (t) => {
     await assert.rejects(
-      derive(t, await phonePhoto(), { limitSeconds: 0.3 }),
+      derive(t, await phonePhoto(), { maxSeconds: 0.3 }),
       problem(/^Scaling the picture took longer than 0\.3 seconds\.$/),
     )
   })
