@@ -35,9 +35,9 @@ const violations: [guarantee: string, path: string, code: string, message: RegEx
     'SQL libraries are imported in store/ only',
     'src/tenant/x.ts',
     "import { sql } from 'kysely'\nexport { sql }",
-    /SQL lives/,
+    /SQL belongs/,
   ],
-  ['SQL is built in store/ only', 'src/http/x.ts', "export const f = (db) => db.selectFrom('objects')", /SQL lives/],
+  ['SQL is built in store/ only', 'src/http/x.ts', "export const f = (db) => db.selectFrom('objects')", /SQL belongs/],
   ['content/ does no I/O', 'src/content/x.ts', "import fs from 'node:fs'\nexport { fs }", /pure rules/],
   [
     'content/ does not know the store',
