@@ -7,9 +7,8 @@ import { createClient, SluiceError } from '../../client/src/index.ts'
 import { parseSchema } from '../../src/content/schema.ts'
 import { insertContainer } from '../../src/store/content/containers.ts'
 import { openContentOf } from '../../src/store/control/groups.ts'
-import { openStore } from '../../src/store/open.ts'
 import { createApiKey, createGroup, write } from '../helpers/authoring.ts'
-import { createMigratedDatabase, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { createMigratedDatabase, onBothEngines, openTestStore, type TestEngine } from '../helpers/harness.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
 
 /** Rate limits are not tested here. */
@@ -19,13 +18,7 @@ const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) =>
 async function running(engine: TestEngine, env: Record<string, string> = {}) {
   const testDatabase = await createMigratedDatabase(engine)
   const server = await startServer({ ...testDatabase.env, RATE_LIMITS: unlimited, ...env })
-  const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = testDatabase.env
-  const store = await openStore({
-    dataDir,
-    databaseUrl: databaseUrl || undefined,
-    clock: Date.now,
-    onConnectionError: () => {},
-  })
+  const store = await openTestStore(testDatabase)
   after(async () => {
     await server.stop()
     await store.close()

@@ -10,7 +10,8 @@ import { createLogger } from '../../src/core/logging.ts'
 import { createService, type Service, type ServiceOptions } from '../../src/service.ts'
 import type { NewObject } from '../../src/store/content/objects.ts'
 import type { Group, NewGroup } from '../../src/store/control/groups.ts'
-import { type GroupStore, openGroup } from '../../src/store/store.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type GroupStore, openGroup, type Store } from '../../src/store/store.ts'
 import { createApiKey, createContainer, createGroup, createObjects } from './authoring.ts'
 import { copySqliteTemplate, createPostgresDatabase } from './templates.ts'
 
@@ -69,6 +70,15 @@ export const createEmptyDatabase = (engine: TestEngine): Promise<TestDatabase> =
 
 /** With the current schema: a copy of the databases migrated once per run. */
 export const createMigratedDatabase = (engine: TestEngine): Promise<TestDatabase> => createTestDatabase(engine, true)
+
+/** Opens it beside the server that a test starts. */
+export const openTestStore = ({ env }: TestDatabase): Promise<Store> =>
+  openStore({
+    dataDir: env.DATA_DIR,
+    databaseUrl: env.DATABASE_URL || undefined,
+    clock: Date.now,
+    onConnectionError: () => {},
+  })
 
 /** A group with a key, and shortcuts to fill it. */
 export interface TestGroup {

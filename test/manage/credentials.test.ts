@@ -10,7 +10,7 @@ import { managing } from '../helpers/manage.ts'
 const day = 86_400
 
 onBothEngines('admin tokens', (engine) => {
-  it('can do what their user can, or less when restricted, and never more (every combination)', async () => {
+  it('never allow more than the roles of their user, and less when restricted (every combination)', async () => {
     const { call, newUser, newManagedGroup } = await managing(engine)
     const [one, other] = [(await newManagedGroup()).groupId, (await newManagedGroup()).groupId]
     /** A call for each role: the number of allowed ones is the highest role of a token. */

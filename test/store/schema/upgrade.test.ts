@@ -13,7 +13,6 @@ import type { Database } from '../../../src/store/engine/database.ts'
 import { openPostgres, openPostgresPool } from '../../../src/store/engine/postgres.ts'
 import { openSqlite } from '../../../src/store/engine/sqlite.ts'
 import { listObjectsInState } from '../../../src/store/lists/list-objects.ts'
-import { openStore } from '../../../src/store/open.ts'
 import type { ControlTables } from '../../../src/store/schema/control-tables.ts'
 import { type Migration, migrate } from '../../../src/store/schema/migrate.ts'
 import { contentMigrations } from '../../../src/store/schema/migrations/content.ts'
@@ -21,7 +20,13 @@ import { controlMigrations } from '../../../src/store/schema/migrations/control.
 import type { ContentTables } from '../../../src/store/schema/tables.ts'
 import { openGroup } from '../../../src/store/store.ts'
 import { write } from '../../helpers/authoring.ts'
-import { createEmptyDatabase, onBothEngines, type TestDatabase, type TestEngine } from '../../helpers/harness.ts'
+import {
+  createEmptyDatabase,
+  onBothEngines,
+  openTestStore,
+  type TestDatabase,
+  type TestEngine,
+} from '../../helpers/harness.ts'
 
 const nowMs = Date.UTC(2026, 2, 1)
 
@@ -96,13 +101,7 @@ onBothEngines('a database of version 0.1', (engine) => {
       })
     })
 
-    const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = testDatabase.env
-    const store = await openStore({
-      dataDir,
-      databaseUrl: databaseUrl || undefined,
-      clock: Date.now,
-      onConnectionError: () => {},
-    })
+    const store = await openTestStore(testDatabase)
     after(() => store.close())
     const group = await openGroup(store, { database: 'main', groupID: 'g' })
     const collection = await findCollection(group, 'c')
