@@ -69,7 +69,7 @@ export const deletionsCheck: Check = {
   },
 }
 
-/** Reads the groups before and after `look`, so that one created or deleted meanwhile is not mistaken for a left-over. */
+/** Reads the groups before and after `look`, so that one created or deleted meanwhile is not mistaken for a leftover. */
 export async function withGroupIds<Result>(store: Store, look: () => Promise<Result>) {
   const before = await listGroups(store)
   const result = await look()

@@ -28,7 +28,7 @@ const showsNothing = (name: string) => invalid(`${name} contains nothing that an
 
 type Sanitiser = typeof import('./sanitise.ts')
 
-/** Sanitizes all markup before it is stored. */
+/** Sanitises all markup before it is stored. */
 function makeSafe(sanitiser: Sanitiser, { kind, customHtml, texts: { whiteBoxText } }: MailInput) {
   const { sanitiseBox, sanitiseCustom, TooManyTags } = sanitiser
   function safeOf(name: string, markup: string | undefined, sanitise: (html: string) => string): string | undefined {

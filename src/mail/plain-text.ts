@@ -6,7 +6,7 @@ const lineLength = 78
 const maxColumns = 8
 const maxColumnWidth = 44
 const columnGap = '   '
-/** Sanitized markup is nested less deeply. */
+/** Sanitised markup is nested less deeply. */
 const maxDepth = 150
 
 interface Cell {
@@ -143,10 +143,10 @@ const stripTags = (html: string): string =>
     .replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name] ?? ' ')
     .replace(/[ \t]{2,}/g, ' ')
 
-/** Sanitizing adds an end tag to each tag, so up to twice the accepted number is normal. */
+/** Sanitising adds an end tag to each tag, so up to twice the accepted number is normal. */
 const hasTooManyTags = (html: string): boolean => countTags(html, 2 * maxTags) > 2 * maxTags
 
-/** Converts sanitized markup. */
+/** Converts sanitised markup. */
 export const toPlainText = (html: string): string =>
   (hasTooManyTags(html) ? stripTags(html) : convert(html))
     .replace(/(?<![ \t])[ \t]+$/gm, '') // matched from the start of a run only: otherwise quadratic

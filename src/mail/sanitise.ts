@@ -3,7 +3,7 @@ import { isWebLink } from '../content/addresses.ts'
 import { textToMarkup } from '../content/escape-html.ts'
 import { countTags, maxTags } from './tags.ts'
 
-/** Untrusted markup is sanitized once, on receipt; only the result is stored. */
+/** Untrusted markup is sanitised once, on receipt; only the result is stored. */
 
 /** Deeper tags are removed; their text is kept. */
 const maxDepth = 60

@@ -72,7 +72,7 @@ function readTags(html: string): Tag[] {
   })
 }
 
-/** Adds inline styles to sanitized markup, for mail clients without support for style sheets. */
+/** Adds inline styles to sanitised markup, for mail clients without support for style sheets. */
 export function dressBox(html: string, palette: Palette): string {
   const styles = stylesOf(palette)
   const tags = readTags(html).values()
