@@ -93,7 +93,7 @@ are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (page
 After the first fifth of the time memory changed by ${perMinute.toFixed(2)} MB a minute.`,
     charts: {
       'performance-memory.svg': drawChart({
-        title: 'Memory under random queries with a full cache',
+        title: 'Memory under random queries',
         x: { label: 'minutes', isLog: false, write: String },
         y: { label: 'resident megabytes', isLog: false, write: String },
         panels: [{ title: '', lines: [{ name: 'Sluice, SQLite', points }] }],
