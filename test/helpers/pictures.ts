@@ -33,14 +33,16 @@ export async function countBytes(t: TestContext, path: string): Promise<{ read()
 export function photoPixels(width: number, height: number): Buffer {
   const rgb = Buffer.allocUnsafe(width * height * 3)
   let grain = 1
-  for (let at = 0; at < rgb.length; at += 3) {
-    const x = (at / 3) % width
-    const y = Math.floor(at / 3 / width)
-    grain = (Math.imul(grain, 1_664_525) + 1_013_904_223) >>> 0
-    const noise = grain >>> 28
-    rgb[at] = 60 + (120 * x) / width + noise
-    rgb[at + 1] = 90 + (90 * y) / height + noise
-    rgb[at + 2] = 200 - (120 * y) / height + noise
+  let at = 0
+  for (let y = 0; y < height; y += 1) {
+    const [green, blue] = [90 + (90 * y) / height, 200 - (120 * y) / height]
+    for (let x = 0; x < width; x += 1) {
+      grain = (Math.imul(grain, 1_664_525) + 1_013_904_223) >>> 0
+      const noise = grain >>> 28
+      rgb[at++] = 60 + (120 * x) / width + noise
+      rgb[at++] = green + noise
+      rgb[at++] = blue + noise
+    }
   }
   return rgb
 }

@@ -217,7 +217,7 @@ describe('inspectFile', () => {
   })
 
   it('reads a large file crafted to be slow at most once', async (t) => {
-    const size = 20 * 1024 * 1024
+    const size = 4 * 1024 * 1024 // many times what is read at once
     const jpegStart = Buffer.from('ffd8ffe0', 'hex')
     const boxStart = (await smallPicture('avif')).subarray(0, 32)
     const hostile: [string, Buffer][] = [
