@@ -47,8 +47,16 @@ const parts: Record<string, Part> = {
   },
   media: {
     about:
-      'upload and download of a 1 GB file with a folder and an S3 store, and 20 kill -9 during uploads and jobs, on each engine',
-    files: ['test/e2e/media-big-files.test.ts', 'test/media/kills.test.ts', 'test/media/library.test.ts'],
+      'upload and download of a 1 GB file with a folder and an S3 store, 20 kill -9 during uploads and jobs, hostile files and signed URLs, on each engine',
+    files: [
+      'test/e2e/media-big-files.test.ts',
+      'test/e2e/media-s3.test.ts',
+      'test/mail/site-look.test.ts',
+      'test/media/hostile.test.ts',
+      'test/media/kills.test.ts',
+      'test/media/library.test.ts',
+      'test/media/signing-everywhere.test.ts',
+    ],
     env: { MEDIA_MEGABYTES: '1000', MEDIA_KILLS: '20' },
   },
   checkout: {

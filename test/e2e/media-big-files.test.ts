@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createCipheriv, createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { createCipheriv } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -14,7 +14,7 @@ const megabytes = Number(process.env.MEDIA_MEGABYTES ?? 200)
 /** A server has 150 to 180 MB after a small file, to which parts of 16 MB and uncollected garbage are added. */
 const mostMegabytes = 330
 /** The heap limit: garbage does not count as memory in use, and a leak ends the process. */
-const heapLimit = '--max-old-space-size=80'
+const heapLimit = '--max-old-space-size=96'
 const maxBytes = 'free=2GB,basic=2GB,pro=2GB,proplus=2GB'
 const tellPeak = `data:text/javascript,process.on('exit',()=>console.error('peak='+process.resourceUsage().maxRSS))`
 
@@ -25,13 +25,22 @@ let video: string
 function* videoBytes(): Generator<Buffer> {
   yield Buffer.from('000000186674797069736f6d0000020069736f6d6d703431', 'hex')
   const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16))
-  for (let count = 0; count < megabytes; count += 1) yield noise.update(Buffer.alloc(1024 ** 2))
+  const zeros = Buffer.alloc(1024 ** 2)
+  for (let count = 0; count < megabytes; count += 1) yield noise.update(zeros)
 }
 
-async function digestOf(path: string): Promise<string> {
-  const digest = createHash('sha256')
-  await pipeline(createReadStream(path), digest)
-  return digest.digest('hex')
+/** Reads into the same two buffers: a stream of so many chunks costs far more time. */
+async function haveSameBytes(one: string, other: string): Promise<boolean> {
+  await using left = await open(one)
+  await using right = await open(other)
+  if ((await left.stat()).size !== (await right.stat()).size) return false
+  const [leftBuffer, rightBuffer] = [Buffer.alloc(1024 ** 2), Buffer.alloc(1024 ** 2)]
+  for (;;) {
+    const { bytesRead } = await left.read(leftBuffer)
+    await right.read(rightBuffer, 0, bytesRead)
+    if (!leftBuffer.subarray(0, bytesRead).equals(rightBuffer.subarray(0, bytesRead))) return false
+    if (bytesRead === 0) return true
+  }
 }
 
 /** Uploads the video to a separate server, downloads it, and returns the server's peak memory. */
@@ -48,7 +57,7 @@ async function measureRoundTrip(env: Record<string, string>): Promise<{ megabyte
     const back = join(folder, 'back.mp4')
     await bakery.curl('--fail', '-o', back, currentFile.source)
     const seconds = Math.round((performance.now() - startedMs) / 100) / 10
-    assert.equal(await digestOf(back), await digestOf(video))
+    assert.ok(await haveSameBytes(back, video))
     await bakery.server.stop()
     const kilobytes = Number(/peak=(\d+)/.exec(bakery.server.output())?.[1])
     assert.ok(kilobytes > 0, bakery.server.output())
@@ -70,9 +79,9 @@ describe(`a video of ${megabytes} MB`, () => {
     'a folder': async () => ({ env: {}, stop: async () => {} }),
     'an S3 store': () => startS3Server(['media']),
   }
-  for (const [store, open] of Object.entries(stores)) {
+  for (const [store, start] of Object.entries(stores)) {
     it(`is uploaded by curl to ${store} and downloaded unchanged, with little memory of the server`, async (context) => {
-      const { env, stop } = await open()
+      const { env, stop } = await start()
       try {
         const peak = await measureRoundTrip(env)
         context.diagnostic(`${store}: up and down in ${peak.seconds} s; the server had ${peak.megabytes} MB at most`)

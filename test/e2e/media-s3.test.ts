@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import sharp from 'sharp'
 import type { CurrentFile, MediaValue } from '../../client/src/index.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { fileForm, type ManagedGroup, type Managing, managing } from '../helpers/manage.ts'
 import { photo, scriptedSvg } from '../helpers/pictures.ts'
 import { type S3Server, startS3Server } from '../helpers/s3-server.ts'
@@ -83,7 +83,7 @@ const statusOf = async (url: string): Promise<number> => {
   return answer.status
 }
 
-onBothEngines('files in an S3 store', (engine) => {
+onBothEnginesInProve('files in an S3 store', (engine) => {
   it('are uploaded, scaled, and delivered by the store itself with their type', async () => {
     const shop = await openShop(engine)
     const picture = await shop.upload('cake.jpg', await jpeg(1000))

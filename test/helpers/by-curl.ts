@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createMigratedDatabase } from './harness.ts'
-import { runCli, type ServerProcess, startServer } from './process.ts'
+import { createAdminToken } from '../../src/store/control/admin-tokens.ts'
+import { createUser } from '../../src/store/control/users.ts'
+import { authoring } from './authoring.ts'
+import { createMigratedDatabase, openTestStore, type TestDatabase } from './harness.ts'
+import { type ServerProcess, startServer } from './process.ts'
 
 const run = promisify(execFile)
 
@@ -24,12 +27,21 @@ export interface ManagedByCurl {
   close(): Promise<void>
 }
 
+/** In this process: a command of the program would start two more. */
+async function createAdministrator(testDatabase: TestDatabase): Promise<string> {
+  const store = await openTestStore(testDatabase)
+  try {
+    const user = await createUser(store, { name: 'Ada', administrator: true }, authoring(Date.now()))
+    return (await createAdminToken(store, user, {}, authoring(Date.now()))).token
+  } finally {
+    await store.close()
+  }
+}
+
 /** On SQLite, with its own data directory. */
 export async function manageByCurl(env: Record<string, string> = {}): Promise<ManagedByCurl> {
   const testDatabase = await createMigratedDatabase('sqlite')
-  const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)
-  await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
-  const { token } = await cli('token', 'create', 'ada@example.com')
+  const token = await createAdministrator(testDatabase)
   const server = await startServer({ ...testDatabase.env, ...env })
 
   const curl = async (...args: string[]) => (await run('curl', ['-sS', ...args], { maxBuffer: 64 * 1024 ** 2 })).stdout

@@ -8,6 +8,9 @@ import type { S3Location } from '../../src/media/s3/url.ts'
 /** The only keys that the server accepts. */
 export const s3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
 
+/** A store may list fewer keys at once than it is asked for: so a few files fill several pages. */
+export const keysPerPage = 50
+
 /** A real S3 server on the loopback address with its buckets in a folder. */
 export interface S3Server {
   location: S3Location
@@ -20,7 +23,7 @@ export interface S3Server {
 
 export async function startS3Server(buckets: string[]): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-s3-'))
-  const child = fork(join(import.meta.dirname, 's3-process.ts'), [directory, ...buckets], {
+  const child = fork(join(import.meta.dirname, 's3-process.ts'), [directory, String(keysPerPage), ...buckets], {
     execArgv: ['--openssl-legacy-provider'],
   })
   const [address] = await Promise.race([

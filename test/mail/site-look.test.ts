@@ -6,7 +6,7 @@ import sharp from 'sharp'
 import { createLogoReader } from '../../src/mail/logo.ts'
 import { readSiteLook, type SiteLook } from '../../src/mail/site-look.ts'
 import type { MediaStorage } from '../../src/media/storage.ts'
-import { localFolder, onBothEngines } from '../helpers/harness.ts'
+import { localFolder, onBothEngines, onBothEnginesInProve } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian } from '../helpers/media.ts'
 import { putMessage } from '../helpers/outbox.ts'
@@ -48,46 +48,6 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     assert.deepEqual(await lookOf(created, { siteId: '0'.repeat(24), siteName: 'Given' }), expected)
   })
 
-  it('has the original logo when every mail client can show it', async () => {
-    const png = await noise(300, 150)
-    const { logo } = await lookWithLogo(await librarian(engine), png)
-    assert.deepEqual(
-      { ...logo, content: undefined },
-      { content: undefined, contentType: 'image/png', width: 128, height: 64 },
-    )
-    assert.ok(logo && png.equals(logo.content))
-  })
-
-  it('has a smaller version of a logo that is too large or in another format', async () => {
-    for (const [name, file] of [
-      ['logo.png', await noise(900, 600)],
-      ['logo.webp', await photo(900, 600).webp().toBuffer()],
-    ] as const) {
-      const { logo } = await lookWithLogo(await librarian(engine), file, name)
-      assert.ok(logo, name)
-      assert.deepEqual([logo.contentType, logo.width, logo.height], ['image/png', 96, 64])
-      const { format, width, height } = await sharp(logo.content).metadata()
-      assert.deepEqual([format, width, height], ['png', 192, 128])
-      assert.ok(logo.content.length <= 150 * 1024)
-    }
-  })
-
-  it('has no logo when none can be shown', async () => {
-    const svg = await lookWithLogo(await librarian(engine), scriptedSvg, 'logo.svg')
-    assert.deepEqual([svg.name, svg.logo], ['A site', undefined])
-    const moving = await lookWithLogo(await librarian(engine), await animation('webp'), 'logo.webp')
-    assert.deepEqual([moving.name, moving.logo], ['A site', undefined])
-  })
-
-  it('omits a logo whose file is missing or unreadable', async () => {
-    const created = await librarian(engine)
-    const { key } = await created.add('logo.png', await noise(30, 30))
-    await created.does('POST', '/sites', { name: 'A site', settings: { logo: { name: 'x', key, type: 'image' } } })
-    const [stored = ''] = await created.stored()
-    await rm(join(localFolder(created.service, created.group.group.bucketName), stored))
-    assert.equal((await lookOf(created)).logo, undefined)
-  })
-
   it('never prevents reading an e-mail, even when the logo or the site itself is gone', async () => {
     const created = await librarian(engine)
     const { service, group, clock } = created
@@ -123,5 +83,49 @@ onBothEngines('the look of a site in e-mails', (engine) => {
     await created.does('PUT', `/media/${_id}/file`, fileForm('other.png', other))
     assert.ok((await look()).logo?.content.equals(other))
     assert.equal(reads, 2)
+  })
+})
+
+onBothEnginesInProve('the look of a site in e-mails', (engine) => {
+  it('has the original logo when every mail client can show it', async () => {
+    const png = await noise(300, 150)
+    const { logo } = await lookWithLogo(await librarian(engine), png)
+    assert.deepEqual(
+      { ...logo, content: undefined },
+      { content: undefined, contentType: 'image/png', width: 128, height: 64 },
+    )
+    assert.ok(logo && png.equals(logo.content))
+  })
+
+  it('has a smaller version of a logo that is too large or in another format', async () => {
+    const large = await noise(480, 320)
+    assert.ok(large.length > 150 * 1024)
+    for (const [name, file] of [
+      ['logo.png', large],
+      ['logo.webp', await photo(480, 320).webp().toBuffer()],
+    ] as const) {
+      const { logo } = await lookWithLogo(await librarian(engine), file, name)
+      assert.ok(logo, name)
+      assert.deepEqual([logo.contentType, logo.width, logo.height], ['image/png', 96, 64])
+      const { format, width, height } = await sharp(logo.content).metadata()
+      assert.deepEqual([format, width, height], ['png', 192, 128])
+      assert.ok(logo.content.length <= 150 * 1024)
+    }
+  })
+
+  it('has no logo when none can be shown', async () => {
+    const svg = await lookWithLogo(await librarian(engine), scriptedSvg, 'logo.svg')
+    assert.deepEqual([svg.name, svg.logo], ['A site', undefined])
+    const moving = await lookWithLogo(await librarian(engine), await animation('webp'), 'logo.webp')
+    assert.deepEqual([moving.name, moving.logo], ['A site', undefined])
+  })
+
+  it('omits a logo whose file is missing or unreadable', async () => {
+    const created = await librarian(engine)
+    const { key } = await created.add('logo.png', await noise(30, 30))
+    await created.does('POST', '/sites', { name: 'A site', settings: { logo: { name: 'x', key, type: 'image' } } })
+    const [stored = ''] = await created.stored()
+    await rm(join(localFolder(created.service, created.group.group.bucketName), stored))
+    assert.equal((await lookOf(created)).logo, undefined)
   })
 })

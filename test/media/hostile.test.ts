@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Data } from '../helpers/editing.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { fileForm } from '../helpers/manage.ts'
 import { type Librarian, librarian, load, noTraces } from '../helpers/media.ts'
 import { binaryPolyglot, page, photo, plainPng, scriptedSvg, smallPicture, textPolyglot } from '../helpers/pictures.ts'
@@ -102,7 +102,7 @@ const cases: Case[] = [
 const send = ({ send: sendTo }: Librarian, name: string, content: Buffer) =>
   sendTo('POST', '/media', fileForm(name, content))
 
-onBothEngines('a hostile file:', (engine) => {
+onBothEnginesInProve('a hostile file:', (engine) => {
   for (const { what, name, content, status, message, type, contentType, disposition, problem } of cases) {
     it(`${what} is ${status === 201 ? `delivered as ${contentType}, ${disposition}` : 'refused'}`, async () => {
       const library = await librarian(engine)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createCurrentFiles } from '../../src/media/current-files.ts'
 import { createSite } from '../helpers/authoring.ts'
 import type { Data } from '../helpers/editing.ts'
-import { harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { harness, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { type Librarian, librarian } from '../helpers/media.ts'
 import { smallPicture } from '../helpers/pictures.ts'
 
@@ -85,7 +85,7 @@ function settingsArbitrary(items: readonly Item[]): fc.Arbitrary<Record<string, 
   return fc.dictionary(fc.constantFrom('hero', 'banner', 'footer', 'own'), node, { noNullPrototype: true })
 }
 
-onBothEngines('delivered content', (engine) => {
+onBothEnginesInProve('delivered content', (engine) => {
   it('has every file signed at any position, and nothing else changed', async () => {
     const { library, items, fileKeys } = await filledLibrary(engine)
     const { group, service, clock, does } = library

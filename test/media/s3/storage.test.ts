@@ -8,7 +8,7 @@ import { AppError } from '../../../src/core/errors.ts'
 import { createS3Signer } from '../../../src/media/s3/sigv4.ts'
 import { createS3Storage } from '../../../src/media/s3/storage.ts'
 import type { MediaStorage, StoredFile } from '../../../src/media/storage.ts'
-import { type S3Server, s3Credentials, startS3Server } from '../../helpers/s3-server.ts'
+import { keysPerPage, type S3Server, s3Credentials, startS3Server } from '../../helpers/s3-server.ts'
 
 const megabyte = 1024 ** 2
 const bucket = 'bakery-media'
@@ -163,7 +163,7 @@ describe('S3 storage, on a real server', () => {
   })
 
   it('lists exactly one folder over all pages, with sizes and times', async () => {
-    const keys = Array.from({ length: 1100 }, (_, index) => `w9/${String(index).padStart(4, '0')}.txt`)
+    const keys = Array.from({ length: 2 * keysPerPage + 10 }, (_, index) => `w9/${String(index).padStart(4, '0')}.txt`)
     for (let first = 0; first < keys.length; first += 50)
       await Promise.all(keys.slice(first, first + 50).map((key) => storage.write(bucket, key, Buffer.from('1234'))))
     await storage.write(bucket, 'w91/beside.txt', Buffer.from('beside'))
