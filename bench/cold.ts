@@ -47,7 +47,7 @@ const questions: Question[] = [
 
 /** Answers built from the database every time, against servers that send one such answer from a buffer. */
 export async function benchCold(setup: Setup): Promise<Finding> {
-  const { engines, stock, items } = setup
+  const { engines, stock, items, settings } = setup
   await using started = new AsyncDisposableStack()
   const least = new Map<Engine, PlainServers>()
   for (const engine of engines) {
@@ -58,7 +58,7 @@ export async function benchCold(setup: Setup): Promise<Finding> {
   /** One process for each question, so that what one question caches does not affect another. */
   async function startFor(engine: Engine, { hasPictures, requests }: Question): Promise<Contender> {
     const dataset = await stock.get(engine, { items, hasPictures })
-    const { origin } = started.use(await startSluice({ ...dataset.env, ...cacheOff }))
+    const { origin } = started.use(await startSluice({ ...dataset.env, ...cacheOff, ...settings }))
     return { name: `Sluice, ${engineNames[engine]}`, origin, requests: requests(dataset) }
   }
   const asked: { name: string; model: Contender; others: Contender[] }[] = []

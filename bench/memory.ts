@@ -20,10 +20,10 @@ const samplesInAll = 150
 const warmShare = 0.2
 
 /** The first start creates the demo; the second one finds it. */
-async function measureDemo({ settleSeconds }: Setup): Promise<{ first: Memory; second: Memory }> {
+async function measureDemo({ settleSeconds, settings }: Setup): Promise<{ first: Memory; second: Memory }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   async function measureStart(): Promise<Memory> {
-    await using sluice = await startSluice({ DATA_DIR: dataDir, DATABASE_URL: '' }, { args: ['--demo'] })
+    await using sluice = await startSluice({ DATA_DIR: dataDir, DATABASE_URL: '', ...settings }, { args: ['--demo'] })
     while (!existsSync(join(dataDir, 'demo.json'))) await wait(50)
     await wait(settleSeconds * 1000)
     return readMemory(sluice.pid)
@@ -35,9 +35,9 @@ async function measureDemo({ settleSeconds }: Setup): Promise<{ first: Memory; s
   }
 }
 
-async function measureHotLoad({ stock, items, load, rounds, seconds, progress }: Setup): Promise<Memory> {
+async function measureHotLoad({ stock, items, load, rounds, seconds, settings, progress }: Setup): Promise<Memory> {
   const dataset = await stock.get('sqlite', { items })
-  await using sluice = await startSluice({ ...dataset.env })
+  await using sluice = await startSluice({ ...dataset.env, ...settings })
   const questions = Object.entries(await hotQuestions(sluice, dataset))
   for (let round = 1; round <= rounds; round += 1) {
     for (const [name, requests] of questions) {
@@ -49,9 +49,16 @@ async function measureHotLoad({ stock, items, load, rounds, seconds, progress }:
 }
 
 /** Samples of resident memory: minutes and megabytes. */
-async function watch({ stock, items, load, minutes, progress }: Setup): Promise<{ points: Point[]; asked: number }> {
+async function watch({
+  stock,
+  items,
+  load,
+  minutes,
+  settings,
+  progress,
+}: Setup): Promise<{ points: Point[]; asked: number }> {
   const dataset = await stock.get('sqlite', { items })
-  await using sluice = await startSluice({ ...dataset.env })
+  await using sluice = await startSluice({ ...dataset.env, ...settings })
   const points: Point[] = []
   const startMs = performance.now()
   const sample = (): void => {

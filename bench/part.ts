@@ -23,6 +23,8 @@ export interface Setup {
   minutes: number
   /** How long to wait after a start until memory used only for starting is released. */
   settleSeconds: number
+  /** Of Sluice, beside those of production; for tests only. */
+  settings: Record<string, string>
   progress(text: string): void
 }
 

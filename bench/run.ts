@@ -79,6 +79,7 @@ function readArguments() {
     minutes: number(values.minutes),
     startItems: 100_000,
     settleSeconds: 5,
+    settings: {},
   }
 }
 

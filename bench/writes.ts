@@ -126,13 +126,16 @@ interface Measured {
   mostPerSecond: number
 }
 
-async function measureDataset(dataset: Dataset, seconds: number, progress: (text: string) => void): Promise<Measured> {
+async function measureDataset(
+  dataset: Dataset,
+  { seconds, settings, progress }: Pick<Setup, 'seconds' | 'settings' | 'progress'>,
+): Promise<Measured> {
   // Separate connections, so that a read never waits in the client for a submission.
   using readers = createClient(maxConnections)
   using writers = createClient(maxConnections)
   const visitors = createVisitors({ readers, writers }, dataset)
-  await using caching = await startSluice({ ...dataset.env })
-  await using forgetful = await startSluice({ ...dataset.env, ...cacheOff })
+  await using caching = await startSluice({ ...dataset.env, ...settings })
+  await using forgetful = await startSluice({ ...dataset.env, ...cacheOff, ...settings })
   const cases: { origin: string; reader: Reader }[] = [
     { origin: caching.origin, reader: pageReader('cached, of another group', dataset.neighbour) },
     { origin: caching.origin, reader: pageReader('cached, of the group that is written to', dataset) },
@@ -158,12 +161,24 @@ async function measureDataset(dataset: Dataset, seconds: number, progress: (text
 }
 
 /** How submissions delay reads. */
-export async function benchWrites({ engines, items, rounds, seconds, stock, progress }: Setup): Promise<Finding> {
+export async function benchWrites({
+  engines,
+  items,
+  rounds,
+  seconds,
+  stock,
+  settings,
+  progress,
+}: Setup): Promise<Finding> {
   const tables: string[] = []
   const duration = rounds * seconds
   for (const engine of engines) {
     await using dataset = await stock.createTemporary(engine, { items })
-    const { rows, submissions, mostPerSecond } = await measureDataset(dataset, duration, progress)
+    const { rows, submissions, mostPerSecond } = await measureDataset(dataset, {
+      seconds: duration,
+      settings,
+      progress,
+    })
     const head = ['a page of 20', ...['alone', 'among submissions'].flatMap((when) => [`${when}: p50`, 'p99', 'most'])]
     const own = table(['submissions', 'p50', 'p99', 'most'], [[`${submissionsPerSecond} a second`, ...submissions]])
     tables.push(`### ${engineNames[engine]}

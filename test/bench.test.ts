@@ -11,22 +11,25 @@ import { makePost, makePosts } from '../bench/content.ts'
 import { benchHot, takeAnswer } from '../bench/hot.ts'
 import { findWrk, ownLoad } from '../bench/load.ts'
 import { benchMemory } from '../bench/memory.ts'
-import type { Finding, Setup } from '../bench/part.ts'
+import { engineNames, type Finding, type Setup } from '../bench/part.ts'
 import { headersOf, listPath } from '../bench/questions.ts'
 import { benchScale } from '../bench/scale.ts'
-import { startPlain, startSluice } from '../bench/servers.ts'
+import { startPlain } from '../bench/servers.ts'
 import { benchStart } from '../bench/start.ts'
 import { slope } from '../bench/statistics.ts'
 import { openStock } from '../bench/stock.ts'
 import { writeFinding } from '../bench/write-finding.ts'
 import { benchWrites } from '../bench/writes.ts'
+import { readConfig } from '../src/config/config.ts'
+import { createService } from '../src/service.ts'
+import { engines as allEngines, closeAfter } from './helpers/harness.ts'
 
 /** Runs each part of the bench at its smallest size. The figures mean nothing; the tests hold that it works. */
 const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const items = 40
 /** `npm run prove -- bench` measures everything on both engines. */
-const isFull = process.env.BENCH === 'full'
+const engines = process.env.BENCH === 'full' ? allEngines : allEngines.slice(0, 1)
 
 function createSetup(): Setup {
   const postgresUrl = process.env.TEST_POSTGRES_URL
@@ -35,15 +38,16 @@ function createSetup(): Setup {
   return {
     load: ownLoad,
     stock: openStock({ folder, postgresUrl, progress }),
-    engines: ['sqlite', 'postgres'],
+    engines,
     rounds: 1,
-    seconds: 0.1,
+    seconds: 0.02, // each connection sends at least one request
     items,
     sizes: [items],
     samples: 2,
     startItems: items,
-    minutes: 0.02,
+    minutes: 0.01,
     settleSeconds: 0,
+    settings: { JOB_WORKERS: '0', READ_THREADS: '0' }, // threads, and the derivatives of the demo, take long to make
     progress,
   }
 }
@@ -65,7 +69,9 @@ describe('npm run bench', () => {
 
   it('makes the plain servers answer with the same bytes as Sluice', async () => {
     const dataset = await setup.stock.get('sqlite', { items })
-    await using sluice = await startSluice({ ...dataset.env })
+    const service = await createService(readConfig({ ...dataset.env, PORT: '0', LOG_LEVEL: 'silent' }))
+    closeAfter(service)
+    const sluice = { origin: (await service.listen()).baseUrl }
     using client = createClient()
     const path = listPath(dataset, { limit: 20 })
     const taken = await takeAnswer(sluice, { paths: [path], headers: headersOf(dataset) })
@@ -88,14 +94,14 @@ describe('npm run bench', () => {
   })
 
   it('measures answers built from the database', async () => {
-    const finding = await benchCold({ ...setup, engines: isFull ? setup.engines : ['sqlite'] })
+    const finding = await benchCold(setup)
     assertMeasured(finding)
-    for (const engine of isFull ? ['SQLite', 'PostgreSQL'] : ['SQLite'])
-      assert.equal(rowsOf(finding).filter(([, server]) => server === `Sluice, ${engine}`).length, 4)
+    for (const engine of engines)
+      assert.equal(rowsOf(finding).filter(([, server]) => server === `Sluice, ${engineNames[engine]}`).length, 4)
   })
 
   it('draws how latency grows with content', async () => {
-    const finding = await benchScale({ ...setup, engines: isFull ? setup.engines : ['sqlite'] })
+    const finding = await benchScale(setup)
     assertMeasured(finding)
     const chart = finding.charts?.['performance-scale-sqlite.svg'] ?? ''
     for (const name of ['filtered and sorted', 'of one filter']) {
@@ -107,11 +113,12 @@ describe('npm run bench', () => {
   it('measures the time from start to the first correct answer', async () => {
     const finding = await benchStart(setup)
     assertMeasured(finding)
-    assert.deepEqual(rowsOf(finding).map(([engine]) => engine).slice(1), ['SQLite', 'PostgreSQL']) // biome-ignore format: one line
+    const names = rowsOf(finding).map(([name]) => name)
+    assert.deepEqual(names.slice(1), engines.map((engine) => engineNames[engine])) // biome-ignore format: one line
   })
 
   it('measures reads during submissions, and finds every acknowledged submission', async () => {
-    const finding = await benchWrites({ ...setup, engines: isFull ? setup.engines : ['postgres'] })
+    const finding = await benchWrites(setup)
     assertMeasured(finding)
     assert.match(finding.tables, /submissions a second, each on the disk/)
   })
