@@ -36,9 +36,10 @@ const parts: Record<string, Part> = {
     env: {},
   },
   transfer: {
-    about: 'export and import of 100,000 objects with little memory, and 20 kill -9 during each kind of import',
-    files: ['test/transfer/memory.test.ts', 'test/transfer/import-kills.test.ts'],
-    env: { TRANSFER_OBJECTS: '100000', IMPORT_KILLS: '20', IMPORT_KILLS_OBJECTS: '5000' },
+    about:
+      'export and import of 100,000 objects with little memory, a CSV file of 100,000 rows, and 20 kill -9 during each kind of import',
+    files: ['test/transfer/memory.test.ts', 'test/transfer/drafts/csv.test.ts', 'test/transfer/import-kills.test.ts'],
+    env: { TRANSFER_OBJECTS: '100000', CSV_ROWS: '100000', IMPORT_KILLS: '20', IMPORT_KILLS_OBJECTS: '5000' },
   },
   jobs: {
     about: '25 kill -9 of processes that run jobs, on each engine',
@@ -76,8 +77,9 @@ const parts: Record<string, Part> = {
     env: { SUBMISSION_KILLS: '50', SUBMISSIONS_PER_ROUND: '2000' },
   },
   mail: {
-    about: '10,000 e-mails to a mail server that refuses, hangs, breaks connections and restarts, on each engine',
-    files: ['test/mail/faults.test.ts', 'test/mail/addresses.test.ts'],
+    about:
+      '10,000 e-mails to a mail server that refuses, hangs, breaks connections and restarts, hostile addresses, and the mailbox page, on each engine',
+    files: ['test/mail/faults.test.ts', 'test/mail/addresses.test.ts', 'test/mail/mailbox-page.test.ts'],
     env: { MAIL_MESSAGES: '10000' },
   },
   connections: {

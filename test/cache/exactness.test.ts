@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import fc from 'fast-check'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { playScript } from './play.ts'
 import { type Figures, noFigures } from './scene.ts'
@@ -36,7 +36,7 @@ function describeRun(figures: Figures, { hits, misses, madeInThreads }: Counted)
   return `${done}; ${compared} answers compared, ${hits} hits and ${misses} misses, ${madeInThreads} of them made in threads; ${stale} were stale, the oldest by ${oldestStaleMs} ms`
 }
 
-onBothEngines('two processes with answer caches', (engine) => {
+onBothEnginesInProve('two processes with answer caches', (engine) => {
   it('answer like a process without a cache: own writes at once, others’ within a second, publish dates to the millisecond', async (context) => {
     const cluster = await startCluster(engine, { usesThreads: true })
     after(() => cluster.close())

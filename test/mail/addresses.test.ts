@@ -215,7 +215,7 @@ const maybeAddress = fc.oneof(
   { weight: 1, arbitrary: fc.record({ customerEmail: hostileAddress }) },
 )
 
-const numRuns = 300
+const numRuns = process.env.PROVE === '1' ? 300 : 60
 
 onBothEnginesInProve('the recipient of an e-mail', (engine) => {
   it('cannot be an address that other parsers have misread', async (t) => {

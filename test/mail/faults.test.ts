@@ -10,7 +10,7 @@ import { listSuppressions } from '../../src/store/mail/suppressions.ts'
 import { write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { seededRandom } from '../helpers/flaky-proxy.ts'
-import { harness, onBothEngines } from '../helpers/harness.ts'
+import { harness, onBothEnginesInProve } from '../helpers/harness.ts'
 import { type MailFault, type MailServer, type MailStage, mailServer } from '../helpers/mail-server.ts'
 
 /** `npm run prove -- mail` runs 10,000. */
@@ -76,7 +76,7 @@ function makeUnreliable(server: MailServer): { isFailing: boolean; restarts: num
   return state
 }
 
-onBothEngines(`${messageCount.toLocaleString('en')} e-mails at a failing mail server`, (engine) => {
+onBothEnginesInProve(`${messageCount.toLocaleString('en')} e-mails at a failing mail server`, (engine) => {
   it('all arrive, or fail with the reason; twice only when the connection was lost after DATA', async (context) => {
     const startedMs = performance.now()
     const server = await mailServer()

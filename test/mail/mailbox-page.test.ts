@@ -7,7 +7,7 @@ import type { RenderedMessage } from '../../src/mail/types.ts'
 import { findMessage, type NewMessage } from '../../src/store/mail/messages.ts'
 import { createSite } from '../helpers/authoring.ts'
 import { openPage, startBrowser } from '../helpers/browser.ts'
-import { type Harness, harness, onBothEngines, type TestEngine, type TestGroup } from '../helpers/harness.ts'
+import { type Harness, harness, onBothEnginesInProve, type TestEngine, type TestGroup } from '../helpers/harness.ts'
 import { putMessage } from '../helpers/outbox.ts'
 
 const hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -30,7 +30,7 @@ function seen({ statusCode, headers, body }: Awaited<ReturnType<Harness['app']['
   return { statusCode, rest, body }
 }
 
-onBothEngines('the page of the local mailbox', (engine) => {
+onBothEnginesInProve('the page of the local mailbox', (engine) => {
   it('lists the latest e-mails of all groups, including waiting and failed ones', async () => {
     const { service, group, newGroup, put, root, get, pathOf } = await withMailbox(engine)
     assert.match((await get(root)).body, /Nothing yet/)
