@@ -25,6 +25,8 @@ export interface Size {
   /** Connections that request large answers without reading them. */
   slowReaders: number
   slowReaderMs: number
+  /** Of the picture in every gallery. */
+  pictureWidth: number
 }
 
 export const sizes: Record<'small' | 'full', Size> = {
@@ -37,6 +39,7 @@ export const sizes: Record<'small' | 'full', Size> = {
     uploadBytes: 64 * 1024,
     slowReaders: 3,
     slowReaderMs: 100,
+    pictureWidth: 400,
   },
   full: {
     largeObjects: 100,
@@ -47,6 +50,7 @@ export const sizes: Record<'small' | 'full', Size> = {
     uploadBytes: 20 * 2 ** 20,
     slowReaders: 50,
     slowReaderMs: 3000,
+    pictureWidth: 2000,
   },
 }
 
@@ -184,7 +188,9 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
   const scene = await setScene(created)
   const { group: attacker, stripe } = scene
   await created.ask('POST', `/manage/groups/${attacker.groupId}/tier`, { tier: 'proplus' })
-  const bytes = await photo(2000, 1500).jpeg().toBuffer()
+  const bytes = await photo(size.pictureWidth, (size.pictureWidth * 3) / 4)
+    .jpeg()
+    .toBuffer()
   const { name, key, type } = await created.ask(
     'POST',
     `/manage/groups/${attacker.groupId}/media`,

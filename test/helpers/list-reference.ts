@@ -32,11 +32,15 @@ const equal = (kind: FieldKind, stored: unknown, text: string): boolean =>
       ? Date.parse(String(stored)) === Date.parse(text)
       : String(stored) === text
 
-function compare(a: unknown, b: unknown): number {
-  if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b)
-  if (isNumeric(a) || isNumeric(b)) return isNumeric(a) ? -1 : 1
-  const bytes = (value: unknown): Buffer => Buffer.from([...fold(String(value))].slice(0, 200).join(''))
-  return Buffer.compare(bytes(a), bytes(b))
+/** Numbers come before texts, which are compared by their first 200 characters. */
+type SortKey = number | Buffer
+
+const sortKeyOf = (value: unknown): SortKey =>
+  isNumeric(value) ? Number(value) : Buffer.from([...fold(String(value))].slice(0, 200).join(''))
+
+function compare(a: SortKey, b: SortKey): number {
+  if (typeof a === 'number') return typeof b === 'number' ? a - b : -1
+  return typeof b === 'number' ? 1 : Buffer.compare(a, b)
 }
 
 function sortValue(item: Item, field: string): unknown {
@@ -44,6 +48,11 @@ function sortValue(item: Item, field: string): unknown {
   if (readOwn) return readOwn(item)
   const [first] = scalars(item.value[bare(field)])
   return typeof first === 'string' && /^\d{4}-.*T/.test(first) ? Date.parse(first) : first
+}
+
+function sortKey(item: Item, field: string): SortKey | undefined {
+  const value = sortValue(item, field)
+  return value === undefined ? undefined : sortKeyOf(value)
 }
 
 export function listByReference(
@@ -77,9 +86,14 @@ export function listByReference(
     (name === '_id' ? item.id === text : scalars(item.value[name]).some((stored) => equal(rules.filterable.get(name) ?? 'text', stored, text)))) // biome-ignore format: short
   const matches = items.filter((item) => !item.archived && (item.publishMs ?? Number.NEGATIVE_INFINITY) <= nowMs)
     .filter((item) => filters.every(([field]) => passes(item, bare(field))) && (words.length === 0 || hasWords(item))) // biome-ignore format: short
+  const keys = new Map(matches.map((item) => [item, sorts.map((field) => sortKey(item, field))]))
   matches.sort((a, b) => {
-    for (const [position, field] of sorts.entries()) {
-      const [left, right, sign] = [sortValue(a, field), sortValue(b, field), sort[position]?.[1] === 'desc' ? -1 : 1]
+    for (const position of sorts.keys()) {
+      const [left, right, sign] = [
+        keys.get(a)?.[position],
+        keys.get(b)?.[position],
+        sort[position]?.[1] === 'desc' ? -1 : 1,
+      ]
       if (left === undefined && right === undefined) continue
       if (left === undefined || right === undefined) return left === undefined ? 1 : -1
       if (compare(left, right) !== 0) return compare(left, right) * sign

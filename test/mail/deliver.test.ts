@@ -390,9 +390,10 @@ onBothEngines('the outbox', (engine) => {
   })
 
   it('is emptied by several processes without any message being sent twice', async () => {
-    const { server, accept, service, config, clock, group } = await openPostOffice(engine)
-    const count = 60
-    for (let sent = 0; sent < count; sent += 1) await accept(`visitor-${sent}@people.example`)
+    const { server, post, service, config, clock, group } = await openPostOffice(engine)
+    const count = 30
+    for (let sent = 0; sent < count; sent += 1)
+      assert.equal((await post(contactPath, { ...contactBody, to: `visitor-${sent}@people.example` })).statusCode, 201)
     const others = await Promise.all(
       [1, 2].map(() => createService(config, { clock: () => clock.now, logger: service.logger })),
     )

@@ -12,7 +12,7 @@ import { newPath } from './exports.ts'
 
 /** `npm run prove -- transfer` runs 100,000. */
 const isHeavy = process.env.TRANSFER_OBJECTS !== undefined
-const objectCount = Number(process.env.TRANSFER_OBJECTS ?? 3000)
+const objectCount = Number(process.env.TRANSFER_OBJECTS ?? 1200)
 /** The process starts at about 110 MB; in the heavy form the objects alone are 200 MB. */
 const mostMegabytes = 300
 /** The heap limit: garbage does not count as memory in use, and a leak ends the process. */

@@ -17,7 +17,7 @@ async function oldExport(engine: TestEngine) {
   const group = await source.newGroup({ name: 'Shop' })
   const { id } = group.group
   const file = (path: string, type: string) => ({ name: path, key: `${id}/${path}`, type })
-  const bread = photo(400, 300).png().toBuffer()
+  const bread = photo(400, 60).png().toBuffer()
   const contents: Record<string, Buffer> = {
     'pictures/bread.png': await bread,
     'pictures/bread-again.png': await bread,
