@@ -108,6 +108,19 @@ const parts: Record<string, Part> = {
     files: ['test/bench.test.ts'],
     env: { BENCH: 'full' },
   },
+  processes: {
+    about: 'the program, the demo and the commands of the documents, each command in a process, on each engine',
+    files: [
+      'test/e2e/service.test.ts',
+      'test/e2e/demo.test.ts',
+      'test/e2e/docs-commands.test.ts',
+      'test/e2e/mail-docs.test.ts',
+      'test/e2e/commerce-docs.test.ts',
+      'test/e2e/managing.test.ts',
+      'test/e2e/checkout-browser.test.ts',
+    ],
+    env: {},
+  },
   fairness: {
     about:
       'every route and verb with its costliest inputs, while another tenant sends a request every 20 ms, on each engine; needs an idle machine',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { blocksOf, readDocument, startGuide } from '../helpers/guide.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 
 const guide = readDocument('docs/commerce.md')
 const orderTimeoutMs = 30_000
@@ -24,7 +24,7 @@ async function pay(checkoutUrl: string, email: string): Promise<Response> {
   return fetch(new URL(action, checkoutUrl), { method: 'POST', body, redirect: 'manual' })
 }
 
-onBothEngines('the commerce guide', (engine) => {
+onBothEnginesInProve('the commerce guide', (engine) => {
   it('leads from a product to a paid order with its commands, and to one session however often they run', async () => {
     const demo = await startGuide(engine)
     after(() => demo.close())

@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url'
 import { settings } from '../../src/config/config.ts'
 import { deliverHandler } from '../../src/mail/deliver.ts'
 import { blocksOf, type Guide, readDocument, root, sectionOf, startGuide } from '../helpers/guide.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 
 const readme = readDocument('README.md')
 const guide = readDocument('docs/mail.md')
@@ -28,7 +28,7 @@ async function eventually<Answer>(ask: () => Promise<Answer>, isRight: (answer: 
 
 const pageAt = async (url: string): Promise<string> => (await fetch(url)).text()
 
-onBothEngines('the guide to submissions and e-mail', (engine) => {
+onBothEnginesInProve('the guide to submissions and e-mail', (engine) => {
   let demo: Guide
   before(async () => {
     demo = await startGuide(engine)

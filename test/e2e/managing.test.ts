@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
-import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
-import { runCli, startServer } from '../helpers/process.ts'
+import { runHere } from '../helpers/command-here.ts'
+import { createEmptyDatabase, onBothEnginesInProve } from '../helpers/harness.ts'
+import { startServer } from '../helpers/process.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/managing.md'), 'utf8')
 
@@ -26,11 +27,11 @@ async function runScript(script: string, env: Record<string, string>): Promise<s
   return output
 }
 
-onBothEngines('the guide to managing content', (engine) => {
+onBothEnginesInProve('the guide to managing content', (engine) => {
   it('builds a tenant from scratch with curl and an admin token only, and the delivery API serves it', async () => {
     const testDatabase = await createEmptyDatabase(engine)
     after(() => testDatabase.remove())
-    const cli = async (...args: string[]) => JSON.parse((await runCli([...args, '--json'], testDatabase.env)).output)
+    const cli = async (...args: string[]) => JSON.parse(await runHere([...args, '--json'], testDatabase.env))
     await cli('user', 'create', 'Ada', '--administrator', '--email', 'ada@example.com')
     const { token } = await cli('token', 'create', 'ada@example.com')
     const server = await startServer(testDatabase.env)

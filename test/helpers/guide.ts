@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { writeResidentNpx } from './command-here.ts'
 import { createDemoDatabase } from './demo.ts'
 import type { TestEngine } from './harness.ts'
 import { programEnv, type ServerProcess, startServer } from './process.ts'
@@ -45,7 +46,7 @@ export function blocksOf(page: string, heading: string, language = 'sh'): string
     .map(({ code }) => code)
 }
 
-/** The demo, and a working folder in which `npx sluice` uses it. */
+/** The demo, and a working folder in which `npx sluice` uses it. `npm run prove` starts the program for each command. */
 export interface Guide {
   server: ServerProcess
   facts: {
@@ -72,7 +73,11 @@ export async function startGuide(engine: TestEngine): Promise<Guide> {
   const npx = join(folder, 'bin/npx')
   await mkdir(join(folder, 'bin'))
   // npx would search the working folder for the program.
-  await writeFile(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${root}/src/main.ts" "$@"\n`, { mode: 0o755 })
+  const program = `"${process.execPath}" "${root}/src/main.ts"`
+  const commands =
+    process.env.PROVE === '1'
+      ? await writeFile(npx, `#!/bin/sh\nshift\nexec ${program} "$@"\n`, { mode: 0o755 })
+      : await writeResidentNpx(npx, program)
   const facts = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
   const env = {
     ...testDatabase.env,
@@ -103,6 +108,7 @@ export async function startGuide(engine: TestEngine): Promise<Guide> {
         body: JSON.stringify(body),
       }),
     async close() {
+      commands?.close()
       await server.stop()
       await testDatabase.remove()
       await rm(folder, { recursive: true })
