@@ -9,8 +9,8 @@ import { type BusinessInfo, createClient, type Page } from '../../client/src/ind
 import { demoCollections, demoSite } from '../../src/demo/content.ts'
 import type { Order } from '../../src/store/commerce/orders.ts'
 import { createDemoDatabase } from '../helpers/demo.ts'
-import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
-import { runCli, startServer } from '../helpers/process.ts'
+import { createEmptyDatabase, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
+import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
 
 const pngSignature = '89504e470d0a1a0a'
 
@@ -78,13 +78,13 @@ describe('the demo site', () => {
   })
 })
 
-/** Deriving pictures takes 15 CPU seconds, so only one start does. */
+/** Deriving pictures takes 15 CPU seconds, so only `npm run prove` does it while the demo is served. */
 const withoutPictures = { JOB_WORKERS: '0' }
 
-onBothEngines('npm start on an empty data folder', (engine) => {
+onBothEnginesInProve('npm start on an empty data folder', (engine) => {
   it('serves the whole demo through the client, and the same after a restart', async () => {
     const testDatabase = await createEmptyDatabase(engine)
-    const env = { ...testDatabase.env, ...(engine === 'postgres' && withoutPictures) }
+    const env = { ...testDatabase.env, ...(process.env.PROVE !== '1' && withoutPictures) }
     let server = await startServer(env, ['--demo'])
     after(async () => {
       await server.stop()
@@ -140,15 +140,37 @@ onBothEngines('npm start on an empty data folder', (engine) => {
 
 type DemoOrder = Pick<Order, 'status' | 'total' | 'currency' | 'email' | 'accountHandle' | 'lines'>
 
-onBothEngines('the demo', (engine) => {
+interface OpenDemo {
+  server: ServerProcess
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into it as it likes
+  facts: any
+  close(): Promise<void>
+}
+const openDemos = new Map<TestEngine, OpenDemo>()
+
+/** A server of the demo on each engine, which the tests share. */
+async function openDemo(engine: TestEngine): Promise<OpenDemo> {
+  const known = openDemos.get(engine)
+  if (known) return known
+  const testDatabase = await createDemoDatabase(engine)
+  const server = await startServer(testDatabase.env, ['--demo'])
+  const facts = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
+  const close = async () => {
+    await server.stop()
+    await testDatabase.remove()
+  }
+  const opened = { server, facts, close }
+  openDemos.set(engine, opened)
+  return opened
+}
+
+after(async () => {
+  for (const { close } of openDemos.values()) await close()
+})
+
+onBothEnginesInProve('the demo', (engine) => {
   it('has a checkout, a payment page, and the order in the list', async () => {
-    const testDatabase = await createDemoDatabase(engine)
-    const server = await startServer(testDatabase.env, ['--demo'])
-    after(async () => {
-      await server.stop()
-      await testDatabase.remove()
-    })
-    const demo = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
+    const { facts: demo } = await openDemo(engine)
     const client = createClient({ baseUrl: demo.baseUrl, apiKey: demo.apiKey })
     const url = await client.checkout.create({
       products: [{ price: 'price_demo_sourdough_large', quantity: 2 }],
@@ -203,14 +225,8 @@ describe('the README', () => {
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
     const path = /curl -H "Authorization: \$KEY" 'http:\/\/127\.0\.0\.1:4000(\/[^']+)'/.exec(readme)?.[1] ?? ''
     const shown = JSON.parse(/```json\n([\s\S]+?)\n```/.exec(readme)?.[1] ?? '')
-    const testDatabase = await createDemoDatabase('sqlite')
-    const server = await startServer(testDatabase.env, ['--demo'])
-    after(async () => {
-      await server.stop()
-      await testDatabase.remove()
-    })
-    const { apiKey } = JSON.parse(await readFile(join(testDatabase.env.DATA_DIR, 'demo.json'), 'utf8'))
-    const ask = async () => (await fetch(server.baseUrl + path, { headers: { authorization: apiKey } })).json()
+    const { server, facts } = await openDemo('sqlite')
+    const ask = async () => (await fetch(server.baseUrl + path, { headers: { authorization: facts.apiKey } })).json()
     let given = await ask()
     for (const endMs = Date.now() + 240_000; !JSON.stringify(given).includes('srcset') && Date.now() < endMs; ) {
       await sleep(500)

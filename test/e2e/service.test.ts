@@ -1,38 +1,56 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, SluiceError } from '../../client/src/index.ts'
 import { parseSchema } from '../../src/content/schema.ts'
 import { insertContainer } from '../../src/store/content/containers.ts'
 import { openContentOf } from '../../src/store/control/groups.ts'
 import { createApiKey, createGroup, write } from '../helpers/authoring.ts'
-import { createMigratedDatabase, onBothEngines, openTestStore, type TestEngine } from '../helpers/harness.ts'
-import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
+import { runHere } from '../helpers/command-here.ts'
+import {
+  createMigratedDatabase,
+  onBothEngines,
+  onBothEnginesInProve,
+  openTestStore,
+  type TestEngine,
+} from '../helpers/harness.ts'
+import { type ServerProcess, startServer } from '../helpers/process.ts'
 
 /** Rate limits are not tested here. */
 const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=100000/100000`).join()
 
-/** A running server, with a group and a key created by this process while it runs. */
-async function running(engine: TestEngine, env: Record<string, string> = {}) {
+/** A running server, and this process on the same database. */
+async function startRunning(engine: TestEngine, env: Record<string, string> = {}) {
   const testDatabase = await createMigratedDatabase(engine)
   const server = await startServer({ ...testDatabase.env, RATE_LIMITS: unlimited, ...env })
   const store = await openTestStore(testDatabase)
-  after(async () => {
-    await server.stop()
-    await store.close()
-    await testDatabase.remove()
-  })
-  const cli = async (...args: string[]) => {
-    const { code, output } = await runCli([...args, '--json'], testDatabase.env)
-    assert.equal(code, 0, output)
-    return JSON.parse(output)
+  return {
+    testDatabase,
+    server,
+    store,
+    /** A command in this process, which is another one than the server's. */
+    cli: async (...args: string[]) => JSON.parse(await runHere([...args, '--json'], testDatabase.env)),
+    /** A group and a key created by this process while the server runs. */
+    async newShop() {
+      const group = await createGroup(store, { name: 'Shop' }, Date.now())
+      const key = await createApiKey(store, group.id, 'website', Date.now())
+      return { group, key, client: createClient({ baseUrl: server.baseUrl, apiKey: key.key, retries: 0 }) }
+    },
+    async close() {
+      await server.stop()
+      await store.close()
+      await testDatabase.remove()
+    },
   }
-  const group = await createGroup(store, { name: 'Shop' }, Date.now())
-  const key = await createApiKey(store, group.id, 'website', Date.now())
-  const client = createClient({ baseUrl: server.baseUrl, apiKey: key.key, retries: 0 })
-  return { testDatabase, server, cli, store, group, key, client }
+}
+
+/** The same, closed after the current test. */
+async function running(engine: TestEngine, env?: Record<string, string>) {
+  const started = await startRunning(engine, env)
+  after(started.close)
+  return started
 }
 
 /** Concurrent calls until stopped, with the start and the status of each. */
@@ -47,7 +65,7 @@ function load(call: () => Promise<unknown>) {
         (error: unknown) => (error instanceof SluiceError ? error.code : String(error)),
       )
       seen.push({ startedMs, code })
-      await sleep(5) // leaves CPU to other tests
+      await sleep(20) // leaves CPU to other tests
     }
   })
   return {
@@ -83,12 +101,19 @@ async function acceptsNothing({ baseUrl }: ServerProcess): Promise<void> {
 }
 
 onBothEngines('the real process', (engine) => {
+  let shared: Awaited<ReturnType<typeof startRunning>>
+  before(async () => {
+    shared = await startRunning(engine)
+  })
+  after(() => shared.close())
+
   for (const [what, code, act] of [
     ['a revoked key', 'Unauthorized', ['key', 'revoke']],
     ['a frozen group', 'GroupFrozen', ['group', 'freeze']],
   ] as const) {
     it(`refuses ${what} within 1 second under load, changed by another process`, async () => {
-      const { cli, client, group, key } = await running(engine)
+      const { cli, newShop } = shared
+      const { client, group, key } = await newShop()
       const traffic = load(() => client.products.list({ type: 'stripe' }))
       while (traffic.seen.length < 20) await sleep(50)
       assert.deepEqual([...new Set(traffic.seen.map(({ code: seen }) => seen))], ['ok'])
@@ -102,7 +127,8 @@ onBothEngines('the real process', (engine) => {
   }
 
   it('finishes running requests on SIGTERM, accepts nothing new, and exits with 0', async () => {
-    const { server, key } = await running(engine)
+    const { server, newShop } = await running(engine)
+    const { key } = await newShop()
     const request = await beginRequest(
       server,
       `GET /tenant/integrationObjects?type=stripe HTTP/1.1\r\nHost: x\r\nAuthorization: ${key.key}\r\n`,
@@ -117,13 +143,42 @@ onBothEngines('the real process', (engine) => {
     assert.match(server.output(), /"msg":"stopped"/)
   })
 
+  it('serves two processes on one database, each of which sees the other’s writes', async () => {
+    const { testDatabase, server, cli, newShop } = shared
+    const { group, key } = await newShop()
+    const second = await startServer(testDatabase.env)
+    after(() => second.stop())
+    const created = await cli('key', 'create', group.id, '--label', 'another')
+    for (const [baseUrl, apiKey] of [
+      [server.baseUrl, key.key],
+      [second.baseUrl, created.key],
+      [second.baseUrl, key.key],
+    ] as const) {
+      const list = await createClient({ baseUrl, apiKey }).products.list({ type: 'stripe' })
+      assert.equal(list.totalCount, 0)
+    }
+  })
+
+  it('writes no key into its log', async () => {
+    const { server, newShop } = shared
+    const { client, key } = await newShop()
+    await client.products.list({ type: 'stripe' })
+    await client.preview('slc_preview_x').catch(() => {})
+    await sleep(100)
+    assert.match(server.output(), /"route":"\/tenant\/preview"/)
+    for (const secret of [key.key, 'slc_']) assert.ok(!server.output().includes(secret))
+  })
+})
+
+onBothEnginesInProve('the real process with a fault', (engine) => {
   for (const [what, fault] of [
     ['an uncaught error', "throw new Error('never caught', { cause: new Error('the cause') })"],
     ['an unhandled rejection', "Promise.reject(new Error('never caught', { cause: new Error('the cause') }))"],
   ] as const) {
     it(`logs ${what} in full, finishes running requests, accepts nothing new, and exits with 1`, async () => {
       const onSignal = `data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => { ${fault} })`)}`
-      const { server, key, store, group } = await running(engine, { NODE_OPTIONS: `--import=${onSignal}` })
+      const { server, newShop, store } = await running(engine, { NODE_OPTIONS: `--import=${onSignal}` })
+      const { key, group } = await newShop()
       const content = await openContentOf(store, group)
       const collection = await write(content, Date.now(), (writer) =>
         insertContainer(writer, {
@@ -154,28 +209,4 @@ onBothEngines('the real process', (engine) => {
       assert.match(stored?.value ?? '', /Ann/)
     })
   }
-
-  it('serves two processes on one database, each of which sees the other’s writes', async () => {
-    const { testDatabase, server, cli, group, key } = await running(engine)
-    const second = await startServer(testDatabase.env)
-    after(() => second.stop())
-    const created = await cli('key', 'create', group.id, '--label', 'another')
-    for (const [baseUrl, apiKey] of [
-      [server.baseUrl, key.key],
-      [second.baseUrl, created.key],
-      [second.baseUrl, key.key],
-    ] as const) {
-      const list = await createClient({ baseUrl, apiKey }).products.list({ type: 'stripe' })
-      assert.equal(list.totalCount, 0)
-    }
-  })
-
-  it('writes no key into its log', async () => {
-    const { server, client, key } = await running(engine)
-    await client.products.list({ type: 'stripe' })
-    await client.preview('slc_preview_x').catch(() => {})
-    await sleep(100)
-    assert.match(server.output(), /"route":"\/tenant\/preview"/)
-    for (const secret of [key.key, 'slc_']) assert.ok(!server.output().includes(secret))
-  })
 })
