@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { createClient, isVariant, priceOf, type SluiceClient, variantsOf } from '../../client/src/index.ts'
 import { openPage, startBrowser } from '../helpers/browser.ts'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { type ManagedGroup, type Managing, managing } from '../helpers/manage.ts'
 import { addToSandbox } from '../helpers/sandbox.ts'
 
@@ -25,17 +23,12 @@ const phone: BrowserContextOptions = {
 const bankTakesMs = 3_600_000
 
 let browser: Browser
-let folder: string
 
 before(async () => {
-  folder = keptIn ?? (await mkdtemp(join(tmpdir(), 'sluice-checkout-')))
   browser = await startBrowser()
 })
 
-after(async () => {
-  await browser.close()
-  if (keptIn === undefined) await rm(folder, { recursive: true, force: true })
-})
+after(() => browser.close())
 
 const head = '<!doctype html><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
 
@@ -101,7 +94,9 @@ async function openBakery(engine: TestEngine): Promise<Bakery> {
   return { ...managed, group, origin }
 }
 
-const photograph = (page: Page, name: string) => page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+async function photograph(page: Page, name: string): Promise<void> {
+  if (keptIn) await page.screenshot({ path: join(keptIn, `${name}.png`), fullPage: true })
+}
 
 /** Chooses the large one in the shop, and opens the checkout page. */
 async function goToCheckout(origin: string, options?: BrowserContextOptions) {
@@ -145,7 +140,7 @@ async function assertFits(page: Page): Promise<void> {
   assert.ok(fits, 'nothing is wider than the screen')
 }
 
-onBothEngines('a customer with a browser', (engine) => {
+onBothEnginesInProve('a customer with a browser', (engine) => {
   it('chooses a variant, pays, and returns to the shop; the order has everything entered and paid', async () => {
     const bakery = await openBakery(engine)
     const { origin } = bakery

@@ -7,19 +7,23 @@ import { after, before, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verbs } from '../../src/manage/index.ts'
 import { createPreviewToken, createSite } from '../helpers/authoring.ts'
-import { onBothEngines, type TestEngine, type TestGroup } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine, type TestGroup } from '../helpers/harness.ts'
 import { createManaging, encode, type Managing } from '../helpers/manage.ts'
 import { createMutator } from '../helpers/mutate-request.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { bytesOf, headOf, type RawRequest, rawRequest } from '../helpers/raw-request.ts'
 import { inputFor, requestOf, setScene } from '../helpers/verb-cases.ts'
 
-/** `npm run prove -- connections` runs 100,000, 10,000 and 1,000,000. */
+/** `npm run prove -- connections` runs 100,000, 10,000 and 1,000,000, half of each on each engine. */
 const resets = Number(process.env.CONNECTION_RESETS ?? 600)
 const slowConnections = Number(process.env.SLOW_CONNECTIONS ?? 200)
 const slowSeconds = Number(process.env.SLOW_SECONDS ?? 3)
 const mutations = Number(process.env.MUTATED_REQUESTS ?? 2000)
 const maxRssMb = 700
+
+/** Every second connection that is reset comes from a proxy, for a visitor. */
+const proxy = '127.0.0.3'
+const visitor = '198.51.100.7'
 
 const unlimited = ['anonymous', 'free', 'basic', 'pro', 'proplus'].map((tier) => `${tier}=1000000/1000000`).join()
 
@@ -129,7 +133,7 @@ function tenantRequests(key: string, { posts, preview, site }: Awaited<ReturnTyp
 }
 
 /** A server with content behind every endpoint, and a well-behaved client. */
-async function attack(engine: TestEngine, env: Record<string, string> = {}): Promise<Attacked> {
+async function attack(engine: TestEngine): Promise<Attacked> {
   const created = await createManaging(engine)
   created.clock.now = Date.now()
   const group = await created.newGroup()
@@ -139,8 +143,13 @@ async function attack(engine: TestEngine, env: Record<string, string> = {}): Pro
   const ofOther = await fill(created, other)
   const { dataDir, databaseUrl = '' } = created.config
   const location = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, STRIPE_URL: created.stripe.url }
-  const limits = { RATE_LIMITS: unlimited, MANAGE_RATE_LIMIT: '1000000/1000000', JOB_WORKERS: '0' }
-  const server = await startServer({ ...location, ...limits, ...env })
+  const settings = {
+    RATE_LIMITS: unlimited,
+    MANAGE_RATE_LIMIT: '1000000/1000000',
+    JOB_WORKERS: '0',
+    TRUST_PROXY: proxy,
+  }
+  const server = await startServer({ ...location, ...settings })
   const port = Number(new URL(server.baseUrl).port)
   const bigPage = rawRequest('GET', `/tenant/collectionObjects?collectionId=${content.big.id}`, { Authorization: group.key }) // biome-ignore format: one line
   const form = new FormData()
@@ -188,8 +197,8 @@ async function attack(engine: TestEngine, env: Record<string, string> = {}): Pro
 }
 
 /** A connection whose later errors are ignored. */
-async function open(port: number): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
+async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   socket.on('error', () => {})
   await once(socket, 'connect').catch(() => {})
   return socket
@@ -255,34 +264,36 @@ function assertNoServerErrors(statuses: Map<string, number>): void {
   assert.deepEqual(failed, [])
 }
 
-onBothEngines('connections', (engine) => {
-  const isProxied = engine === 'postgres'
+onBothEnginesInProve('connections', (engine) => {
   let attacked: Attacked
   before(async () => {
-    attacked = await attack(engine, isProxied ? { TRUST_PROXY: '127.0.0.1' } : {})
+    attacked = await attack(engine)
   })
   after(() => attacked.close())
 
   it('that are reset at any moment end neither the process nor other requests', async (context: TestContext) => {
     const { port, requests, bigPage, bigFile } = attacked
     const moments = Object.values(stages)
-    const asked = [...requests, bigPage, bigFile].map((one): RawRequest => {
-      return isProxied ? { ...one, headers: [...one.headers, ['X-Forwarded-For', '198.51.100.7']] } : one
-    })
+    const asked = [...requests, bigPage, bigFile]
+    const proxied = asked.map(
+      (one): RawRequest => ({ ...one, headers: [...one.headers, ['X-Forwarded-For', visitor]] }),
+    )
     const statuses = new Map<string, number>()
     const rounds = resets / 2
     await forAll(rounds, 50, async (round) => {
-      const socket = await open(port)
+      const isProxied = round % 2 === 1
+      const socket = await open(port, isProxied ? proxy : undefined)
       noteStatuses(socket, statuses)
       const stage = moments[round % moments.length] as (typeof moments)[number]
-      await stage(socket, asked[Math.floor(round / moments.length) % asked.length] as RawRequest, round)
+      const request = (isProxied ? proxied : asked)[Math.floor(round / moments.length) % asked.length] as RawRequest
+      await stage(socket, request, round)
       if (round % 4 > 0) await sleep(round % 4) // otherwise it closes before it is accepted
       socket.resetAndDestroy()
       await closed(socket)
     })
     assertNoServerErrors(statuses)
     const addresses = new Set(attacked.server.output().match(/"address":"[^"]*"/g))
-    const known = ['127.0.0.1', '127.0.0.2', ...(isProxied ? ['198.51.100.7'] : [])]
+    const known = ['127.0.0.1', '127.0.0.2', proxy, visitor]
     for (const address of addresses) assert.ok(known.includes(JSON.parse(`{${address}}`).address), address)
     context.diagnostic(`${rounds} resets: ${attacked.check().figures}; seen ${summary(statuses)}`)
   })
