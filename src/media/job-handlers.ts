@@ -57,7 +57,6 @@ async function derive({ storage, inbox, maxPixels }: MediaWork, file: MediaFile,
 }
 
 function deriveHandler(work: MediaWork): JobHandler {
-  let isAble = false // only success is cached: a failure may be temporary
   return {
     kind: deriveKind,
     retryDelaysSeconds: retryDelaysSeconds.deriveImages,
@@ -69,8 +68,7 @@ function deriveHandler(work: MediaWork): JobHandler {
     async run({ payload }, context) {
       const file = await findFileById(context.group, (payload as DerivePayload).fileId)
       if (!file) return // deleted meanwhile
-      isAble ||= await work.canDerive()
-      if (!isAble) {
+      if (!(await work.canDerive())) {
         return context.finish(async (writer) => void (await saveImageDetails(writer, file, { problem: sharpMissing })))
       }
       try {

@@ -127,7 +127,7 @@ onBothEngines('a replaced file', (engine) => {
 
   it('by several at once becomes one of them, and the others are removed', async () => {
     const { replace, shown, service, clock, stored } = await shownEverywhere(engine)
-    const pictures = await Promise.all([60, 70, 80, 90, 100].map((size) => photo(size, size).png().toBuffer()))
+    const pictures = await Promise.all([60, 70, 80].map((size) => photo(size, size).png().toBuffer()))
     await Promise.all(pictures.map((picture) => replace('x.png', picture)))
     clock.now += 3 * dayMs
     await service.worker.runDue()
@@ -187,7 +187,8 @@ onBothEngines('a deleted file', (engine) => {
     const posts = await does('POST', '/collections', { name: 'Posts', schema: { file: { type: 'file' } } })
     const objects = `/collections/${posts._id}/objects`
     const outcomes = { deleted: 0, shown: 0 }
-    for (let round = 0; round < 30; round += 1) {
+    const hasBoth = () => outcomes.deleted > 0 && outcomes.shown > 0
+    for (let round = 0; round < 12 || (round < 30 && !hasBoth()); round += 1) {
       const file = await add(`${round}.txt`, `content ${round}`)
       const objectValue = { file: mediaValue(file) }
       const create = () => send('POST', objects, { objectValue })
@@ -204,6 +205,6 @@ onBothEngines('a deleted file', (engine) => {
       assert.equal(statuses.filter((status) => status === 201).length, users.length)
       outcomes[isDeleted ? 'deleted' : 'shown'] += 1
     }
-    assert.ok(outcomes.deleted > 0 && outcomes.shown > 0, JSON.stringify(outcomes))
+    assert.ok(hasBoth(), JSON.stringify(outcomes))
   })
 })

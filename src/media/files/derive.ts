@@ -119,7 +119,10 @@ export async function deriveImage(
   }
 }
 
+let isAble = false // only success is remembered: a failure may be temporary
+
 /** Whether sharp, which is optional, can be loaded; tried in a child process. */
 export async function canDerive(): Promise<boolean> {
-  return (await runScript([])).code === 0
+  isAble ||= (await runScript([])).code === 0
+  return isAble
 }
