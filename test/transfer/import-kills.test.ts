@@ -18,8 +18,8 @@ import { replace, upload } from './library.ts'
 
 /** `npm run prove -- transfer` runs 20 kills, and more objects. */
 const kills = Number(process.env.IMPORT_KILLS ?? 2)
-const fileCount = 20
-const objectCount = Number(process.env.IMPORT_KILLS_OBJECTS ?? 800)
+const fileCount = 10
+const objectCount = Number(process.env.IMPORT_KILLS_OBJECTS ?? 600)
 const main = join(import.meta.dirname, '../../src/main.ts')
 
 /** Kills the real command some time after its first write; returns whether it was still running. */
