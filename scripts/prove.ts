@@ -31,14 +31,19 @@ const parts: Record<string, Part> = {
     env: { VERB_RUNS: '1000' },
   },
   roles: {
-    about: 'every verb by every kind of caller, on each engine',
-    files: ['test/manage/roles.test.ts'],
+    about: 'every verb by every kind of caller, and with invalid input, on each engine',
+    files: ['test/manage/roles.test.ts', 'test/manage/input.test.ts', 'test/manage/security.test.ts'],
     env: {},
   },
   transfer: {
     about:
       'export and import of 100,000 objects with little memory, a CSV file of 100,000 rows, and 20 kill -9 during each kind of import',
-    files: ['test/transfer/memory.test.ts', 'test/transfer/drafts/csv.test.ts', 'test/transfer/import-kills.test.ts'],
+    files: [
+      'test/transfer/memory.test.ts',
+      'test/transfer/drafts/csv.test.ts',
+      'test/transfer/import-kills.test.ts',
+      'test/transfer/library.test.ts',
+    ],
     env: { TRANSFER_OBJECTS: '100000', CSV_ROWS: '100000', IMPORT_KILLS: '20', IMPORT_KILLS_OBJECTS: '5000' },
   },
   jobs: {
@@ -50,6 +55,7 @@ const parts: Record<string, Part> = {
     about:
       'upload and download of a 1 GB file with a folder and an S3 store, 20 kill -9 during uploads and jobs, hostile files and signed URLs, on each engine',
     files: [
+      'test/cli/media.test.ts',
       'test/e2e/media-big-files.test.ts',
       'test/e2e/media-s3.test.ts',
       'test/mail/site-look.test.ts',
@@ -68,7 +74,13 @@ const parts: Record<string, Part> = {
   catalogue: {
     about:
       'import of a catalogue of 2,000 products despite kill -9, and 5,000 changes with unreliable webhooks, on each engine',
-    files: ['test/payments/import.test.ts', 'test/payments/shuffle.test.ts'],
+    files: [
+      'test/payments/import.test.ts',
+      'test/payments/shuffle.test.ts',
+      'test/payments/mirror/freshness.test.ts',
+      'test/payments/secrets.test.ts',
+      'test/cli/integrations.test.ts',
+    ],
     env: { CATALOGUE_PRODUCTS: '2000', CATALOGUE_CHANGES: '5000', IMPORT_KILLS: '3' },
   },
   submissions: {
@@ -99,8 +111,13 @@ const parts: Record<string, Part> = {
     env: { LARGE_ITEMS: '95' },
   },
   doctor: {
-    about: 'all checks on 20,000 and on 5,000 objects, on each engine',
-    files: ['test/doctor/command.test.ts'],
+    about: 'all checks on 20,000 and on 5,000 objects, and what they find in a shop, on each engine',
+    files: [
+      'test/doctor/command.test.ts',
+      'test/doctor/library.test.ts',
+      'test/doctor/mail.test.ts',
+      'test/doctor/payments.test.ts',
+    ],
     env: { DOCTOR_OBJECTS: '20000' },
   },
   bench: {

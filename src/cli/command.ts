@@ -12,6 +12,8 @@ export interface CommandContext {
   /** Opened and migrated on first use, and closed when the command ends. */
   store(): Promise<Store>
   print(text: string): void
+  /** How long a command waits for a running server to begin a job, by default a few seconds. */
+  waitForServerMs?: number
 }
 
 export interface CommandInput {

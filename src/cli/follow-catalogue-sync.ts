@@ -14,7 +14,7 @@ import { withProgress } from './progress.ts'
 
 const checkEveryMs = 100
 /** A running server polls for jobs every second: after this time there is none, or it is busy. */
-const waitForServerMs = 3000
+const defaultWaitForServerMs = 3000
 
 /** The total is only known from the previous sync. */
 function progressOf({ walk, lastSync }: Integration): Progress {
@@ -26,7 +26,7 @@ function progressOf({ walk, lastSync }: Integration): Progress {
 /** Waits until the catalogue is imported. A running server runs the job; without one, a worker in this process does. */
 export async function followCatalogueSync(
   { store, payments, media }: ManageDeps,
-  { clock, logger }: CommandContext,
+  { clock, logger, waitForServerMs = defaultWaitForServerMs }: CommandContext,
   { groupId }: Record<string, unknown>,
   begun: unknown,
   { options }: CommandInput,

@@ -9,7 +9,7 @@ import { verbs } from '../../src/manage/index.ts'
 import { listIntegrations } from '../../src/store/commerce/integrations.ts'
 import { recordOrder } from '../../src/store/commerce/orders.ts'
 import { write } from '../helpers/authoring.ts'
-import { createEmptyDatabase, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { newOrder } from '../helpers/orders.ts'
 import { programEnv, startServer } from '../helpers/process.ts'
 import { startStripeServer } from '../helpers/stripe-server.ts'
@@ -43,7 +43,7 @@ async function withSecret<Result>(variable: string, secret: string, work: () => 
   }
 }
 
-onBothEngines('payment accounts at the command line', (engine) => {
+onBothEnginesInProve('payment accounts at the command line', (engine) => {
   it('are connected with a key from the environment, which is not printed, and shown by handle', async () => {
     const { run, json } = await opened(engine)
     const shown = await withSecret('STRIPE_SECRET_KEY', 'sk_test_shop_canary\n', () =>

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { it, type TestContext } from 'node:test'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { smallPicture, temporaryFolder } from '../helpers/pictures.ts'
 import { programEnv, runCli } from '../helpers/process.ts'
 import { terminal } from '../helpers/terminal.ts'
@@ -25,7 +25,7 @@ async function withFiles(t: TestContext, engine: TestEngine) {
   return { ...created, folder, group, names, at: (name: string) => join(folder, name) }
 }
 
-onBothEngines('sluice media', (engine) => {
+onBothEnginesInProve('sluice media', (engine) => {
   it('add uploads several files by the group’s name, and shows how content references them', async (t) => {
     const { run, json, at, names, group } = await withFiles(t, engine)
     const printed = await run('media', 'add', 'Bakery', at('bun.png'), at('menu.txt'))

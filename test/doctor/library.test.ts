@@ -10,7 +10,7 @@ import { insertJob } from '../../src/store/jobs/jobs.ts'
 import { findFileById, saveImageDetails } from '../../src/store/media/files.ts'
 import type { MediaItem } from '../../src/store/media/items.ts'
 import { write } from '../helpers/authoring.ts'
-import { localFolder, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { localFolder, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { photo, smallPicture } from '../helpers/pictures.ts'
 import { s3Credentials, startS3Server } from '../helpers/s3-server.ts'
 import { upload } from '../transfer/library.ts'
@@ -30,7 +30,7 @@ async function library(engine: TestEngine, env: Record<string, string> = {}) {
   return { ...created, group, bucketName, upload: put, show }
 }
 
-onBothEngines('the doctor’s check of the media library', (engine) => {
+onBothEnginesInProve('the doctor’s check of the media library', (engine) => {
   it('finds nothing when each file exists, is being processed or is about to be', async () => {
     const { examine, upload, show, service } = await library(engine)
     await show(await upload('bread.jpg', await photo(400, 300).jpeg().toBuffer()))

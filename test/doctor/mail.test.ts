@@ -8,7 +8,7 @@ import { mailServerField, mailServerSubject, putMailServer } from '../../src/sto
 import { endMessage } from '../../src/store/mail/messages.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { mailServer } from '../helpers/mail-server.ts'
 import { putMessage } from '../helpers/outbox.ts'
 import { assertOnly, assertSound, findingsOf, patient } from './patient.ts'
@@ -42,7 +42,7 @@ async function withOutbox(engine: TestEngine, env: Record<string, string> = {}) 
   return { ...on, group, content, put, fail, setServer, settings, ofMail }
 }
 
-onBothEngines('the doctor’s check of e-mails', (engine) => {
+onBothEnginesInProve('the doctor’s check of e-mails', (engine) => {
   it('finds nothing when they are sent, and changes nothing', async () => {
     const { put, service, examine } = await withOutbox(engine)
     await put()

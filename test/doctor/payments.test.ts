@@ -12,7 +12,7 @@ import { deleteSecrets } from '../../src/store/content/secrets.ts'
 import { insertJob } from '../../src/store/jobs/jobs.ts'
 import { authoring, write } from '../helpers/authoring.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
-import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { startStripeServer } from '../helpers/stripe-server.ts'
 import { assertOnly, assertSound, patient } from './patient.ts'
 
@@ -35,7 +35,7 @@ async function connected(engine: TestEngine, { env = {}, isTold = true, webhookR
   return { ...on, stripe, shop, content, integration, account: `${group.id} ${integration.id}` }
 }
 
-onBothEngines('the doctor’s check of payments', (engine) => {
+onBothEnginesInProve('the doctor’s check of payments', (engine) => {
   it('finds nothing when the key works and webhooks are registered', async () => {
     const { examine, service } = await connected(engine)
     await assertUnchanged(service.store, async () => assertSound(await examine()))

@@ -47,11 +47,14 @@ const contentTables: Record<keyof ContentTables, true> = {
   awaited_notices: true,
 }
 
-/** Every row of every table, as lines of text, except when a key was last used, which is written with a delay. */
+/** When a key was last used is written with a delay. */
+const withoutLastUse = (row: object): object => ('last_used_ms' in row ? { ...row, last_used_ms: undefined } : row)
+
+/** Every row of every table, as lines of text, except when a key was last used. */
 export async function dumpTables(store: Store, databaseName = 'main'): Promise<string[]> {
   const content = await store.content(databaseName)
   const lines = (where: string, rows: readonly object[]) =>
-    rows.map((row) => `${where} ${JSON.stringify({ ...row, last_used_ms: undefined })}`).sort()
+    rows.map((row) => `${where} ${JSON.stringify(withoutLastUse(row))}`).sort()
   const dumped: string[] = []
   for (const table of Object.keys(controlTables) as (keyof ControlTables)[])
     dumped.push(...lines(`control.${table}`, await store.control.read.selectFrom(table).selectAll().execute()))

@@ -21,6 +21,7 @@ export function commandsOn({ service, config, clock }: Harness): Run {
       logger: service.logger,
       store: async () => service.store,
       print: (text) => void printed.push(text),
+      waitForServerMs: 0, // none runs
     }
     await runCommand(argv, context)
     return printed.join('\n')

@@ -5,7 +5,7 @@ import { makeId } from '../../src/core/ids.ts'
 import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import { assertUnchanged } from '../helpers/dump.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { createManaging, type Managing, type Method } from '../helpers/manage.ts'
 import { inputFor, namesInPath, requestOf, type Scene, setScene, takesBody } from '../helpers/verb-cases.ts'
 
@@ -74,7 +74,7 @@ function withoutParameter(path: string, name: string): string {
   return withQuery(bare, others.toString())
 }
 
-onBothEngines('input of the management API', (engine) => {
+onBothEnginesInProve('input of the management API', (engine) => {
   let created: Managing
   let scene: Scene
   before(async () => {

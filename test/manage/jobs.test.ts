@@ -6,7 +6,7 @@ import type { JobRow } from '../../src/store/schema/tables.ts'
 import { write } from '../helpers/authoring.ts'
 import { onBothEngines, type TestEngine, testStartMs } from '../helpers/harness.ts'
 import { type ManagedGroup, managing } from '../helpers/manage.ts'
-import { runCli } from '../helpers/process.ts'
+import { commandsOn } from '../helpers/terminal.ts'
 
 const at = (ms: number) => new Date(ms).toISOString()
 
@@ -155,20 +155,16 @@ onBothEngines('jobs in the management API', (engine) => {
   })
 
   it('are also at the terminal: "jobs", "job list" and "job show"', async () => {
-    const { config, newManagedGroup, add } = await withJobs(engine)
-    const group = await newManagedGroup({ name: 'Bakery' })
-    const id = await add(group, { payload: { fileId: 'bread' } })
-    const env = { DATA_DIR: config.dataDir, DATABASE_URL: config.databaseUrl ?? '' }
-    const listed = await runCli(['jobs', '--state', 'waiting', '--group-id', 'Bakery'], env)
-    assert.equal(listed.code, 0, listed.output)
-    assert.match(listed.output, /GROUP ID +ID +KIND +STATE +ATTEMPTS +DUE AT +PROBLEM/)
-    assert.ok(listed.output.includes(id))
-    const ofGroup = await runCli(['job', 'list', 'Bakery'], env)
-    assert.equal(ofGroup.code, 0, ofGroup.output)
-    assert.match(ofGroup.output, /^ID +KIND +STATE +ATTEMPTS +DUE AT +PROBLEM/m)
-    assert.ok(ofGroup.output.includes(id))
-    const shown = await runCli(['job', 'show', 'Bakery', id], env)
-    assert.equal(shown.code, 0, shown.output)
-    assert.match(shown.output, /"fileId": "bread"/)
+    const created = await withJobs(engine)
+    const run = commandsOn(created)
+    const group = await created.newManagedGroup({ name: 'Bakery' })
+    const id = await created.add(group, { payload: { fileId: 'bread' } })
+    const listed = await run('jobs', '--state', 'waiting', '--group-id', 'Bakery')
+    assert.match(listed, /GROUP ID +ID +KIND +STATE +ATTEMPTS +DUE AT +PROBLEM/)
+    assert.ok(listed.includes(id))
+    const ofGroup = await run('job', 'list', 'Bakery')
+    assert.match(ofGroup, /^ID +KIND +STATE +ATTEMPTS +DUE AT +PROBLEM/m)
+    assert.ok(ofGroup.includes(id))
+    assert.match(await run('job', 'show', 'Bakery', id), /"fileId": "bread"/)
   })
 })

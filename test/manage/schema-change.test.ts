@@ -9,7 +9,7 @@ import { locationOf, newSchema, newValue, oldSchema, oldValue, sideOf, startChan
 const count = Number(process.env.SCHEMA_OBJECTS ?? 300)
 const numbers = Array.from({ length: count }, (_, n) => n)
 /** How often the schema is changed and changed back during reads. */
-const flips = 20
+const flips = process.env.PROVE === '1' ? 20 : 6
 /** Readers must read content: `test/cache` covers cached answers. */
 const uncached = { env: { ANSWER_CACHE_MB: '0' } }
 const countWhere = (test: (n: number) => boolean): number => numbers.filter(test).length
@@ -273,7 +273,7 @@ onBothEngines('a schema change', (engine) => {
   it('does not block its process', async (context) => {
     const { group, send } = await editing(engine, uncached)
     const collection = await group.collection('Posts', oldSchema)
-    await group.add(collection, ...Array.from({ length: 2000 }, (_, n) => ({ value: oldValue(n) })))
+    await group.add(collection, ...Array.from({ length: 1000 }, (_, n) => ({ value: oldValue(n) })))
     let served = 0
     let isChanged = false
     const changed = send('POST', `/collections/${collection.id}/schema`, { version: 1, allowLoss: true, ...toNew })

@@ -8,7 +8,7 @@ import { verbs } from '../../src/manage/index.ts'
 import type { Verb } from '../../src/manage/verb.ts'
 import { hashSecret, makeAdminToken, makeApiKey } from '../../src/security/tokens.ts'
 import { assertUnchanged, dumpTables } from '../helpers/dump.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEngines, onBothEnginesInProve } from '../helpers/harness.ts'
 import { createManaging, type Managing } from '../helpers/manage.ts'
 import { type Input, inputFor, requestOf, type Scene, setScene } from '../helpers/verb-cases.ts'
 
@@ -101,7 +101,7 @@ onBothEngines('groups that share a database', (engine) => {
   })
 })
 
-onBothEngines('secrets', (engine) => {
+onBothEnginesInProve('secrets', (engine) => {
   let created: Managing
   let scene: Scene
   const answers: string[] = []

@@ -16,7 +16,7 @@ import { type Managing, managing } from '../helpers/manage.ts'
 import { callOf, readWorld, schemas, step, verbNames } from '../helpers/verb-steps.ts'
 
 /** `npm run prove -- verbs` runs 1,000. */
-const runs = Number(process.env.VERB_RUNS ?? 20)
+const runs = Number(process.env.VERB_RUNS ?? 8)
 const mostSteps = 25
 const text = { type: 'text' }
 const productSchema = { name: text, productType: text, productImage: { type: 'image' } }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DistantShop, distantShop, manyProducts } from '../helpers/distant-shop.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { assertMirrored } from './assert-mirrored.ts'
 
@@ -46,7 +46,7 @@ async function peakMegabytes({ child }: ServerProcess): Promise<number | undefin
   return kilobytes === undefined ? undefined : Math.round(Number(kilobytes) / 1024)
 }
 
-onBothEngines(`a catalogue of ${productCount.toLocaleString('en')} products that is imported`, (engine) => {
+onBothEnginesInProve(`a catalogue of ${productCount.toLocaleString('en')} products that is imported`, (engine) => {
   it('continues after kill -9 where it stopped, requests no stored page again, and shows its progress', async (context) => {
     const distant = await distantShop(engine)
     const { shop, group, env, seed, connect, proxy, provider } = distant

@@ -6,7 +6,7 @@ import Stripe from 'stripe'
 import { webhookSecretField } from '../../src/payments/payments.ts'
 import { type DistantShop, distantShop, manyProducts } from '../helpers/distant-shop.ts'
 import { dumpTables } from '../helpers/dump.ts'
-import { onBothEngines } from '../helpers/harness.ts'
+import { onBothEnginesInProve } from '../helpers/harness.ts'
 import type { Method } from '../helpers/manage.ts'
 import { temporaryFolder } from '../helpers/pictures.ts'
 import { runCli } from '../helpers/process.ts'
@@ -106,7 +106,7 @@ describe('the search for secrets', () => {
   })
 })
 
-onBothEngines('the secrets of a payment provider', (engine) => {
+onBothEnginesInProve('the secrets of a payment provider', (engine) => {
   it('are in no log, answer, output, export or database, on success or failure', async (t) => {
     const distant = await distantShop(engine, { PUBLIC_URL: 'https://content.shop.example' })
     const { shop, group, proxy, secretKey, seed, env } = distant

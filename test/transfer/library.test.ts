@@ -4,7 +4,7 @@ import { sweepMedia } from '../../src/media/sweep.ts'
 import { findPendingJobs } from '../../src/store/jobs/jobs.ts'
 import { deleteMedia, readMediaRevision, updateMedia } from '../../src/store/media/items.ts'
 import { write } from '../helpers/authoring.ts'
-import { type Harness, harness, onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { type Harness, harness, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { smallPicture } from '../helpers/pictures.ts'
 import { s3Credentials, startS3Server } from '../helpers/s3-server.ts'
 import { deliveryOf, dumpOf, exportOf, importInto, newPath, readExport } from './exports.ts'
@@ -42,7 +42,7 @@ async function assertSame(one: Harness, other: Harness, id: string): Promise<voi
 const pendingPayloads = async (of: Harness, id: string, kind: string) =>
   (await findPendingJobs((await libraryOf(of, id)).group, kind)).map(({ payload }) => payload)
 
-onBothEngines('an import of a media library', (engine) => {
+onBothEnginesInProve('an import of a media library', (engine) => {
   it('delivers the same sizes, colors, placeholders and derivatives', async () => {
     const { source, target, id, picture } = await twins(engine)
     await assertSame(source, target, id)
