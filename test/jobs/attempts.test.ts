@@ -9,7 +9,8 @@ import { insertJob } from '../../src/store/jobs/jobs.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
-import { effectsIn, handlerOf, leaveEffect, testKind, workshop } from './workshop.ts'
+import { handlerOf, leaveEffect, testKind } from './test-handlers.ts'
+import { effectsIn, workshop } from './workshop.ts'
 
 const minutesMs = 60_000
 

@@ -4,7 +4,8 @@ import { createLogger } from '../../src/core/logging.ts'
 import { runJob } from '../../src/jobs/run-job.ts'
 import { claimJob, leaseMs } from '../../src/store/jobs/claim-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
-import { effectsIn, gate, handlerOf, leaveEffect, testKind, until, workshop } from './workshop.ts'
+import { handlerOf, leaveEffect, testKind } from './test-handlers.ts'
+import { effectsIn, gate, until, workshop } from './workshop.ts'
 
 const mockIntervals = (context: TestContext) => context.mock.timers.enable({ apis: ['setInterval'] })
 

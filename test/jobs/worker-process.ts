@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogger } from '../../src/core/logging.ts'
 import { createWorker } from '../../src/jobs/worker.ts'
 import { openStore } from '../../src/store/open.ts'
-import { handlerOf, leaveEffect } from './workshop.ts'
+import { handlerOf, leaveEffect } from './test-handlers.ts'
 
 /** Runs jobs until it is killed, and prints the id of each job it starts. Its clock may be ahead. */
 export interface WorkerOptions {

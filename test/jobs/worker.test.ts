@@ -6,7 +6,8 @@ import type { GroupStore, Store } from '../../src/store/store.ts'
 import { write } from '../helpers/authoring.ts'
 import { countJobs } from '../helpers/count-jobs.ts'
 import { onBothEngines } from '../helpers/harness.ts'
-import { effectsIn, gate, handlerOf, leaveEffect, testKind, until, workshop } from './workshop.ts'
+import { handlerOf, leaveEffect, testKind } from './test-handlers.ts'
+import { effectsIn, gate, until, workshop } from './workshop.ts'
 
 async function addMany(group: GroupStore, count: number, nowMs: number, kind = testKind): Promise<void> {
   await write(group, nowMs, async (writer) => {

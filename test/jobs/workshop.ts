@@ -11,6 +11,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { GroupStore, Store } from '../../src/store/store.ts'
 import { createGroup, write } from '../helpers/authoring.ts'
 import { createMigratedDatabase, type TestClock, type TestEngine, testStartMs } from '../helpers/harness.ts'
+import { testKind } from './test-handlers.ts'
 
 /** Jobs on a test database, which several stores can open as several processes would. */
 export interface Workshop {
@@ -24,17 +25,6 @@ export interface Workshop {
   job(group: GroupStore, id: string): Promise<Job | undefined>
   newWorker(handlers: JobHandler[], more?: { store?: Store; workers?: number }): Worker
 }
-
-export const testKind = 'test.work'
-
-/** A handler with three attempts. */
-export const handlerOf = (run: JobHandler['run'], more: Partial<JobHandler> = {}): JobHandler => ({
-  kind: testKind,
-  run,
-  retryDelaysSeconds: [10, 100],
-  maxSeconds: 60,
-  ...more,
-})
 
 export async function workshop(engine: TestEngine): Promise<Workshop> {
   const testDatabase = await createMigratedDatabase(engine)
@@ -82,12 +72,6 @@ export async function effectsIn({ groupId, database }: GroupStore): Promise<stri
     .execute()
   return rows.map(({ subject_id }) => subject_id)
 }
-
-/** Records one change with the payload's number. */
-export const leaveEffect: JobHandler['run'] = ({ payload }, { finish }) =>
-  finish(async (writer) =>
-    writer.record({ type: 'content.updated', subjectId: `effect ${(payload as { n: number }).n}` }),
-  )
 
 /** A promise that `open` resolves. */
 export function gate(): { open(): void; opened: Promise<void> } {

@@ -6,7 +6,8 @@ import { claimJob, nextDueGroup } from '../../../src/store/jobs/claim-jobs.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { GroupStore } from '../../../src/store/store.ts'
 import { onBothEngines } from '../../helpers/harness.ts'
-import { testKind, workshop } from '../../jobs/workshop.ts'
+import { testKind } from '../../jobs/test-handlers.ts'
+import { workshop } from '../../jobs/workshop.ts'
 
 const each = 50_000
 

@@ -12,7 +12,8 @@ import type { GroupStore } from '../../../src/store/store.ts'
 import { write } from '../../helpers/authoring.ts'
 import { countJobs } from '../../helpers/count-jobs.ts'
 import { onBothEngines } from '../../helpers/harness.ts'
-import { testKind, workshop } from '../../jobs/workshop.ts'
+import { testKind } from '../../jobs/test-handlers.ts'
+import { workshop } from '../../jobs/workshop.ts'
 
 const dayMs = 86_400_000
 const yearMs = 365 * dayMs
