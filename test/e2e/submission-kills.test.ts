@@ -122,7 +122,7 @@ onBothEnginesInProve('kill -9 of a server that accepts submissions and e-mails',
       const wanted = acknowledged.size + perRound
       const sending = sendAll(server, () => true)
       const deadline = Date.now() + roundTimeoutMs
-      while (acknowledged.size < wanted && Date.now() < deadline) await Promise.race([sleep(1), sending])
+      while (acknowledged.size < wanted && Date.now() < deadline) await Promise.race([sleep(5), sending])
       await sleep((round * 37) % 101) // at a different point each time
       server.child.kill('SIGKILL')
       await once(server.child, 'close')
