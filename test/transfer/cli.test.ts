@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { withProgress } from '../../src/cli/progress.ts'
+import { runHere } from '../helpers/command-here.ts'
 import { createEmptyDatabase, harness } from '../helpers/harness.ts'
 import { runCli } from '../helpers/process.ts'
 import { newPath, readExport, writeExport } from './exports.ts'
@@ -29,19 +30,20 @@ describe('sluice export group and import group', () => {
     assert.match(imported.output, /Checking …\nComparing …\nCopying files …\nWriting …\n/)
     assert.match(imported.output, /Imported as the new group "Shop" \(\w{24}\)\.[\s\S]+objects +1 +0 +0\n/)
     assert.ok(imported.output.includes(`Next: npx sluice key create ${id}`))
-    const again = await runCli(['import', 'group', folder, '--json'], testDatabase.env)
-    assert.deepEqual(JSON.parse(again.output).tally.objects, { added: 0, changed: 0, equal: 1 })
+    const again = await runHere(['import', 'group', folder, '--json'], testDatabase.env)
+    assert.deepEqual(JSON.parse(again).tally.objects, { added: 0, changed: 0, equal: 1 })
 
     await group.add(posts, { value: { title: 'Two' } })
     const later = newPath()
-    assert.equal((await runCli(['export', 'group', 'Shop', later], from)).code, 0)
-    const unnamed = await runCli(['import', 'group', later], testDatabase.env)
-    assert.equal(unnamed.code, 1)
-    assert.match(unnamed.output, /"Shop" \(\w{24}\), which exists here: 1 items? would be added and 0 changed/)
-    const looked = await runCli(['import', 'group', later, '--dry-run'], testDatabase.env)
-    assert.match(looked.output, /objects +1 +0 +1\n[\s\S]+To change this group, add --into \w{24}/)
-    const named = await runCli(['import', 'group', later, '--into', 'Shop'], testDatabase.env)
-    assert.match(named.output, /Imported into the group "Shop"/)
+    await runHere(['export', 'group', 'Shop', later], from)
+    await assert.rejects(
+      runHere(['import', 'group', later], testDatabase.env),
+      /"Shop" \(\w{24}\), which exists here: 1 items? would be added and 0 changed/,
+    )
+    const looked = await runHere(['import', 'group', later, '--dry-run'], testDatabase.env)
+    assert.match(looked, /objects +1 +0 +1\n[\s\S]+To change this group, add --into \w{24}/)
+    const named = await runHere(['import', 'group', later, '--into', 'Shop'], testDatabase.env)
+    assert.match(named, /Imported into the group "Shop"/)
 
     writeExport(folder, readExport(folder).slice(0, -1))
     const refused = await runCli(['import', 'group', folder, '--json'], testDatabase.env)

@@ -225,10 +225,10 @@ onBothEngines('stored totals', (engine) => {
   it('are deleted with their container, and with their group', async () => {
     const { group, collection } = await posts(engine)
     const { database } = group.store
-    const objects = Array.from({ length: 2500 }, (_, n) => ({ value: { category: `c${n % 7}`, rank: n } }))
+    const objects = Array.from({ length: 700 }, (_, n) => ({ value: { category: `c${n % 7}`, rank: n } }))
     await group.add(collection, ...objects)
     const second = await group.collection('Second', schema)
-    await group.add(second, ...objects.slice(0, 1200))
+    await group.add(second, ...objects.slice(0, 300))
     await write(group.store, testStartMs, (writer) => deleteContainer(writer, collection))
     await purgeContainer(group.store, collection.id)
     const left = await database.read.selectFrom('totals').select('container_id').distinct().execute()
