@@ -140,18 +140,18 @@ describe('a photo of 12 megapixels uploaded with curl, in a browser', () => {
   for (const { screen, width, deviceScaleFactor, takes } of screens) {
     it(`is loaded with ${takes} pixels on ${screen}: as AVIF from <picture>, as WebP from <img>`, async () => {
       const { avifSrcset, srcset } = photo.currentFile
+      const { page, problems } = await openPage(browser, { viewport: { width, height: 800 }, deviceScaleFactor })
       for (const [path, files] of [
         ['/picture', avifSrcset],
         ['/image', srcset],
       ] as const) {
-        const { page, problems } = await openPage(browser, { viewport: { width, height: 800 }, deviceScaleFactor })
         await page.goto(websiteUrl + path)
         const image = await shownImage(page)
         assert.equal(image.currentSrc, candidates(files).get(takes))
         assert.ok(image.complete && image.naturalHeight > image.naturalWidth, 'it is upright')
         assert.deepEqual(problems, [])
-        await page.context().close()
       }
+      await page.context().close()
     })
   }
 
