@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import { createDoctorCommand } from '../../src/cli/doctor.ts'
 import { runCommand } from '../../src/cli/index.ts'
 import { watcherOf } from '../../src/cli/progress.ts'
@@ -15,9 +15,9 @@ import { plainLook, showResult } from '../../src/doctor/report.ts'
 import type { Store } from '../../src/store/store.ts'
 import { dumpTables } from '../helpers/dump.ts'
 import { assertLinear } from '../helpers/growth.ts'
-import { createEmptyDatabase, onBothEngines } from '../helpers/harness.ts'
+import { createEmptyDatabase, onBothEngines, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { runCli } from '../helpers/process.ts'
-import { assertSound, type Patient, patient, roomyMachine } from './patient.ts'
+import { assertSound, createPatient, type Patient, patient, roomyMachine } from './patient.ts'
 
 /** Runs the command on a separate service: its output, its progress, and its failure. */
 async function runDoctor(on: Patient, options: Record<string, string | boolean> = {}, isRich = false) {
@@ -38,16 +38,25 @@ async function runDoctor(on: Patient, options: Record<string, string | boolean> 
   return { output: printed.join('\n'), progress, failure }
 }
 
-async function damage({ service }: Patient): Promise<void> {
-  const { write } = await service.store.content('main')
+/** Until the end of the test. */
+async function damage(t: TestContext, on: Patient): Promise<void> {
+  t.after(() => runDoctor(on, { repair: true }))
+  const { write } = await on.service.store.content('main')
   await write((db) => db.deleteFrom('object_fields').where('field', '=', 'title').execute())
 }
 
-async function seeded(engine: 'sqlite' | 'postgres') {
-  const created = await patient(engine)
+async function seeded(engine: TestEngine) {
+  const created = await createPatient(engine)
   const demo = await seedDemo({ ...created.service, clock: () => created.clock.now })
   await writeDemoFile(created.config.dataDir, { baseUrl: 'http://127.0.0.1', ...demo })
   return { ...created, demo }
+}
+
+async function withPost(): Promise<Patient> {
+  const on = await patient('sqlite')
+  const group = await on.newGroup()
+  await group.add(await group.collection('Posts', { title: { type: 'text' } }), { value: { title: 'Rye' } })
+  return on
 }
 
 /** All rows, and all files except databases. */
@@ -62,8 +71,13 @@ async function dump(store: Store, dataDir: string): Promise<string> {
 }
 
 onBothEngines('sluice doctor', (engine) => {
+  let on: Awaited<ReturnType<typeof seeded>>
+  before(async () => {
+    on = await seeded(engine)
+  })
+  after(() => on.close())
+
   it('finds nothing in a healthy demo, changes nothing and exits with 0', async () => {
-    const on = await seeded(engine)
     const before = await dump(on.service.store, on.config.dataDir)
     const { output, failure, progress } = await runDoctor(on)
     assert.equal(failure, undefined)
@@ -76,9 +90,8 @@ onBothEngines('sluice doctor', (engine) => {
     assert.deepEqual(tomorrow.find(({ name }) => name === 'Media files')?.findings, [])
   })
 
-  it('fails on a problem with advice, changes nothing, and repairs it with --repair', async () => {
-    const on = await seeded(engine)
-    await damage(on)
+  it('fails on a problem with advice, changes nothing, and repairs it with --repair', async (t) => {
+    await damage(t, on)
     const before = await dump(on.service.store, on.config.dataDir)
     const { output, failure } = await runDoctor(on)
     assert.ok(failure instanceof AppError)
@@ -97,9 +110,8 @@ onBothEngines('sluice doctor', (engine) => {
     assert.ok(after.output.endsWith(`${checks.length} checks are fine.`), after.output)
   })
 
-  it('prints everything as JSON', async () => {
-    const on = await seeded(engine)
-    await damage(on)
+  it('prints everything as JSON', async (t) => {
+    await damage(t, on)
     const { output, failure } = await runDoctor(on, { json: true, group: on.demo.groupId })
     assert.ok(failure instanceof AppError)
     const { summary, checks: results } = JSON.parse(output)
@@ -109,17 +121,18 @@ onBothEngines('sluice doctor', (engine) => {
     assert.deepEqual(Object.keys(findings[0]), ['level', 'what', 'examples', 'advice', 'commands'])
   })
 
-  it('checks only the given group, by id or name, and refuses an unknown one', async () => {
-    const on = await seeded(engine)
+  it('checks only the given group, by id or name, and refuses an unknown one', async (t) => {
     const { group } = await on.newGroup({ name: 'Quiet' })
-    await damage(on)
+    await damage(t, on)
     for (const named of ['Quiet', group.id]) assert.equal((await runDoctor(on, { group: named })).failure, undefined)
     assert.ok((await runDoctor(on, { group: 'Demo Bakery' })).failure)
     const { failure, output } = await runDoctor(on, { group: 'unknown' })
     assert.match((failure as Error).message, /There is no group "unknown"/)
     assert.equal(output, '')
   })
+})
 
+onBothEnginesInProve('sluice doctor', (engine) => {
   async function patientWith(objectCount: number) {
     const on = await patient(engine)
     const group = await on.newGroup()
@@ -146,9 +159,9 @@ onBothEngines('sluice doctor', (engine) => {
 })
 
 describe('the output of sluice doctor', () => {
-  it('has symbols and colours in a terminal, and plain ASCII elsewhere', async () => {
-    const on = await seeded('sqlite')
-    await damage(on)
+  it('has symbols and colours in a terminal, and plain ASCII elsewhere', async (t) => {
+    const on = await withPost()
+    await damage(t, on)
     const rich = (await runDoctor(on, {}, true)).output
     assert.ok(rich.includes('\u001b[32m✓\u001b[39m Node version\n'))
     assert.ok(rich.includes('\u001b[31m✗\u001b[39m Index of objects\n'))
@@ -248,10 +261,8 @@ describe('the output of sluice doctor', () => {
   })
 
   it('exits with 0 when nothing is wrong, in the real process', async () => {
-    const testDatabase = await createEmptyDatabase('sqlite')
-    after(() => testDatabase.remove())
-    await runCli(['seed'], testDatabase.env)
-    const { code, output } = await runCli(['doctor', '--json'], testDatabase.env)
+    const { config } = await withPost()
+    const { code, output } = await runCli(['doctor', '--json'], { DATA_DIR: config.dataDir })
     assert.equal(code, 0, output)
     assert.equal(JSON.parse(output).summary.wrong, 0)
   })

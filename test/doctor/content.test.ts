@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { sql } from 'kysely'
 import { changeObject } from '../../src/store/content/change-objects.ts'
 import { changeSchema } from '../../src/store/content/change-schema.ts'
@@ -11,13 +11,13 @@ import { authoring, createPreviewToken, createSite, write } from '../helpers/aut
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { smallPicture } from '../helpers/pictures.ts'
 import { upload } from '../transfer/library.ts'
-import { assertOnly, assertSound, patient } from './patient.ts'
+import { assertOnly, assertSound, createPatient, patient } from './patient.ts'
 
 const repairAs = authoring(0).author
 
 /** A group with posts and products, whose rows a test may corrupt. */
-async function shop(engine: TestEngine) {
-  const created = await patient(engine)
+async function shop(engine: TestEngine, create = patient) {
+  const created = await create(engine)
   const group = await created.newGroup({ name: 'Shop' })
   const posts = await group.collection('Posts', {
     title: { type: 'text', required: true },
@@ -50,10 +50,16 @@ const damageCases: [what: string, damage: (database: Database<ContentTables>) =>
 ] // biome-ignore format: a table
 
 onBothEngines('the doctor’s check of the object index', (engine) => {
+  let repaired: Awaited<ReturnType<typeof shop>>
+  before(async () => {
+    repaired = await shop(engine, createPatient)
+    assertSound(await repaired.examine())
+  })
+  after(() => repaired.close())
+
   for (const [what, damage] of damageCases) {
     it(`finds that ${what}, and repairs it`, async () => {
-      const { examine, database, titles, stored } = await shop(engine)
-      assertSound(await examine())
+      const { examine, database, titles, stored } = repaired
       await damage(database)
       const finding = assertOnly(await examine(), {
         check: 'Index of objects',

@@ -5,7 +5,7 @@ import { type CheckResult, examine } from '../../src/doctor/examine.ts'
 import { checks } from '../../src/doctor/index.ts'
 import { createUser } from '../../src/store/control/users.ts'
 import { authoring } from '../helpers/authoring.ts'
-import { type Harness, harness, type TestEngine } from '../helpers/harness.ts'
+import { closeAfter, createHarness, type Harness, type TestEngine } from '../helpers/harness.ts'
 
 /** Independent of the machine. */
 export const roomyMachine: Machine = {
@@ -39,11 +39,18 @@ export interface Patient extends Harness {
 }
 
 /** A healthy service with an administrator, at the real time. */
-export async function patient(engine: TestEngine, env: Record<string, string> = {}): Promise<Patient> {
-  const created = await harness(engine, { env })
+export async function createPatient(engine: TestEngine, env: Record<string, string> = {}): Promise<Patient> {
+  const created = await createHarness(engine, { env })
   created.clock.now = Date.now()
   await createUser(created.service.store, { name: 'Ada', administrator: true }, authoring(created.clock.now))
   return { ...created, examine: (options) => examineAll(created.config, options) }
+}
+
+/** The same, closed when the test or suite ends. */
+export async function patient(...asked: Parameters<typeof createPatient>): Promise<Patient> {
+  const created = await createPatient(...asked)
+  closeAfter(created)
+  return created
 }
 
 export function findingsOf(results: readonly CheckResult[]): (Finding & { check: string })[] {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { sql } from 'kysely'
 import { type Database, qualifiedTable } from '../../src/store/engine/database.ts'
 import type { ContentTables } from '../../src/store/schema/tables.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 import { assertTotalsAreRight } from '../helpers/totals.ts'
-import { assertOnly, assertSound, findingsOf, patient } from './patient.ts'
+import { assertOnly, assertSound, createPatient, findingsOf, patient } from './patient.ts'
 
 const repairAs = authoring(0).author
 
-async function shop(engine: TestEngine) {
-  const created = await patient(engine)
+async function shop(engine: TestEngine, create = patient) {
+  const created = await create(engine)
   const group = await created.newGroup({ name: 'Shop' })
   const posts = await group.collection('Posts', { title: { type: 'text' }, rank: { type: 'integer' } })
   await group.add(posts, { value: { title: 'Rye', rank: 1 } }, { value: { title: 'Oat', rank: 1 } })
@@ -28,16 +28,22 @@ const damageCases: [what: string, fields: string[], damage: (database: Database<
 ] // biome-ignore format: a table
 
 onBothEngines('the doctor’s check of totals', (engine) => {
+  let repaired: Awaited<ReturnType<typeof shop>>
+  before(async () => {
+    repaired = await shop(engine, createPatient)
+    assertSound(await repaired.examine())
+  })
+  after(() => repaired.close())
+
   for (const [what, fields, damage] of damageCases) {
     it(`finds that one ${what}, and recounts`, async () => {
-      const { examine, database, group } = await shop(engine)
-      assertSound(await examine())
+      const { examine, database, group } = repaired
       await damage(database)
       const expected = { check: 'Totals', level: 'wrong', what: /totals? (is|are|was|were) wrong/ } as const
       const { examples } = assertOnly(await examine(), expected)
       assert.deepEqual(examples?.map((example) => example.replace('Shop, Posts: ', '')).toSorted(), fields)
-      const repaired = assertOnly(await examine({ repairAs }), { ...expected, level: 'attention' })
-      assert.match(repaired.what, new RegExp(`^${fields.length} totals? (was|were) .* recounted`))
+      const recounted = assertOnly(await examine({ repairAs }), { ...expected, level: 'attention' })
+      assert.match(recounted.what, new RegExp(`^${fields.length} totals? (was|were) .* recounted`))
       assertSound(await examine())
       await assertTotalsAreRight(group.store)
     })

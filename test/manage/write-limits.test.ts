@@ -9,12 +9,12 @@ const schema = { title: { type: 'text' }, tags: { type: 'list', of: { type: 'tex
 const tagsOf = (name: string, rows: number): string[] => Array.from({ length: rows - 1 }, (_, n) => `${name} ${n}`)
 const rowsOf = 500
 
-async function withTagged(engine: TestEngine, count: number) {
+async function withTagged(engine: TestEngine, count: number, rows = rowsOf) {
   const created = await editingPosts(engine, schema)
   const many = (items: object[]) => created.send('POST', `/collections/${created.posts._id}/objects/bulk`, { items })
   const bulk = (action: string, items: object[]) => created.send('POST', '/objects/bulk', { action, items })
   const ids: string[] = []
-  const tagged = (n: number) => ({ objectValue: { title: `${n}`, tags: tagsOf(`${n}`, rowsOf) } })
+  const tagged = (n: number) => ({ objectValue: { title: `${n}`, tags: tagsOf(`${n}`, rows) } })
   for (let made = 0; made < count; made += 10) {
     const answer = await many(Array.from({ length: Math.min(10, count - made) }, (_, n) => tagged(made + n)))
     assert.equal(answer.statusCode, 201, answer.body)
@@ -80,7 +80,7 @@ onBothEngines('one request', (engine) => {
   })
 
   it('deletes a large collection at once, and leaves its rows to a job with short transactions', async () => {
-    const { does, group, posts, items, service } = await withTagged(engine, 101)
+    const { does, group, posts, items, service } = await withTagged(engine, 101, 60) // more objects, and more rows, than one transaction deletes
     await does('POST', `/objects/${items[0]?.objectId}/archive`, {})
     const preview = await does('POST', '/previews', { objectId: items[1]?.objectId })
     await does('DELETE', `/collections/${posts._id}?force=true`)
