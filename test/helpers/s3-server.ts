@@ -9,7 +9,7 @@ import type { S3Location } from '../../src/media/s3/url.ts'
 export const s3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
 
 /** A store may list fewer keys at once than it is asked for: so a few files fill several pages. */
-export const keysPerPage = 50
+export const keysPerPage = 20
 
 /** A real S3 server on the loopback address with its buckets in a folder. */
 export interface S3Server {

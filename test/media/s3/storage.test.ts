@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
@@ -35,8 +34,6 @@ async function* megabytes(count: number): AsyncGenerator<Buffer> {
   for (let index = 0; index < count; index++) yield Buffer.alloc(megabyte, `${index} `)
 }
 
-const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
-
 describe('S3 storage, on a real server', () => {
   it('reads back what was written, for every character that a key can have', async () => {
     const keys = ['w1/=x', 'w1/a b/c+d(é)!~=,@ 你好.png', 'w1/empty.txt']
@@ -64,7 +61,7 @@ describe('S3 storage, on a real server', () => {
   it('writes a large stream in parts, and reads at most one part ahead', async () => {
     let produced = 0
     async function* source(): AsyncGenerator<Buffer> {
-      for await (const chunk of megabytes(40)) {
+      for await (const chunk of megabytes(34)) {
         produced += chunk.length
         yield chunk
       }
@@ -86,13 +83,13 @@ describe('S3 storage, on a real server', () => {
     await watched.write(bucket, 'w4/film.mp4', Readable.from(source(), { highWaterMark: 1 }))
     assert.deepEqual(
       parts.map(({ bytes }) => bytes / megabyte),
-      [16, 16, 8],
+      [16, 16, 2],
     )
     // The part, and the first bytes of the next one.
     for (const { ahead } of parts) assert.ok(ahead <= 16 * megabyte + 2 * megabyte, `${ahead} bytes were held`)
-    const expected = Buffer.concat(await Array.fromAsync(megabytes(40)))
+    const expected = Buffer.concat(await Array.fromAsync(megabytes(34)))
     const found = await buffer(storage.read(bucket, 'w4/film.mp4'))
-    assert.equal(digestOf(found), digestOf(expected))
+    assert.ok(found.equals(expected))
   })
 
   it('writes 16 MB at once, and one byte more in parts', async () => {
@@ -167,7 +164,17 @@ describe('S3 storage, on a real server', () => {
     for (let first = 0; first < keys.length; first += 50)
       await Promise.all(keys.slice(first, first + 50).map((key) => storage.write(bucket, key, Buffer.from('1234'))))
     await storage.write(bucket, 'w91/beside.txt', Buffer.from('beside'))
-    const files = await filesIn('w9')
+    let pages = 0
+    const watched = createS3Storage({
+      location: server.location,
+      ...s3Credentials,
+      fetch: (input, init) => {
+        pages += 1
+        return fetch(input, init)
+      },
+    })
+    const files = await Array.fromAsync(watched.list(bucket, 'w9'))
+    assert.equal(pages, 3)
     assert.deepEqual(
       files.map(({ key }) => key),
       keys,
