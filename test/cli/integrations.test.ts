@@ -8,8 +8,14 @@ import { runCommand } from '../../src/cli/index.ts'
 import { verbs } from '../../src/manage/index.ts'
 import { listIntegrations } from '../../src/store/commerce/integrations.ts'
 import { recordOrder } from '../../src/store/commerce/orders.ts'
-import { write } from '../helpers/authoring.ts'
-import { createEmptyDatabase, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
+import { createGroup, write } from '../helpers/authoring.ts'
+import {
+  createMigratedDatabase,
+  onBothEnginesInProve,
+  openTestStore,
+  type TestDatabase,
+  type TestEngine,
+} from '../helpers/harness.ts'
 import { newOrder } from '../helpers/orders.ts'
 import { programEnv, startServer } from '../helpers/process.ts'
 import { startStripeServer } from '../helpers/stripe-server.ts'
@@ -141,18 +147,25 @@ describe('--group', () => {
   })
 })
 
+async function databaseWithShop(): Promise<TestDatabase> {
+  const created = await createMigratedDatabase('sqlite')
+  const store = await openTestStore(created)
+  await createGroup(store, { name: 'Shop' }, Date.now())
+  await store.close()
+  return created
+}
+
 describe('a piped secret', () => {
   beforeEach(() => delete process.env.STRIPE_SECRET_KEY)
 
   it('is read from standard input; progress goes to standard error; without input there is a hint', async () => {
-    const testDatabase = await createEmptyDatabase('sqlite')
+    const testDatabase = await databaseWithShop()
     const stripe = await startStripeServer()
     after(async () => {
       await stripe.close()
       await testDatabase.remove()
     })
     const env = { ...testDatabase.env, STRIPE_URL: stripe.url }
-    await pipe(['group', 'create', 'Shop'], env)
     const connect = ['integration', 'connect', 'stripe', '--group', 'Shop']
     const none = await pipe(connect, env)
     assert.deepEqual([none.code, none.err], [1, 'Set STRIPE_SECRET_KEY, or send the secret to standard input.\n'])
@@ -167,7 +180,7 @@ describe('a piped secret', () => {
 
 describe('a synchronisation while a server runs', () => {
   it('is done by the server; the command only follows it', async () => {
-    const testDatabase = await createEmptyDatabase('sqlite')
+    const testDatabase = await databaseWithShop()
     const stripe = await startStripeServer()
     const server = await startServer({ ...testDatabase.env, STRIPE_URL: stripe.url })
     after(async () => {
@@ -175,7 +188,6 @@ describe('a synchronisation while a server runs', () => {
       await stripe.close()
       await testDatabase.remove()
     })
-    await pipe(['group', 'create', 'Shop'], testDatabase.env)
     const connect = ['integration', 'connect', 'stripe', '--group', 'Shop']
     await pipe(connect, { ...testDatabase.env, STRIPE_URL: stripe.url }, 'sk_test_shop_1')
     // The provider is unreachable from here: only the server can have synchronised.
