@@ -1,34 +1,5 @@
-import asyncHooks, { AsyncLocalStorage, type AsyncResource } from 'node:async_hooks'
+import { describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-
-/**
- * The test runner tracks every promise to know the current test, which takes a tenth of the CPU time. Here an
- * AsyncLocalStorage tells it instead.
- */
-async function loadRunner() {
-  const { createHook, executionAsyncId } = asyncHooks
-  const currentTest = new AsyncLocalStorage<number>()
-  function keepCurrent(test: AsyncResource, id: number): void {
-    const run = test.runInAsyncScope.bind(test)
-    test.runInAsyncScope = (work, self, ...inputs) =>
-      run(() => currentTest.run(id, () => Reflect.apply(work, self, inputs)))
-  }
-  asyncHooks.executionAsyncId = () => currentTest.getStore() ?? executionAsyncId()
-  asyncHooks.createHook = ({ init, ...others }) =>
-    createHook({
-      ...others,
-      trackPromises: false,
-      init(id, type, trigger, resource) {
-        if (type === 'Test') keepCurrent(resource as AsyncResource, id)
-        init?.(id, type, trigger, resource)
-      },
-    })
-  const runner = await import('node:test')
-  Object.assign(asyncHooks, { createHook, executionAsyncId })
-  return runner
-}
-
-const { describe, it } = await loadRunner()
 
 /**
  * Runs the test files given as arguments in this process, in their order. Their child processes report nothing. An empty
