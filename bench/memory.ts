@@ -48,62 +48,83 @@ async function measureHotLoad({ stock, items, load, rounds, seconds, settings, p
   return readMemory(sluice.pid)
 }
 
-/** Samples of resident memory: minutes and megabytes. */
-async function watch({
-  stock,
-  items,
-  load,
-  minutes,
-  settings,
-  progress,
-}: Setup): Promise<{ points: Point[]; asked: number }> {
+/** The least memory, at the price of speed: one thread builds all answers, and allocates from few arenas. */
+const leastMemory = { READ_THREADS: '0', MALLOC_ARENA_MAX: '2' }
+
+interface Watched {
+  /** Samples of resident memory: minutes and megabytes. */
+  points: Point[]
+  perSecond: number
+}
+
+async function watch(setup: Setup, name: string, memorySettings: Record<string, string>): Promise<Watched> {
+  const { stock, items, load, minutes, settings, progress } = setup
   const dataset = await stock.get('sqlite', { items })
-  await using sluice = await startSluice({ ...dataset.env, ...settings })
+  await using sluice = await startSluice({ ...dataset.env, ...settings, ...memorySettings })
   const points: Point[] = []
   const startMs = performance.now()
   const sample = (): void => {
     const memory = readMemory(sluice.pid)
     points.push({ x: (performance.now() - startMs) / minuteMs, y: memory.nowBytes / megabyte })
-    progress(`${points.at(-1)?.x.toFixed(1)} of ${minutes} minutes of random queries: ${inMegabytes(memory.nowBytes)}`)
+    progress(`${name}, ${points.at(-1)?.x.toFixed(1)} of ${minutes} minutes: ${inMegabytes(memory.nowBytes)}`)
   }
   const sampling = setInterval(sample, (minutes * minuteMs) / samplesInAll)
   try {
-    const seconds = minutes * 60
-    const { perSecond } = await load.run(sluice.origin, anything(dataset, differentQuestions), seconds)
-    return { points, asked: perSecond * seconds }
+    const { perSecond } = await load.run(sluice.origin, anything(dataset, differentQuestions), minutes * 60)
+    return { points, perSecond }
   } finally {
     clearInterval(sampling)
   }
 }
 
+const warmPart = ({ points }: Watched): Point[] => points.slice(Math.floor(points.length * warmShare))
+
 /** How much memory the process uses, and whether it grows. */
 export async function benchMemory(setup: Setup): Promise<Finding> {
   const demo = await measureDemo(setup)
   const hot = await measureHotLoad(setup)
-  const { points, asked } = await watch(setup)
-  const warm = points.slice(Math.floor(points.length * warmShare))
-  const perMinute = slope(warm)
-  const greatest = Math.max(...points.map(({ y }) => y)) * megabyte
-  const row = (when: string, { nowBytes, mostBytes }: Memory) => [when, inMegabytes(nowBytes), inMegabytes(mostBytes)]
-  const last = (points.at(-1)?.y ?? Number.NaN) * megabyte
+  const asStarted = await watch(setup, 'random queries', {})
+  const small = await watch(setup, 'random queries with the least memory', leastMemory)
+  const row = (when: string, { nowBytes, mostBytes }: Memory, perSecond?: number) => [
+    when,
+    inMegabytes(nowBytes),
+    inMegabytes(mostBytes),
+    perSecond === undefined ? '' : inCount(perSecond),
+  ]
+  const watchedRow = (when: string, { points, perSecond }: Watched) => {
+    const last = (points.at(-1)?.y ?? Number.NaN) * megabyte
+    return row(when, { nowBytes: last, mostBytes: Math.max(...points.map(({ y }) => y)) * megabyte }, perSecond)
+  }
+  const leastInWords = Object.entries(leastMemory).map((pair) => `\`${pair.join('=')}\``).join(' and ') // biome-ignore format: short
   const rows = [
     row('after the first start, which creates the demo', demo.first),
     row('after a start that finds the demo', demo.second),
     row('after the hot load', hot),
-    row(`after ${setup.minutes} minutes of random queries`, { nowBytes: last, mostBytes: greatest }),
+    watchedRow(`after ${setup.minutes} minutes of random queries`, asStarted),
+    watchedRow(`the same, with ${leastInWords}`, small),
   ]
+  const asked = asStarted.perSecond * setup.minutes * 60
+  const perMinute = [asStarted, small].map((watched) => slope(warmPart(watched)).toFixed(2))
   return {
     about: `Resident memory of the process, as Linux counts it. The hot load is that of \`npm run bench -- hot\`, without the other servers. Random queries
 are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (pages of 10 to 100 items, filters, sorts, searches), far more than fit into the answer cache.`,
-    tables: `${table(['', 'resident', 'at the most'], rows)}
+    tables: `${table(['', 'resident', 'at the most', 'requests/s'], rows)}
 
-After the first fifth of the time memory changed by ${perMinute.toFixed(2)} MB a minute.`,
+After the first fifth of the time memory changed by ${perMinute[0]} MB a minute, and by ${perMinute[1]} MB with the settings for less memory.`,
     charts: {
       'performance-memory.svg': drawChart({
         title: 'Memory under random queries',
         x: { label: 'minutes', isLog: false, write: String },
         y: { label: 'resident megabytes', isLog: false, write: String },
-        panels: [{ title: '', lines: [{ name: 'Sluice, SQLite', points }] }],
+        panels: [
+          {
+            title: '',
+            lines: [
+              { name: 'default', points: asStarted.points },
+              { name: 'least memory', points: small.points },
+            ],
+          },
+        ],
       }),
     },
   }
