@@ -51,10 +51,14 @@ async function measureHotLoad({ stock, items, load, rounds, seconds, settings, p
 /** The least memory, at the price of speed: one thread builds all answers, and allocates from few arenas. */
 const leastMemory = { READ_THREADS: '0', MALLOC_ARENA_MAX: '2' }
 
+/** A search is refused when it has waited ten seconds for the long reads of its group. */
+const maxRefusedShare = 0.001
+
 interface Watched {
   /** Samples of resident memory: minutes and megabytes. */
   points: Point[]
   perSecond: number
+  failures: number
 }
 
 async function watch(setup: Setup, name: string, memorySettings: Record<string, string>): Promise<Watched> {
@@ -70,8 +74,9 @@ async function watch(setup: Setup, name: string, memorySettings: Record<string, 
   }
   const sampling = setInterval(sample, (minutes * minuteMs) / samplesInAll)
   try {
-    const { perSecond } = await load.run(sluice.origin, anything(dataset, differentQuestions), minutes * 60)
-    return { points, perSecond }
+    const questions = anything(dataset, differentQuestions)
+    const { perSecond, failures } = await load.run(sluice.origin, questions, minutes * 60, maxRefusedShare)
+    return { points, perSecond, failures }
   } finally {
     clearInterval(sampling)
   }
@@ -107,7 +112,8 @@ export async function benchMemory(setup: Setup): Promise<Finding> {
   const perMinute = [asStarted, small].map((watched) => slope(warmPart(watched)).toFixed(2))
   return {
     about: `Resident memory of the process, as Linux counts it. The hot load is that of \`npm run bench -- hot\`, without the other servers. Random queries
-are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (pages of 10 to 100 items, filters, sorts, searches), far more than fit into the answer cache.`,
+are ${inCount(asked)} out of ${inCount(differentQuestions)} different ones (pages of 10 to 100 items, filters, sorts, searches), far more than fit into the answer cache.
+${inCount(asStarted.failures)} of these, and ${inCount(small.failures)} with the settings for less memory, were refused after waiting ten seconds for other searches.`,
     tables: `${table(['', 'resident', 'at the most', 'requests/s'], rows)}
 
 After the first fifth of the time memory changed by ${perMinute[0]} MB a minute, and by ${perMinute[1]} MB with the settings for less memory.`,

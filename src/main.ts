@@ -1,12 +1,7 @@
-import { runCommand } from './cli/index.ts'
-import { readConfig } from './config/config.ts'
-import { systemClock } from './core/clock.ts'
+import { runProgram } from './cli/run-program.ts'
 import { fail } from './core/envelope.ts'
 import { AppError } from './core/errors.ts'
-import { createLogger } from './core/logging.ts'
 import { describeRefusal, isDatabaseUnavailable } from './store/engine/unavailable.ts'
-import { openConfiguredStore } from './store/open-configured.ts'
-import type { Store } from './store/store.ts'
 
 /** A message for errors that the user can fix. Anything else is a bug, reported with its stack. */
 function explain(error: unknown): string {
@@ -36,25 +31,9 @@ function endWithReader(error: NodeJS.ErrnoException): void {
   throw error
 }
 
-async function main(): Promise<void> {
-  process.stdout.on('error', endWithReader)
-  const config = readConfig(process.env)
-  const logger = createLogger(config)
-  let opened: Promise<Store> | undefined
-  const store = (): Promise<Store> => {
-    opened ??= openConfiguredStore(config, systemClock, logger)
-    return opened
-  }
-  const print = (text: string): void => void process.stdout.write(`${text}\n`)
-  try {
-    await runCommand(process.argv.slice(2), { config, clock: systemClock, logger, store, print })
-  } finally {
-    await (await opened?.catch(() => undefined))?.close()
-  }
-}
-
+process.stdout.on('error', endWithReader)
 try {
-  await main()
+  await runProgram(process.argv.slice(2), process.env, (text) => void process.stdout.write(`${text}\n`))
 } catch (error) {
   const isJson = process.argv.includes('--json') && error instanceof AppError
   process.stderr.write(`${isJson ? JSON.stringify(fail(error.code, error.message, error.details)) : explain(error)}\n`)

@@ -3,29 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { runCommand } from '../../src/cli/index.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { systemClock } from '../../src/core/clock.ts'
-import { createLogger } from '../../src/core/logging.ts'
-import { openConfiguredStore } from '../../src/store/open-configured.ts'
-import type { Store } from '../../src/store/store.ts'
+import { runProgram } from '../../src/cli/run-program.ts'
 
 /** Runs a command of the program in this process, on a store of its own, and returns its output. */
 export async function runHere(argv: string[], env: Record<string, string>): Promise<string> {
-  const config = readConfig({ LOG_LEVEL: 'silent', ...env })
-  const logger = createLogger(config)
-  let opened: Promise<Store> | undefined
-  const store = (): Promise<Store> => {
-    opened ??= openConfiguredStore(config, systemClock, logger)
-    return opened
-  }
   const printed: string[] = []
-  const print = (text: string): void => void printed.push(`${text}\n`)
-  try {
-    await runCommand(argv, { config, clock: systemClock, logger, store, print })
-  } finally {
-    await (await opened?.catch(() => undefined))?.close()
-  }
+  await runProgram(argv, { LOG_LEVEL: 'silent', ...env }, (text) => void printed.push(`${text}\n`))
   return printed.join('')
 }
 
