@@ -26,6 +26,7 @@ export interface IndexRow {
 
 /** The key of a field that has no value. Real keys are never empty. */
 export const missingKey = ''
+export const isPresentKey = (filterKey: string): boolean => filterKey !== missingKey
 /** An index entry must stay below a third of a PostgreSQL page: longer texts are found by their hash … */
 const maxKeyBytes = 200
 /** … and sorted by their beginning. */
@@ -112,10 +113,10 @@ export function rowsOfField(name: string, field: Field, value: unknown): IndexRo
   return [...distinct.values()].map((row, position) => (position === 0 ? row : { ...row, sortKey: null }))
 }
 
-/** At least one row for every filterable or sortable field, even without a value. */
+/** At least one row for every field that is filterable, sortable or unique, even without a value. */
 export function indexRowsOf(schema: Schema, objectValue: Record<string, unknown>): IndexRow[] {
   return [...schema]
-    .filter(([, field]) => isFilterable(field) || isSortable(field))
+    .filter(([, field]) => isFilterable(field) || isSortable(field) || field.unique)
     .flatMap(([name, field]) => rowsOfField(name, field, objectValue[name]))
 }
 

@@ -18,6 +18,7 @@ function problemOfDeclared(name: string, field: Field, current: Field | undefine
   if (isMedia(leafOf(field)))
     return `schema.${name} must have a type that text can be converted to, not ${leafOf(field).type}`
   if (field.required) return `schema.${name} cannot be required: the provider decides which metadata a product has`
+  if (field.unique) return `schema.${name} cannot be unique: the provider decides which values its products have`
   if (field.searchable) return `schema.${name} cannot be searchable: searches only cover names and descriptions`
   return undefined
 }

@@ -19,6 +19,8 @@ interface FieldRules {
   filterable?: boolean
   sortable?: boolean
   searchable?: boolean
+  /** Whether no two objects of the container may have the same value. */
+  unique?: boolean
 }
 
 export interface ScalarField extends FieldRules {
@@ -60,6 +62,10 @@ const maxLabelLength = 200
 const indexable: ReadonlySet<string> = new Set([
   'text', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color',
 ]) // biome-ignore format: one line reads better
+/** Types with more than a few values, of which an object has one. */
+export const uniqueTypes: readonly string[] = [
+  'text', 'slug', 'integer', 'decimal', 'date', 'dateTime', 'time', 'color', 'enum',
+] // biome-ignore format: one line reads better
 const searchable: ReadonlySet<string> = new Set(['text', 'longText', 'slug', 'enum'])
 
 /** The scalar or media field inside lists and variants. */
@@ -93,6 +99,7 @@ export const isVariantMap = (field: VariantField, value: unknown): value is Reco
   isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
 
 export const booleanRules = ['required', 'private', 'filterable', 'sortable', 'searchable']
+const fieldRules = [...booleanRules, 'unique']
 export const limitRules: Record<string, readonly string[]> = {
   minLength: ['text', 'longText', 'slug'],
   maxLength: ['text', 'longText', 'slug'],
@@ -107,7 +114,7 @@ const limitPairs = [
 ] as const
 
 function* problemsOfRule(path: string, type: string, rule: string, value: unknown): Generator<string> {
-  if (booleanRules.includes(rule)) {
+  if (booleanRules.includes(rule) || (rule === 'unique' && uniqueTypes.includes(type))) {
     if (typeof value !== 'boolean') yield `${path}.${rule} must be true or false.`
   } else if (Object.hasOwn(limitRules, rule) && limitRules[rule]?.includes(type)) {
     if (typeof value !== 'number' || !Number.isFinite(value)) yield `${path}.${rule} must be a number.`
@@ -153,7 +160,7 @@ function* problemsOfField(path: string, input: unknown, allowedTypes: readonly s
 
 /** "private" inside a list would have no effect and the values would be delivered: refused, not ignored. */
 function* problemsOfInnerField(path: string, input: unknown, allowedTypes: readonly string[]): Generator<string> {
-  const misplaced = isRecord(input) ? booleanRules.find((rule) => Object.hasOwn(input, rule)) : undefined
+  const misplaced = isRecord(input) ? fieldRules.find((rule) => Object.hasOwn(input, rule)) : undefined
   if (misplaced) yield `${path} has the rule "${misplaced}", which belongs to the field itself.`
   yield* problemsOfField(path, input, allowedTypes)
 }

@@ -3,10 +3,12 @@ import { mediaKeysIn } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
 import { collectionIdsIn } from '../content/pages.ts'
 import { problemsOfSite } from '../content/site-settings.ts'
+import { uniqueFieldsOf } from '../content/unique.ts'
 import { problemsOf } from '../content/validate.ts'
 import { findContainerById, listContainers, readByContainer } from '../store/content/containers.ts'
 import { iterateObjects } from '../store/content/objects.ts'
 import { listSites } from '../store/content/sites.ts'
+import { findDuplicate } from '../store/content/unique.ts'
 import { attention, type Check, type CheckedGroup, type DoctorContext, type Finding, wrong } from './check.ts'
 import { counted, createTally, maxExamples, type Tally } from './format.ts'
 
@@ -36,6 +38,14 @@ async function misfitsOfContainer({ group, content }: CheckedGroup, container: C
         command: `npx sluice ${show} ${group.id} ${id}`,
       })
     onRead()
+  }
+  for (const [field] of uniqueFieldsOf(container.schema)) {
+    const duplicate = await findDuplicate(content, container, field)
+    if (duplicate)
+      misfits.add({
+        name: `${group.name}, ${container.name}: objectValue.${field} must be unique, and ${duplicate.ids.join(' and ')} have the same value`,
+        command: `npx sluice ${show} ${group.id} ${duplicate.ids[0]}`,
+      })
   }
   return misfits
 }

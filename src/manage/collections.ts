@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
-import { booleanRules, limitRules, mediaTypes, parseSchema, scalarTypes } from '../content/schema.ts'
+import { booleanRules, limitRules, mediaTypes, parseSchema, scalarTypes, uniqueTypes } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
 import { conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
@@ -64,6 +64,7 @@ const schema = Type.Record(Type.String(), Type.Unknown(), {
     'Field name → field, such as {"title": {"type": "text", "required": true}}.',
     `Types: ${[...scalarTypes, ...mediaTypes].join(', ')}; list and variant, each "of" another.`,
     `Every field may be ${booleanRules.join(', ')}, and have a label; an enum has its values.`,
+    `Fields of these types may be unique: ${uniqueTypes.join(', ')}.`,
     `Limits: ${Object.keys(limitRules).join(', ')}.`,
   ].join(' '),
 })

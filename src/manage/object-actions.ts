@@ -7,6 +7,7 @@ import { changeObjects, deleteObjects, type ObjectChange } from '../store/conten
 import { type ContentWriter, createWriteBudget, requestLimits } from '../store/content/changes.ts'
 import { findContainerById } from '../store/content/containers.ts'
 import { findObject, findObjects, insertObjects, measureObjects } from '../store/content/objects.ts'
+import { uniqueCopies } from '../store/content/unique.ts'
 import { isMirrored } from './collections.ts'
 import { showObject } from './object-shapes.ts'
 import { refuseStale } from './shapes.ts'
@@ -189,8 +190,13 @@ async function actInContainer(
     return changeObjects(writer, container, planned, pastTense[action])
   }
   // The copy is a draft, and may show the same missing media as the original.
-  const copies = targets.map(({ object: { value, accountHandle } }) => ({
-    value,
+  const values = await uniqueCopies(
+    writer,
+    container,
+    targets.map(({ object }) => object.value),
+  )
+  const copies = targets.map(({ object: { accountHandle } }, position) => ({
+    value: values[position] ?? {},
     accountHandle,
     publishMs: draftPublishMs,
   }))

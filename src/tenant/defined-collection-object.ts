@@ -11,7 +11,7 @@ import {
   stripHoneypot,
 } from '../content/submissions.ts'
 import { hourMs } from '../core/clock.ts'
-import { notFound } from '../core/errors.ts'
+import { conflict, notFound } from '../core/errors.ts'
 import { makeId } from '../core/ids.ts'
 import { Type } from '../core/type.ts'
 import { submissionAnswer } from '../http/answer-schemas.ts'
@@ -23,6 +23,7 @@ import { findCollection } from '../store/content/containers.ts'
 import { runOnce } from '../store/content/idempotency.ts'
 import { insertObjects } from '../store/content/objects.ts'
 import { findByEmail } from '../store/content/submissions.ts'
+import { ValueTaken } from '../store/content/unique.ts'
 import { consumeQuota, type Quota } from '../store/mail/quotas.ts'
 import type { GroupStore } from '../store/store.ts'
 
@@ -63,6 +64,13 @@ async function consumeQuotas(writer: ContentWriter, { id, settings }: Container,
   await consumeQuota(writer, quota('group', 'submissions', ofGroup))
 }
 
+/** Visitors do not learn whose value it is. */
+function hideHolder(error: unknown): never {
+  if (error instanceof ValueTaken)
+    throw conflict(`objectValue.${error.field} must be unique, and its value is already in use.`)
+  throw error
+}
+
 async function storeSubmission(
   writer: ContentWriter,
   submission: Submission,
@@ -76,7 +84,8 @@ async function storeSubmission(
   if (!subscriber) await consumeQuotas(writer, collection, hourlyLimit)
   checkSubmission(collection, submission.type, value)
   if (subscriber) return deliverSubmission(collection, subscriber)
-  const [object] = await insertObjects(writer, collection, [{ value, ...stateOfSubmission(collection, writer.nowMs) }])
+  const wanted = { value, ...stateOfSubmission(collection, writer.nowMs) }
+  const [object] = await insertObjects(writer, collection, [wanted]).catch(hideHolder)
   if (!object) throw new Error('The submission was not stored.')
   await announceSubmission(writer, collection, object)
   return deliverSubmission(collection, object)
@@ -108,7 +117,7 @@ export const definedCollectionObject: Endpoint = (deps) =>
     honoursIdempotencyKey: true,
     answer: submissionAnswer,
     status: 201,
-    failures: ['NotFound', 'QuotaExceeded'],
+    failures: ['NotFound', 'Conflict', 'QuotaExceeded'],
     async handle({ tenant, group, body: sent, idempotencyKey: key, nowMs }): Promise<CollectionObject> {
       const { collectionId, type, objectValue } = sent
       const submission: Submission = { collectionId, type, objectValue }

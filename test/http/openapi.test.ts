@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
       '200', '400', '401', '403', '409', '413', '415', '422', '429', '500', '502', '503',
     ]) // biome-ignore format: one line reads better
     assert.deepEqual(statuses('/tenant/definedCollectionObject'), [
-      '201', '400', '401', '404', '413', '415', '422', '429', '500', '503',
+      '201', '400', '401', '404', '409', '413', '415', '422', '429', '500', '503',
     ]) // biome-ignore format: one line reads better
   })
 

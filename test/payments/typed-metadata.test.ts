@@ -84,6 +84,7 @@ onBothEngines('metadata that the schema declares', (engine) => {
       [{ price: { type: 'integer' } }, /schema\.price is the provider's own field/],
       [{ photo: { type: 'image' } }, /schema\.photo must have a type that text can be converted to/],
       [{ size: { type: 'integer', required: true } }, /schema\.size cannot be required/],
+      [{ size: { type: 'text', unique: true } }, /schema\.size cannot be unique/],
       [{ size: { type: 'text', searchable: true } }, /schema\.size cannot be searchable/],
     ]
     for (const [wrong, message] of refused) assertRefused(await change({ version, schema: wrong }), 400, message)

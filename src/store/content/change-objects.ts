@@ -17,6 +17,7 @@ import {
   sumOfRows,
 } from './object-index.ts'
 import { fieldRowsOf } from './objects.ts'
+import { refuseTaken } from './unique.ts'
 import { saveVersions } from './versions.ts'
 
 /** A partial update of an object. */
@@ -216,6 +217,13 @@ export async function changeObjects(
     changedValues.flatMap(({ before }) => mediaUsesIn(former.schema, before.value)),
     changedValues.flatMap(({ after }) => mediaUsesIn(container.schema, after.value)),
   )
+  // A schema change has been reviewed for them as a whole.
+  if (former === container)
+    await refuseTaken(
+      writer,
+      container,
+      changedValues.map(({ before, after }) => ({ id: after.id, before: before.value, value: after.value })),
+    )
   await saveVersions(
     writer,
     changed.map(({ before }) => before.id),

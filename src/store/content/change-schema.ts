@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto'
 import { indexRowsOf } from '../../content/index-keys.ts'
 import type { Container } from '../../content/model.ts'
 import { retypeMetadata } from '../../content/product-metadata.ts'
 import type { Schema } from '../../content/schema.ts'
 import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../../content/schema-change.ts'
+import { type UniqueValue, uniqueValuesOf } from '../../content/unique.ts'
 import { conflict } from '../../core/errors.ts'
 import type { GroupStore } from '../store.ts'
 import { changedFields, changeObjects, type PlannedChange } from './change-objects.ts'
@@ -32,6 +34,51 @@ function shorten(value: unknown): string {
   return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text
 }
 
+/** More values are not compared exactly: then most of them are duplicates anyway. */
+const maxSuspects = 10_000
+
+/** A number that differs for almost all values, so that a million values can be compared in 8 MB. */
+const digestOf = ({ field, key }: UniqueValue): number =>
+  Number.parseInt(hash('sha256', `${field} ${key}`).slice(0, 13), 16)
+
+/** The digests that occur more than once. */
+function repeatedDigests(digests: readonly number[]): Set<number> {
+  const repeated = new Set<number>()
+  const sorted = Float64Array.from(digests).sort()
+  for (let position = 1; position < sorted.length && repeated.size < maxSuspects; position++)
+    if (sorted[position] === sorted[position - 1]) repeated.add(sorted[position] as number)
+  return repeated
+}
+
+/** Adds objects to the failing ones whose unique values an earlier object has. */
+async function reviewUnique(
+  group: GroupStore,
+  container: Container,
+  change: SchemaChange,
+  { report, digests }: { report: SchemaChangeReport; digests: readonly number[] },
+): Promise<void> {
+  const suspects = repeatedDigests(digests)
+  if (suspects.size === 0) return
+  const firstHolders = new Map<string, string>()
+  for await (const object of iterateObjects(group, container.id)) {
+    const { value, problems } = changeValue(container.schema, change, object.value)
+    if (problems.length > 0) continue
+    const taken: string[] = []
+    for (const unique of uniqueValuesOf(change.schema, value)) {
+      if (!suspects.has(digestOf(unique))) continue
+      const holder = firstHolders.get(`${unique.field} ${unique.key}`)
+      if (holder === undefined) firstHolders.set(`${unique.field} ${unique.key}`, object.id)
+      else taken.push(`objectValue.${unique.field} must be unique, and the object ${holder} has the same value`)
+    }
+    if (taken.length > 0) addFailing(report, object.id, taken)
+  }
+}
+
+function addFailing({ failing }: SchemaChangeReport, objectId: string, problems: string[]): void {
+  failing.count += 1
+  if (failing.objects.length < maxListed) failing.objects.push({ objectId, problems })
+}
+
 /** A dry run of a schema change. */
 export async function reviewSchemaChange(
   group: GroupStore,
@@ -46,6 +93,7 @@ export async function reviewSchemaChange(
     lost: { count: 0, objects: [] },
     failing: { count: 0, objects: [] },
   }
+  const digests: number[] = []
   for await (const object of iterateObjects(group, container.id)) {
     const { value, lost, problems } = changeValue(container.schema, change, object.value)
     report.objects += 1
@@ -55,10 +103,10 @@ export async function reviewSchemaChange(
       if (report.lost.objects.length < maxListed)
         report.lost.objects.push({ objectId: object.id, field, value: shorten(lostValue) })
     }
-    if (problems.length === 0) continue
-    report.failing.count += 1
-    if (report.failing.objects.length < maxListed) report.failing.objects.push({ objectId: object.id, problems })
+    if (problems.length > 0) addFailing(report, object.id, problems)
+    else for (const unique of uniqueValuesOf(change.schema, value)) digests.push(digestOf(unique))
   }
+  await reviewUnique(group, container, change, { report, digests })
   return report
 }
 

@@ -30,6 +30,8 @@ export interface Authoring {
   versionsKept: number
   /** For imports, whose content may refer to missing files. */
   allowsMissingMedia?: boolean
+  /** For writes in several steps, which check unique values at their end with `refuseDuplicates`. */
+  checksUniqueLater?: boolean
   /** Limits of a single request. Imports and jobs have none. */
   limits?: WriteLimits
   /** The group's database quota. Orders and the like have none, since losing them is worse than exceeding it. */

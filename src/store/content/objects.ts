@@ -14,6 +14,7 @@ import type { ContentTables, ObjectFieldRow, ObjectRow } from '../schema/tables.
 import type { GroupStore } from '../store.ts'
 import type { Authoring, ContentWriter } from './changes.ts'
 import { indexBytesOf, insertIndexRows } from './object-index.ts'
+import { refuseTaken } from './unique.ts'
 
 /** A product's account is indexed like a field; no schema field can begin with @. */
 const accountHandleField = '@accountHandle'
@@ -180,6 +181,11 @@ export async function insertPreparedObjects(
   const isCurrent = given.container.id === current.id && given.container.version === current.version
   const prepared = isCurrent ? given : await given.prepareFor(current)
   await refuseMissingMedia(writer, [], prepared.shown)
+  await refuseTaken(
+    writer,
+    current,
+    prepared.objects.map(({ object }) => object),
+  )
   const objects = await insertPrepared(writer, prepared.objects)
   for (const object of objects) {
     const change = { subjectId: object.id, containerId: current.id, version: object.version }

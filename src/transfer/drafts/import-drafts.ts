@@ -9,6 +9,7 @@ import { changeObjects } from '../../store/content/change-objects.ts'
 import { type Author, type Authoring, type ContentWriter, writeContent } from '../../store/content/changes.ts'
 import { findCollection, findCollectionByName, insertContainer } from '../../store/content/containers.ts'
 import { insertObjects } from '../../store/content/objects.ts'
+import { refuseDuplicates } from '../../store/content/unique.ts'
 import { type Group, openContentOf } from '../../store/control/groups.ts'
 import { findMediaProblems } from '../../store/media/uses.ts'
 import type { GroupStore, Store } from '../../store/store.ts'
@@ -140,6 +141,7 @@ async function writeDrafts(
     done += changes.length
     onStep(done)
   }
+  await refuseDuplicates(writer, container)
   return container
 }
 
@@ -157,7 +159,8 @@ export async function importDrafts(deps: DraftImportDeps, group: Group, wanted: 
   const { added, changed, equal } = objects
   let container = planned
   if (!wanted.isDryRun && added + changed > 0) {
-    const authoring: Authoring = { author, verb: wanted.verb, nowMs, versionsKept: group.versionsKept }
+    const { versionsKept } = group
+    const authoring: Authoring = { author, verb: wanted.verb, nowMs, versionsKept, checksUniqueLater: true }
     const onStep = (done: number): void => onProgress({ stage: 'Writing', done, total: added + changed + equal })
     container = await writeContent(content, authoring, (writer) => writeDrafts(writer, planned, key, wanted, onStep))
   }

@@ -5,6 +5,7 @@ import type { ContentWriter } from '../../store/content/changes.ts'
 import { findContainerById, updateContainer } from '../../store/content/containers.ts'
 import { findObjects, iterateObjects } from '../../store/content/objects.ts'
 import { findSite, updateSite } from '../../store/content/sites.ts'
+import { refuseDuplicates } from '../../store/content/unique.ts'
 import type { ExportedObject } from '../../store/transfer/export.ts'
 import {
   type ImportedContainer,
@@ -135,8 +136,10 @@ export function createMerger(signedUrlLifetimeMs: number): ApplyStep {
     if (step.kind === 'site') await mergeSite(writer, step.site)
     else if (step.kind === 'container') container = await mergeContainer(writer, step.container)
     else if (step.kind === 'objects' && container) await mergeObjects(writer, step, container)
-    else if (step.kind === 'containerEnd' && container) await mergeOthers(writer, container)
-    else if (step.kind === 'library') await mergeItems(writer, step.items, signedUrlLifetimeMs)
+    else if (step.kind === 'containerEnd' && container) {
+      await mergeOthers(writer, container)
+      await refuseDuplicates(writer, container.after)
+    } else if (step.kind === 'library') await mergeItems(writer, step.items, signedUrlLifetimeMs)
     else if (step.kind === 'orders') await mergeOrders(writer, step.orders)
   }
 }

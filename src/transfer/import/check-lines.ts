@@ -1,5 +1,6 @@
 import { parseSchema, type Schema } from '../../content/schema.ts'
 import { checkSite } from '../../content/site-settings.ts'
+import { uniqueValuesOf } from '../../content/unique.ts'
 import { checkObjectValue } from '../../content/validate.ts'
 import {
   type ContainerLine,
@@ -39,6 +40,8 @@ interface CheckedContainer {
   lastId: string
   /** An account's products are distinguished by the provider's id. */
   products: Set<string>
+  /** The values of unique fields. */
+  unique: Set<string>
 }
 
 export function createLineChecker(folder: string, head: HeadLine, problems: ProblemList) {
@@ -48,7 +51,7 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
   const names = new Set<string>()
   const problemsOfItem = createLibraryChecker(head)
   let previous: LineType = 'sluice-export'
-  let container: CheckedContainer = { schema: undefined, lastId: '', products: new Set() }
+  let container: CheckedContainer = { schema: undefined, lastId: '', products: new Set(), unique: new Set() }
   let object = { version: 0, lastVersion: 0 }
   const sessions = new Set<string>()
   let lastKey = ''
@@ -63,7 +66,7 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
     if (names.has(name)) problems.add(location, `there is more than one ${name}`)
     names.add(name)
     const schema = problems.attempt(location, () => parseSchema(line.schema))
-    container = { schema, lastId: '', products: new Set() }
+    container = { schema, lastId: '', products: new Set(), unique: new Set() }
   }
 
   function checkProduct(location: string, { externalId, accountHandle }: ObjectLine): void {
@@ -79,7 +82,20 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
     container.lastId = line.id
     object = { version: line.version, lastVersion: 0 }
     checkProduct(location, line)
-    if (schema) problems.attempt(location, () => checkObjectValue(schema, groupId, line.objectValue))
+    if (!schema) return
+    problems.attempt(location, () => {
+      checkObjectValue(schema, groupId, line.objectValue)
+      checkUnique(location, schema, line)
+    })
+  }
+
+  function checkUnique(location: string, schema: Schema, { objectValue }: ObjectLine): void {
+    for (const { field, key } of uniqueValuesOf(schema, objectValue)) {
+      const value = `${field} ${key}`
+      if (container.unique.has(value))
+        problems.add(location, `objectValue.${field} must be unique, and an object before it has the same value`)
+      container.unique.add(value)
+    }
   }
 
   function checkVersion(location: string, { version }: VersionLine): void {

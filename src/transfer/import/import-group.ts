@@ -188,7 +188,8 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
   if (group && needsInto && !isDryRun) throw intoIsMissing(group, plan.tally)
   if (content && !isDryRun) {
     const versionsKept = group?.versionsKept ?? head.versionsKept
-    const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept, allowsMissingMedia: true }
+    const lenient = { allowsMissingMedia: true, checksUniqueLater: true }
+    const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept, ...lenient }
     if (group) await cancelRemovals(checked, content, authoring)
     await copyMedia(checked, { storage, bucketName, content }, onProgress)
     if (!group) await createWholeGroup(deps, { checked, content, plan, target }, authoring)
