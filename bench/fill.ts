@@ -1,5 +1,5 @@
 import type { Container } from '../src/content/model.ts'
-import { parseSchema } from '../src/content/schema.ts'
+import { parseSchema } from '../src/content/parse-schema.ts'
 import { makeId } from '../src/core/ids.ts'
 import { insertContainer } from '../src/store/content/containers.ts'
 import { insertObjects, type NewObject } from '../src/store/content/objects.ts'

@@ -2,7 +2,7 @@ import { canonicalDecimal, isDecimalText, parseDecimal } from './decimal.ts'
 import { parseDateTime, toIso } from './moments.ts'
 import {
   type Field,
-  isMedia,
+  isScalar,
   isVariantMap,
   type ListField,
   type ScalarField,
@@ -37,7 +37,7 @@ export function convertValue(path: string, from: Field, to: Field, value: unknow
   if (from.type === 'list') return convertList(path, from, to, value)
   if (to.type === 'list') return combine([convertValue(path, from, to.of, value)], (items) => items)
   // Files do not convert, neither to another kind of file nor to text.
-  const result = isMedia(from) || isMedia(to) ? undefined : convertScalar(from.type, to, value)
+  const result = isScalar(from) && isScalar(to) ? convertScalar(from.type, to, value) : undefined
   return result === undefined ? refused(path, to, value) : converted(result)
 }
 

@@ -6,7 +6,7 @@ import {
 } from './delivery.ts'
 import { type Container, type StoredObject, unsetPublishMs } from './model.ts'
 import { toIso } from './moments.ts'
-import { type Field, isMedia, leafOf, type Schema } from './schema.ts'
+import { type Field, isMedia, isOrHolds, type Schema } from './schema.ts'
 
 /**
  * Builds a page's JSON without parsing values that are delivered unchanged: their stored text is copied into the answer.
@@ -56,9 +56,9 @@ function endOfValue(json: string, start: number): number {
   for (let at = start; at < json.length; at++) {
     const character = json.charCodeAt(at)
     if (character === quote) at = endOfString(json, at) - 1
-    else if (character === openBracket) depth++
-    else if (character === closeBracket) depth--
     else if (depth === 0 && (character === comma || character === closeBrace)) return at
+    else if (character === openBracket || character === openBrace) depth++
+    else if (character === closeBracket || character === closeBrace) depth--
     if (at < start) return -1
   }
   return -1
@@ -67,13 +67,21 @@ function endOfValue(json: string, start: number): number {
 /** Fields whose values are delivered unchanged, unless a text refers to a file or the value is a variant map. */
 interface PlainFields {
   names: ReadonlySet<string>
+  /** Those that may have a variant map, as written: `"price":`. */
+  variants: ReadonlySet<string>
   /** The fields of the last object in their order, as written: `"title":`. The next object mostly has the same. */
   expected: string[]
 }
 
 function plainFieldsOf(schema: Schema): PlainFields {
-  const isPlain = (field: Field): boolean => !field.private && !isMedia(leafOf(field))
-  return { names: new Set([...schema].filter(([, field]) => isPlain(field)).map(([name]) => name)), expected: [] }
+  const isAltered = (field: Field): boolean => field.private === true || isMedia(field)
+  const plain = [...schema].filter(([, field]) => !field.private && !isOrHolds(field, isAltered))
+  const variants = plain.filter(([, { type }]) => type === 'variant')
+  return {
+    names: new Set(plain.map(([name]) => name)),
+    variants: new Set(variants.map(([name]) => `"${name}":`)),
+    expected: [],
+  }
 }
 
 /** The index of the value of the plain field whose name begins at `start`; -1 if that is not a plain field. */
@@ -88,14 +96,16 @@ function startOfValue(json: string, start: number, { names, expected }: PlainFie
   return end + 2
 }
 
-/** Whether an object has only plain fields, and none holds an object. The JSON is scanned, not parsed. */
+/** Whether an object has only plain fields, and no variant map. The JSON is scanned, not parsed. */
 function hasPlainFields(json: string, fields: PlainFields): boolean {
   if (json === '{}') return true
   let at = 0 // at the brace or the comma before a name
   let position = 0
   do {
-    const start = startOfValue(json, at + 1, fields, position++)
-    if (start === -1 || json.charCodeAt(start) === openBrace) return false
+    const start = startOfValue(json, at + 1, fields, position)
+    if (start === -1) return false
+    if (json.charCodeAt(start) === openBrace && fields.variants.has(fields.expected[position] ?? '')) return false
+    position++
     at = endOfValue(json, start)
     if (at === -1) return false
   } while (json.charCodeAt(at) === comma)

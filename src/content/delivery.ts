@@ -3,7 +3,19 @@ import { replaceMediaInHtml } from './html-media.ts'
 import { isMediaValue, type MediaReference, mapMedia, mapTexts } from './media-uses.ts'
 import { type Container, type StoredObject, type StoredSite, unsetPublishMs } from './model.ts'
 import { toIso } from './moments.ts'
-import { type Field, isMedia, isRecord, isVariantMap, leafOf, mayHoldHtml, type Schema } from './schema.ts'
+import {
+  type Field,
+  isMedia,
+  isNested,
+  isRecord,
+  isVariantMap,
+  leafOf,
+  mayHoldHtml,
+  type NestedField,
+  type Schema,
+  schemaOf,
+  schemaOfBlock,
+} from './schema.ts'
 import { ownKeys } from './site-settings.ts'
 
 export type CurrentFile = MediaValue['currentFile']
@@ -26,24 +38,42 @@ const signAll = (value: unknown, sign: SignMedia): unknown =>
   mapMedia(value, (media) => ({ ...media, currentFile: signed(media, sign) }))
 
 function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
-  if (isMedia(leafOf(field))) return signAll(value, sign)
+  const leaf = leafOf(field)
+  if (isNested(leaf) && Array.isArray(value)) return value.map((item) => deliverNested(leaf, item, sign))
+  if (isNested(leaf)) return deliverNested(leaf, value, sign)
+  if (isMedia(leaf)) return signAll(value, sign)
   if (!mayHoldHtml(field)) return value
   return mapTexts(value, (html) => replaceMediaInHtml(html, (key) => sign(key, true)?.source))
+}
+
+/** One object or block. */
+function deliverNested(field: NestedField, value: unknown, sign: SignMedia): Record<string, unknown> | null {
+  if (!isRecord(value)) return null
+  const schema = field.type === 'object' ? schemaOf(field.fields) : schemaOfBlock(field, value.type)
+  return schema ? deliverFields(schema, value, sign) : null
 }
 
 export type DeliverableObject = Omit<StoredObject, 'version' | 'review'>
 
 /** Only public fields of the schema are delivered, in the order in which they are stored. */
-function deliverValue(schema: Schema, object: DeliverableObject, sign: SignMedia): Record<string, unknown> & ValueBase {
-  const delivered: Record<string, unknown> = { _id: object.id }
-  const mediaFields: Record<string, string> = {}
-  for (const [name, value] of Object.entries(object.value)) {
+function deliverFields(schema: Schema, value: Record<string, unknown>, sign: SignMedia): Record<string, unknown> {
+  const delivered: Record<string, unknown> = {}
+  for (const [name, item] of Object.entries(value)) {
     const field = schema.get(name)
-    if (!field || field.private || value === undefined) continue
-    delivered[name] = deliverField(field, value, sign)
-    if (value !== null && isMedia(leafOf(field))) mediaFields[name] = leafOf(field).type
+    if (field && !field.private && item !== undefined) delivered[name] = deliverField(field, item, sign)
   }
-  return { ...delivered, _id: object.id, mediaFields }
+  return delivered
+}
+
+function deliverValue(schema: Schema, object: DeliverableObject, sign: SignMedia): Record<string, unknown> & ValueBase {
+  const delivered = deliverFields(schema, object.value, sign)
+  const mediaFields: Record<string, string> = {}
+  for (const [name, item] of Object.entries(delivered)) {
+    const field = schema.get(name)
+    if (field && item !== null && isMedia(leafOf(field))) mediaFields[name] = leafOf(field).type
+  }
+  const _id = object.id
+  return { ...{ _id }, ...delivered, _id, mediaFields }
 }
 
 function deliverState(object: DeliverableObject) {

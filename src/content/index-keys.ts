@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import { canonicalDecimal, isDecimalText, parseDecimal, sortableDecimal } from './decimal.ts'
+import { leavesIn } from './leaves.ts'
 import { canonicalTime, isDate, isTime, parseDateTime, toIso } from './moments.ts'
 import {
   type Field,
   isFilterable,
   isSearchable,
+  isSearched,
   isSortable,
   isVariantMap,
   leafOf,
@@ -131,14 +133,10 @@ function withoutMarkup(html: string): string {
 
 /** The text that searches match, prepared when the object is written. */
 export function searchTextOf(schema: Schema, objectValue: Record<string, unknown>): string {
-  const texts = [...schema]
-    .filter(([, field]) => isSearchable(field))
-    .flatMap(([name, field]) =>
-      scalarsIn(field, objectValue[name]).map((value) =>
-        leafOf(field).type === 'longText' ? withoutMarkup(String(value)) : String(value),
-      ),
-    )
-  return normaliseText(texts.join('\n'))
+  const texts = leavesIn(schema, objectValue, isSearched)
+    .filter(({ field }) => isSearchable(field))
+    .map(({ field, value }) => (field.type === 'longText' ? withoutMarkup(String(value)) : String(value)))
+  return normaliseText([...texts].join('\n'))
 }
 
 /** The words of a search, longest first: all must occur in an item, and the longest is the most selective. */

@@ -1,6 +1,6 @@
 import { mediaKeysInHtml } from './html-media.ts'
-import { scalarsIn } from './index-keys.ts'
-import { type Field, isMedia, isRecord, leafOf, mayHoldHtml, mediaTypes, type Schema } from './schema.ts'
+import { type Leaf, leavesIn } from './leaves.ts'
+import { isMedia, isRecord, mayHoldHtml, mediaTypes, type Schema } from './schema.ts'
 
 /** A reference to a file in content. */
 export interface MediaUse {
@@ -9,17 +9,15 @@ export interface MediaUse {
   type?: string
 }
 
-function usesOfField(field: Field, value: unknown): MediaUse[] {
-  if (isMedia(leafOf(field))) return scalarsIn(field, value).filter(isMediaValue)
-  if (!mayHoldHtml(field)) return []
-  return scalarsIn(field, value).flatMap((text) =>
-    typeof text === 'string' ? mediaKeysInHtml(text).map((key) => ({ key })) : [],
-  )
+function usesOfLeaf({ field, value }: Leaf): MediaUse[] {
+  if (isMedia(field)) return isMediaValue(value) ? [value] : []
+  return mayHoldHtml(field) && typeof value === 'string' ? mediaKeysInHtml(value).map((key) => ({ key })) : []
 }
 
-/** Every reference to a file in an object's media fields and texts. */
-export const mediaUsesIn = (schema: Schema, objectValue: Record<string, unknown>): MediaUse[] =>
-  [...schema].flatMap(([name, field]) => usesOfField(field, objectValue[name]))
+/** Every reference to a file in an object's media fields and texts, at any depth. */
+export const mediaUsesIn = (schema: Schema, objectValue: Record<string, unknown>): MediaUse[] => [
+  ...leavesIn(schema, objectValue).flatMap(usesOfLeaf),
+]
 
 export const mediaKeysIn = (schema: Schema, objectValue: Record<string, unknown>): string[] => [
   ...new Set(mediaUsesIn(schema, objectValue).map(({ key }) => key)),

@@ -1,5 +1,5 @@
 import { maxMetadataFields, metadataField, productSchema, readMetadata } from './product-schema.ts'
-import { type Field, isMedia, isRecord, leafOf, type Schema } from './schema.ts'
+import { type Field, isRecord, isScalar, leafOf, type Schema } from './schema.ts'
 import { problemsOf, refuse } from './validate.ts'
 
 /** The inverse of `readMetadata`, as closely as possible: the next sync brings the provider's own text. */
@@ -15,7 +15,7 @@ function problemOfDeclared(name: string, field: Field, current: Field | undefine
     return JSON.stringify(field) === JSON.stringify(current)
       ? undefined
       : `schema.${name} is the provider's own field and cannot be redefined`
-  if (isMedia(leafOf(field)))
+  if (!isScalar(leafOf(field)))
     return `schema.${name} must have a type that text can be converted to, not ${leafOf(field).type}`
   if (field.required) return `schema.${name} cannot be required: the provider decides which metadata a product has`
   if (field.unique) return `schema.${name} cannot be unique: the provider decides which values its products have`

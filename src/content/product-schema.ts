@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts'
 import { quoted } from './catalogue.ts'
 import { isDecimalText } from './decimal.ts'
-import { type Field, isMedia, isRecord, type ScalarField, type Schema } from './schema.ts'
+import { type Field, isRecord, isScalar, type ScalarField, type Schema } from './schema.ts'
 import { checkObjectValue, problemsOf } from './validate.ts'
 
 export const maxNameCharacters = 250
@@ -122,8 +122,8 @@ export function readMetadata(field: Field, item: unknown): unknown {
   if (isRecord(item) && field.type === 'variant')
     return Object.fromEntries(Object.entries(item).map(([variant, text]) => [variant, readMetadata(field.of, text)]))
   if (field.type === 'variant') return readMetadata(field.of, item)
-  if (typeof item !== 'string' || isMedia(field)) return item
-  if (field.type !== 'list') return readScalar(field, item)
+  if (typeof item !== 'string') return item
+  if (field.type !== 'list') return isScalar(field) ? readScalar(field, item) : item
   const { of } = field
-  return isMedia(of) ? item : partsOf(item).map((part) => readScalar(of, part))
+  return isScalar(of) ? partsOf(item).map((part) => readScalar(of, part)) : item
 }

@@ -1,9 +1,9 @@
 import { mainUnits } from './amounts.ts'
 import { type CatalogueProduct, pictureOf, quoted, variantOf } from './catalogue.ts'
 import type { MediaReference } from './media-uses.ts'
+import { fieldNameProblem } from './parse-schema.ts'
 import { firstMembers, type Member, type Offer, offersOf, parentOf } from './product-offers.ts'
 import { maxMetadataFields, maxNameCharacters, productSchema } from './product-schema.ts'
-import { fieldNameProblem } from './schema.ts'
 import { isStorableText } from './texts.ts'
 
 /** One of our products, derived from the provider's catalogue. */

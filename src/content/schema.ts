@@ -1,5 +1,3 @@
-import { invalid } from '../core/errors.ts'
-
 /**
  * A schema defines the fields of a collection's objects or an integration's products: what is accepted on write, what is
  * delivered, and what a client may filter, sort and search by.
@@ -13,6 +11,14 @@ export type MediaType = (typeof mediaTypes)[number]
 export type ScalarType = (typeof scalarTypes)[number]
 
 interface FieldRules {
+  /** For editors only, as `help`, `placeholder`, `group` and `default`: never delivered. */
+  label?: string
+  help?: string
+  placeholder?: string
+  /** The heading under which a form shows the field. */
+  group?: string
+  /** What a form offers for a new object. The service never stores it by itself. */
+  default?: unknown
   required?: boolean
   /** Never delivered, filtered, sorted or searched; a reviewer's e-mail, for example. */
   private?: boolean
@@ -37,30 +43,60 @@ export interface MediaField extends FieldRules {
   type: MediaType
 }
 
+/** The id of another object of the group. */
+export interface ReferenceField extends FieldRules {
+  type: 'reference'
+  /** The names of the collections, and the types of the integrations, whose objects it may name. Without both: all. */
+  collections?: string[]
+  products?: string[]
+}
+
+/** Any JSON. It is stored and delivered as it is. */
+export interface JsonField extends FieldRules {
+  type: 'json'
+}
+
+export type Fields = Readonly<Record<string, Field>>
+
+export interface ObjectField extends FieldRules {
+  type: 'object'
+  fields: Fields
+}
+
+/** A list whose items each name one of these types. */
+export interface BlocksField extends FieldRules {
+  type: 'blocks'
+  blocks: Readonly<Record<string, BlockType>>
+  maxItems?: number
+}
+
+export interface BlockType {
+  label?: string
+  fields: Fields
+}
+
 export interface ListField extends FieldRules {
   type: 'list'
-  of: ScalarField | MediaField
+  of: ScalarField | MediaField | ReferenceField | ObjectField
   maxItems?: number
 }
 
 /** One value for all, or a map of one value per variant. */
 export interface VariantField extends FieldRules {
   type: 'variant'
-  of: ScalarField | MediaField | ListField
+  of: ScalarField | MediaField | VariantListField
 }
 
-export type Field = ScalarField | MediaField | ListField | VariantField
+type VariantListField = ListField & { of: ScalarField | MediaField }
+
+/** A field without other fields in it. */
+export type LeafField = ScalarField | MediaField | ReferenceField | JsonField
+export type NestedField = ObjectField | BlocksField
+export type Field = LeafField | NestedField | ListField | VariantField
 export type Schema = ReadonlyMap<string, Field>
 
-/** Names that the service writes into `objectValue`. */
-export const reservedFieldNames = ['_id', 'mediaFields']
-const fieldNamePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
-const maxFields = 200
-const maxEnumValues = 1000
-const maxLabelLength = 200
-
-const indexable: ReadonlySet<string> = new Set([
-  'text', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color',
+const filterable: ReadonlySet<string> = new Set([
+  'text', 'slug', 'integer', 'decimal', 'boolean', 'date', 'dateTime', 'time', 'enum', 'color', 'reference',
 ]) // biome-ignore format: one line reads better
 /** Types with more than a few values, of which an object has one. */
 export const uniqueTypes: readonly string[] = [
@@ -68,11 +104,50 @@ export const uniqueTypes: readonly string[] = [
 ] // biome-ignore format: one line reads better
 const searchable: ReadonlySet<string> = new Set(['text', 'longText', 'slug', 'enum'])
 
-/** The scalar or media field inside lists and variants. */
-export const leafOf = (field: Field): ScalarField | MediaField =>
+/** The field inside lists and variants. */
+export const leafOf = (field: Field): LeafField | NestedField =>
   field.type === 'variant' || field.type === 'list' ? leafOf(field.of) : field
 
 export const isMedia = (field: Field): field is MediaField => (mediaTypes as readonly string[]).includes(field.type)
+
+export const isScalar = (field: Field): field is ScalarField => (scalarTypes as readonly string[]).includes(field.type)
+
+/** Whether its values have fields of their own. */
+export const isNested = (field: Field): field is NestedField => field.type === 'object' || field.type === 'blocks'
+
+const schemas = new WeakMap<Fields, Schema>()
+
+/** The fields in an object or a block. */
+export function schemaOf(fields: Fields): Schema {
+  const schema = schemas.get(fields) ?? new Map(Object.entries(fields))
+  schemas.set(fields, schema)
+  return schema
+}
+
+const blockSchemas = new WeakMap<BlockType, Schema>()
+
+/** The fields of such a block, its type included; undefined if there is no such type. */
+export function schemaOfBlock({ blocks }: BlocksField, type: unknown): Schema | undefined {
+  const block = typeof type === 'string' && Object.hasOwn(blocks, type) ? blocks[type] : undefined
+  if (typeof type !== 'string' || !block) return undefined
+  const typeField: Field = { type: 'enum', values: [type], required: true, searchable: false }
+  const schema = blockSchemas.get(block) ?? new Map([['type', typeField], ...Object.entries(block.fields)])
+  blockSchemas.set(block, schema)
+  return schema
+}
+
+/** The fields directly in a field's values, each with its path: `title`, or `quote.author` in the block type `quote`. */
+export function* innerFieldsOf(field: Field): Generator<[path: string, field: Field]> {
+  const leaf = leafOf(field)
+  if (leaf.type === 'object') yield* schemaOf(leaf.fields)
+  if (leaf.type !== 'blocks') return
+  for (const [type, { fields }] of Object.entries(leaf.blocks))
+    for (const [name, inner] of schemaOf(fields)) yield [`${type}.${name}`, inner]
+}
+
+/** Whether this field, or one inside it, is such a field. */
+export const isOrHolds = (field: Field, test: (field: Field) => boolean): boolean =>
+  test(field) || test(leafOf(field)) || innerFieldsOf(field).some(([, inner]) => isOrHolds(inner, test))
 
 /** Whether its text may be HTML that refers to files. */
 export function mayHoldHtml(field: Field): boolean {
@@ -81,15 +156,20 @@ export function mayHoldHtml(field: Field): boolean {
 }
 
 export const isFilterable = (field: Field): boolean =>
-  !field.private && (field.filterable ?? true) && indexable.has(leafOf(field).type)
+  !field.private && (field.filterable ?? true) && filterable.has(leafOf(field).type)
 
 export function isSortable(field: Field): boolean {
+  const { type } = leafOf(field)
   const holdsList = field.type === 'list' || (field.type === 'variant' && field.of.type === 'list')
-  return !field.private && !holdsList && (field.sortable ?? true) && indexable.has(leafOf(field).type)
+  return !field.private && !holdsList && (field.sortable ?? true) && type !== 'reference' && filterable.has(type)
 }
 
+/** Whether searches read the texts in it. */
+export const isSearched = (field: Field): boolean => !field.private && (field.searchable ?? true)
+
 export const isSearchable = (field: Field): boolean =>
-  !field.private && (field.searchable ?? true) && searchable.has(leafOf(field).type)
+  isSearched(field) &&
+  (searchable.has(leafOf(field).type) || innerFieldsOf(field).some(([, inner]) => isSearchable(inner)))
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -97,103 +177,3 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** Whether a variant field has one value per variant. A media value is an object too, recognised by its key. */
 export const isVariantMap = (field: VariantField, value: unknown): value is Record<string, unknown> =>
   isRecord(value) && !(isMedia(field.of) && typeof value.key === 'string')
-
-export const booleanRules = ['required', 'private', 'filterable', 'sortable', 'searchable']
-const fieldRules = [...booleanRules, 'unique']
-export const limitRules: Record<string, readonly string[]> = {
-  minLength: ['text', 'longText', 'slug'],
-  maxLength: ['text', 'longText', 'slug'],
-  min: ['integer', 'decimal'],
-  max: ['integer', 'decimal'],
-  maxItems: ['list'],
-}
-const countRules = ['minLength', 'maxLength', 'maxItems']
-const limitPairs = [
-  ['min', 'max'],
-  ['minLength', 'maxLength'],
-] as const
-
-function* problemsOfRule(path: string, type: string, rule: string, value: unknown): Generator<string> {
-  if (booleanRules.includes(rule) || (rule === 'unique' && uniqueTypes.includes(type))) {
-    if (typeof value !== 'boolean') yield `${path}.${rule} must be true or false.`
-  } else if (Object.hasOwn(limitRules, rule) && limitRules[rule]?.includes(type)) {
-    if (typeof value !== 'number' || !Number.isFinite(value)) yield `${path}.${rule} must be a number.`
-    else if (countRules.includes(rule) && !(Number.isSafeInteger(value) && value >= 0))
-      yield `${path}.${rule} must be a whole number, 0 or more.`
-  } else if (rule === 'values' && type === 'enum') {
-    const ok =
-      Array.isArray(value) &&
-      value.length > 0 &&
-      value.length <= maxEnumValues &&
-      value.every((item) => typeof item === 'string')
-    if (!ok) return yield `${path}.values must be a list of 1 to ${maxEnumValues} texts.`
-    const repeated = value.toSorted().find((item, position, sorted) => item === sorted[position - 1])
-    if (repeated !== undefined) yield `${path}.values has "${repeated}" more than once.`
-  } else if (rule === 'label') {
-    if (typeof value !== 'string' || value.length > maxLabelLength)
-      yield `${path}.label must be a text of at most ${maxLabelLength} characters.`
-  } else {
-    yield `${path} has the rule "${rule}", which the type "${type}" does not have.`
-  }
-}
-
-/** No value could satisfy contradictory limits. */
-function* problemsOfLimits(path: string, rules: Record<string, unknown>): Generator<string> {
-  const contradiction = limitPairs.find(([least, most]) => Number(rules[least]) > Number(rules[most]))
-  if (contradiction) yield `${path}.${contradiction[0]} must not be greater than ${path}.${contradiction[1]}.`
-}
-
-function* problemsOfField(path: string, input: unknown, allowedTypes: readonly string[]): Generator<string> {
-  if (!isRecord(input)) return yield `${path} must be an object with a "type".`
-  const { type, of, ...rules } = input
-  if (typeof type !== 'string' || !allowedTypes.includes(type)) {
-    return yield `${path}.type must be one of ${allowedTypes.join(', ')}.`
-  }
-  for (const [rule, value] of Object.entries(rules)) yield* problemsOfRule(path, type, rule, value)
-  yield* problemsOfLimits(path, rules)
-  if (type === 'enum' && rules.values === undefined) yield `${path} is an enum and needs "values".`
-  const leaves = [...scalarTypes, ...mediaTypes]
-  if (type === 'list') yield* problemsOfInnerField(`${path}.of`, of, leaves)
-  else if (type === 'variant') yield* problemsOfInnerField(`${path}.of`, of, [...leaves, 'list'])
-  else if (of !== undefined) yield `${path} has "of", which only list and variant have.`
-}
-
-/** "private" inside a list would have no effect and the values would be delivered: refused, not ignored. */
-function* problemsOfInnerField(path: string, input: unknown, allowedTypes: readonly string[]): Generator<string> {
-  const misplaced = isRecord(input) ? fieldRules.find((rule) => Object.hasOwn(input, rule)) : undefined
-  if (misplaced) yield `${path} has the rule "${misplaced}", which belongs to the field itself.`
-  yield* problemsOfField(path, input, allowedTypes)
-}
-
-export function fieldNameProblem(name: string): string | undefined {
-  if (!fieldNamePattern.test(name))
-    return `"${name}" cannot be a field name: a letter, then up to 63 letters, digits, _ or -`
-  // Every object inherits names like "constructor": a missing value would look present.
-  if (reservedFieldNames.includes(name) || name in Object.prototype)
-    return `"${name}" is reserved and cannot be a field name`
-  return undefined
-}
-
-const maxProblems = 20
-const maxProblemLength = 300
-
-function* problemsOfFields(entries: readonly [string, unknown][]): Generator<string> {
-  for (const [name, field] of entries) {
-    const problem = fieldNameProblem(name)
-    if (problem !== undefined) yield `${problem}.`
-    else yield* problemsOfField(name, field, [...scalarTypes, ...mediaTypes, 'list', 'variant'])
-  }
-}
-
-/** Parses an object of field name → field. Throws a `ValidationError` that names every problem, up to a limit. */
-export function parseSchema(input: unknown): Schema {
-  if (!isRecord(input)) throw invalid('A schema must be an object of field name → field.')
-  const entries = Object.entries(input)
-  if (entries.length > maxFields) throw invalid(`A schema has at most ${maxFields} fields.`)
-  const problems = [...problemsOfFields(entries).take(maxProblems + 1)]
-  if (problems.length > 0) {
-    const shown = problems.slice(0, maxProblems).map((problem) => problem.slice(0, maxProblemLength).toWellFormed())
-    throw invalid([...shown, ...(problems.length > maxProblems ? ['There is more.'] : [])].join(' '))
-  }
-  return new Map(entries as [string, Field][])
-}

@@ -2,9 +2,10 @@ import type { CollectionObject } from '../../client/src/wire.ts'
 import { invalid } from '../core/errors.ts'
 import { deliverCollectionObject } from './delivery.ts'
 import { isEmailAddress } from './email.ts'
+import { leavesIn, leavesOf } from './leaves.ts'
 import { mediaKeysIn } from './media-uses.ts'
 import { type Container, type StoredObject, type SubmissionType, unsetPublishMs } from './model.ts'
-import { isMedia, leafOf } from './schema.ts'
+import { isMedia, isOrHolds, leafOf } from './schema.ts'
 import { problemsOf, refuse } from './validate.ts'
 
 type ObjectValue = Record<string, unknown>
@@ -52,6 +53,8 @@ function fileProblems({ schema }: Container, objectValue: ObjectValue): string[]
     const value = objectValue[name] ?? null
     if (value === null) return []
     if (isMedia(leafOf(field))) return [`objectValue.${name} must be left out: visitors send no files`]
+    const files = leavesOf(`objectValue.${name}`, field, value).filter((leaf) => isMedia(leaf.field))
+    for (const { path } of files) return [`${path} must be left out: visitors send no files`]
     const refers = mediaKeysIn(new Map([[name, field]]), objectValue).length > 0
     return refers ? [`objectValue.${name} must not refer to files by media:`] : []
   })
@@ -59,9 +62,12 @@ function fileProblems({ schema }: Container, objectValue: ObjectValue): string[]
 
 /** A form sends an empty string for a field left empty, which does not satisfy `required`. */
 function blankProblems({ schema }: Container, objectValue: ObjectValue): string[] {
-  return [...schema]
-    .filter(([name, { required }]) => required && typeof objectValue[name] === 'string' && !objectValue[name].trim())
-    .map(([name]) => `objectValue.${name} is required`)
+  const isBlank = (value: unknown): boolean => typeof value === 'string' && !value.trim()
+  const blank = [...schema].filter(([name, { required }]) => required && isBlank(objectValue[name]))
+  const inside = leavesIn(schema, objectValue).filter(({ field, value }) => field.required && isBlank(value))
+  return [...blank.map(([name]) => name), ...inside.map(({ path }) => path)].map(
+    (path) => `objectValue.${path} is required`,
+  )
 }
 
 function emailProblem({ email = null }: ObjectValue): string | undefined {
@@ -110,7 +116,7 @@ export function datedWhenSeen(before: State, wanted: Partial<State>, nowMs: numb
  */
 export function deliverSubmission(collection: Container, object: StoredObject): CollectionObject {
   const schema = new Map(
-    [...collection.schema].filter(([name, field]) => !isMedia(leafOf(field)) || object.value[name] === null),
+    [...collection.schema].filter(([name, field]) => !isOrHolds(field, isMedia) || object.value[name] === null),
   )
   return deliverCollectionObject({ ...collection, schema }, object, () => undefined)
 }

@@ -2,28 +2,43 @@ import { invalid } from '../core/errors.ts'
 import { isDecimalText } from './decimal.ts'
 import { hasTooManyUrls, maxUrls } from './html-media.ts'
 import { scalarsIn } from './index-keys.ts'
+import { isDeeperThan, problemInJson } from './json.ts'
 import { isKeyOfGroup, isMediaKey } from './media-keys.ts'
 import { mediaKeysIn } from './media-uses.ts'
 import { isDate, isTime, parseDateTime } from './moments.ts'
 import {
+  type BlocksField,
   type Field,
   isMedia,
+  isNested,
   isRecord,
   isVariantMap,
+  type LeafField,
   type ListField,
+  leafOf,
+  type ObjectField,
   type ScalarField,
   type Schema,
+  schemaOf,
+  schemaOfBlock,
   type VariantField,
 } from './schema.ts'
+import { memberPath } from './shapes.ts'
 import { hasLongMarkRun, isStorableText } from './texts.ts'
 
 /** Scalars in one field of one object, over all its variants. */
 const maxValuesPerField = 1000
 /** A page of a hundred objects must still fit into an answer. */
 const maxValueCharacters = 1_000_000
+/** Objects and the values in them, over all fields of one object. */
+const maxNestedValues = 10_000
+const maxJsonCharacters = 100_000
+const maxJsonDepth = 20
+const maxProblems = 1000
 const maxProblemsShown = 20
 const maxVariantNameLength = 100
 export const colorPattern = /^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9.,%/ deg]{3,40}\))$/
+const idPattern = /^[0-9a-f]{24}$/
 const slugPattern = /^[a-z0-9]+(?:[-/_.][a-z0-9]+)*$/
 
 function lengthProblem(field: ScalarField, text: string): string | undefined {
@@ -96,54 +111,139 @@ export function mediaProblem(type: string, value: unknown): string | undefined {
 const deliveredProblem = (media: object): string | undefined =>
   Object.hasOwn(media, 'currentFile') ? 'must not have currentFile, which is added on delivery' : undefined
 
-function listProblems(path: string, field: ListField, value: unknown): string[] {
-  if (!Array.isArray(value)) return [`${path} must be a list`]
-  if (field.maxItems !== undefined && value.length > field.maxItems)
-    return [`${path} must have at most ${field.maxItems} entries`]
-  return value.flatMap((item, position) => fieldProblems(`${path}[${position}]`, field.of, item))
-}
-
 export const isVariantName = (name: string): boolean =>
   name !== '' && name !== '__proto__' && name.length <= maxVariantNameLength && isStorableText(name)
 
-function variantProblems(path: string, field: VariantField, value: unknown): string[] {
-  if (!isVariantMap(field, value)) return fieldProblems(path, field.of, value)
-  const names = Object.keys(value)
-  if (names.length === 0) return [`${path} must name at least one variant`]
-  return names.flatMap((name) =>
-    isVariantName(name)
-      ? fieldProblems(`${path}.${name}`, field.of, value[name])
-      : [`${path} has an invalid variant name`],
-  )
+/** Items of a list, by position: those with fields of their own as in the paths of fields, others as `tags[0]`. */
+function* problemsOfList(path: string, field: ListField, value: unknown): Generator<string> {
+  const items = itemsOf(path, field, value)
+  if (typeof items === 'string') return yield items
+  const { of } = field
+  for (const [position, item] of items.entries())
+    yield* problemsOfField(of.type === 'object' ? `${path}.${position}` : `${path}[${position}]`, of, item)
 }
 
-function fieldProblems(path: string, field: Field, value: unknown): string[] {
-  if (field.type === 'list') return listProblems(path, field, value)
-  if (field.type === 'variant') return variantProblems(path, field, value)
-  const problem = isMedia(field)
-    ? (mediaProblem(field.type, value) ?? deliveredProblem(value as object))
-    : scalarProblem(field, value)
-  return problem === undefined ? [] : [`${path} ${problem}`]
+/** The items, or the problem with the list as a whole. */
+function itemsOf(path: string, { maxItems }: { maxItems?: number }, value: unknown): unknown[] | string {
+  if (!Array.isArray(value)) return `${path} must be a list`
+  return maxItems !== undefined && value.length > maxItems ? `${path} must have at most ${maxItems} entries` : value
 }
 
-/** What violates the schema, as messages. */
+function* problemsOfBlocks(path: string, field: BlocksField, value: unknown): Generator<string> {
+  const items = itemsOf(path, field, value)
+  if (typeof items === 'string') return yield items
+  for (const [position, item] of items.entries()) {
+    const itemPath = `${path}.${position}`
+    const schema = isRecord(item) ? schemaOfBlock(field, item.type) : undefined
+    if (isRecord(item) && schema) yield* problemsOfMembers(itemPath, schema, item)
+    else if (isRecord(item)) yield `${itemPath}.type must be one of ${Object.keys(field.blocks).join(', ')}`
+    else yield `${itemPath} must be an object with a type`
+  }
+}
+
+function* problemsOfObject(path: string, { fields }: ObjectField, value: unknown): Generator<string> {
+  if (isRecord(value)) yield* problemsOfMembers(path, schemaOf(fields), value)
+  else yield `${path} must be an object`
+}
+
+function* problemsOfMembers(path: string, schema: Schema, value: Record<string, unknown>): Generator<string> {
+  for (const name of Object.keys(value)) if (!schema.has(name)) yield `${memberPath(path, name)} is not in the schema`
+  for (const [name, field] of schema) {
+    const item = value[name]
+    if (item !== undefined && item !== null) yield* problemsOfField(`${path}.${name}`, field, item)
+    else if (field.required) yield `${path}.${name} is required`
+  }
+}
+
+function* problemsOfVariant(path: string, field: VariantField, value: unknown): Generator<string> {
+  if (!isVariantMap(field, value)) return yield* problemsOfField(path, field.of, value)
+  const entries = Object.entries(value)
+  if (entries.length === 0) yield `${path} must name at least one variant`
+  for (const [name, item] of entries) {
+    if (isVariantName(name)) yield* problemsOfField(`${path}.${name}`, field.of, item)
+    else yield `${path} has an invalid variant name`
+  }
+}
+
+/** Any JSON that every program can read again. */
+function jsonProblem(value: unknown): string | undefined {
+  if (isDeeperThan(maxJsonDepth, value)) return `must be nested at most ${maxJsonDepth} deep`
+  if (JSON.stringify(value).length > maxJsonCharacters)
+    return `must have at most ${maxJsonCharacters} characters as JSON`
+  return problemInJson(value)
+}
+
+function leafProblem(field: LeafField, value: unknown): string | undefined {
+  if (isMedia(field)) return mediaProblem(field.type, value) ?? deliveredProblem(value as object)
+  if (field.type === 'json') return jsonProblem(value)
+  if (field.type !== 'reference') return scalarProblem(field, value)
+  return typeof value === 'string' && idPattern.test(value) ? undefined : 'must be the id of an object'
+}
+
+/** What violates a field's rules, except that it is required. The value must not be missing. */
+export function* problemsOfField(path: string, field: Field, value: unknown): Generator<string> {
+  if (field.type === 'list') return yield* problemsOfList(path, field, value)
+  if (field.type === 'variant') return yield* problemsOfVariant(path, field, value)
+  if (field.type === 'object') return yield* problemsOfObject(path, field, value)
+  if (field.type === 'blocks') return yield* problemsOfBlocks(path, field, value)
+  const problem = leafProblem(field, value)
+  if (problem !== undefined) yield `${path} ${problem}`
+}
+
+/** Objects and the values in them; a `json` value counts as one. Nested at most as deep as the schema. */
+function countNested(field: Field, value: unknown): number {
+  if (field.type === 'list' && Array.isArray(value))
+    return value.reduce((sum: number, item) => sum + countNested(field.of, item), 0)
+  if (field.type === 'object') return countMembers(schemaOf(field.fields), value)
+  if (field.type === 'blocks' && Array.isArray(value))
+    return value.reduce(
+      (sum: number, item) => sum + countMembers(isRecord(item) ? schemaOfBlock(field, item.type) : undefined, item),
+      0,
+    )
+  return 1
+}
+
+function countMembers(schema: Schema | undefined, value: unknown): number {
+  if (!isRecord(value)) return 1
+  const members = Object.entries(value).map(([name, item]) => {
+    const field = schema?.get(name)
+    return field ? countNested(field, item) : 1
+  })
+  return members.reduce((sum, count) => sum + count, 1)
+}
+
+const isNestedField = (field: Field): boolean => isNested(leafOf(field))
+
+function hasTooManyNested(schema: Schema, objectValue: Record<string, unknown>): boolean {
+  const counts = schema
+    .entries()
+    .map(([name, field]) => (isNestedField(field) ? countNested(field, objectValue[name]) : 0))
+  return counts.reduce((sum, count) => sum + count, 0) > maxNestedValues
+}
+
+function* everyProblem(schema: Schema, objectValue: Record<string, unknown>): Generator<string> {
+  for (const name of Object.keys(objectValue))
+    if (!schema.has(name)) yield `objectValue.${name} is not a field of this collection`
+  for (const [name, field] of schema) {
+    const value = objectValue[name]
+    if (value === undefined || value === null) {
+      if (field.required) yield `objectValue.${name} is required`
+    } else if (!isNestedField(field) && scalarsIn(field, value).length > maxValuesPerField) {
+      yield `objectValue.${name} must have at most ${maxValuesPerField} values`
+    } else {
+      yield* problemsOfField(`objectValue.${name}`, field, value)
+    }
+  }
+}
+
+/** What violates the schema, as messages: the first of very many. */
 export function problemsOf(schema: Schema, objectValue: unknown): string[] {
   if (!isRecord(objectValue)) return ['objectValue must be an object']
   if (JSON.stringify(objectValue).length > maxValueCharacters)
     return [`objectValue must have at most ${maxValueCharacters} characters as JSON`]
-  const unknown = Object.keys(objectValue).filter((name) => !schema.has(name))
-  const problems = unknown.map((name) => `objectValue.${name} is not a field of this collection`)
-  for (const [name, field] of schema) {
-    const value = objectValue[name]
-    if (value === undefined || value === null) {
-      if (field.required) problems.push(`objectValue.${name} is required`)
-    } else if (scalarsIn(field, value).length > maxValuesPerField) {
-      problems.push(`objectValue.${name} must have at most ${maxValuesPerField} values`)
-    } else {
-      problems.push(...fieldProblems(`objectValue.${name}`, field, value))
-    }
-  }
-  return problems
+  if (hasTooManyNested(schema, objectValue))
+    return [`objectValue must have at most ${maxNestedValues} values inside objects and blocks`]
+  return [...everyProblem(schema, objectValue).take(maxProblems)]
 }
 
 /** Throws if a group cannot store this value in the container; one error names every problem. */

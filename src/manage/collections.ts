@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
-import { booleanRules, limitRules, mediaTypes, parseSchema, scalarTypes, uniqueTypes } from '../content/schema.ts'
+import { booleanRules, limitRules, nestedTypes, parseSchema, textRules } from '../content/parse-schema.ts'
+import { mediaTypes, scalarTypes, uniqueTypes } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
 import { conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
@@ -62,8 +63,9 @@ const name = Type.String({ minLength: 1, maxLength: 200, description: 'Unique in
 const schema = Type.Record(Type.String(), Type.Unknown(), {
   description: [
     'Field name → field, such as {"title": {"type": "text", "required": true}}.',
-    `Types: ${[...scalarTypes, ...mediaTypes].join(', ')}; list and variant, each "of" another.`,
-    `Every field may be ${booleanRules.join(', ')}, and have a label; an enum has its values.`,
+    `Types: ${[...scalarTypes, ...mediaTypes, ...nestedTypes].join(', ')}; list and variant, each "of" another.`,
+    'An object has its fields, and blocks have {type: {label, fields}}, at most five levels deep; a reference may have collections and products, the names of those whose objects it accepts.',
+    `Every field may be ${booleanRules.join(', ')}, and have ${Object.keys(textRules).join(', ')} and default for editors; an enum has its values.`,
     `Fields of these types may be unique: ${uniqueTypes.join(', ')}.`,
     `Limits: ${Object.keys(limitRules).join(', ')}.`,
   ].join(' '),

@@ -1,6 +1,6 @@
 import { type StoredSite, unsetPublishMs } from '../content/model.ts'
 import { parseDateTime, toIso } from '../content/moments.ts'
-import { parseSchema } from '../content/schema.ts'
+import { parseSchema } from '../content/parse-schema.ts'
 import type { Order } from '../store/commerce/orders.ts'
 import type { ListedContainer } from '../store/content/containers.ts'
 import type { ObjectVersion } from '../store/content/versions.ts'

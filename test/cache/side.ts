@@ -1,5 +1,5 @@
 import type { ContainerSettings } from '../../src/content/model.ts'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import type { Tier } from '../../src/core/tiers.ts'
 import { insertContainer } from '../../src/store/content/containers.ts'
 import { readRevision } from '../../src/store/content/revisions.ts'

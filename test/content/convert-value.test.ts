@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { convertValue, typeInWords } from '../../src/content/convert-value.ts'
-import { type Field, parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
+import type { Field } from '../../src/content/schema.ts'
 
 const text = { type: 'text' }
 const longText = { type: 'longText' }

@@ -9,7 +9,8 @@ import {
   sortKeyOfText,
   textOfFilterKey,
 } from '../../src/content/index-keys.ts'
-import { type Field, parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
+import type { Field } from '../../src/content/schema.ts'
 
 function fieldOf(input: object): Field {
   const field = parseSchema({ it: input }).get('it')

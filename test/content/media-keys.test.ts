@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { bucketNamePattern, isKeyOfGroup, isMediaKey } from '../../src/content/media-keys.ts'
 import { mediaKeysIn } from '../../src/content/media-uses.ts'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 
 const groupId = '66f0c0ffee0123456789abcd'
 

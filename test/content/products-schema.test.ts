@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { fitValue, productSchema, widenSchema } from '../../src/content/product-schema.ts'
-import { parseSchema } from '../../src/content/schema.ts'
 
 const groupId = 'a'.repeat(24)
 const value = { name: 'Rye', price: '1.00', default_price: 'p' }

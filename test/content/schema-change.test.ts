@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseSchema, type Schema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
+import type { Schema } from '../../src/content/schema.ts'
 import {
   changeValue,
   checkSchemaChange,

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  isFilterable,
-  isSearchable,
-  isSortable,
-  leafOf,
-  mediaTypes,
-  parseSchema,
-  scalarTypes,
-} from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
+import { isFilterable, isSearchable, isSortable, leafOf, mediaTypes, scalarTypes } from '../../src/content/schema.ts'
 import { AppError } from '../../src/core/errors.ts'
 
 /** A refused schema, and the words in its message. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { searchTextOf, searchWordsOf } from '../../src/content/index-keys.ts'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { assertLinear } from '../helpers/growth.ts'
 
 const schema = parseSchema({

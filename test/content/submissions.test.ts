@@ -9,7 +9,7 @@ import {
   unsetPublishMs,
 } from '../../src/content/model.ts'
 import { nextNoticeMs, noticeSubject, noticeTitle, sitesToNotify, summaryOf } from '../../src/content/notices.ts'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { checkSubmission, deliverSubmission, stateOfSubmission, stripHoneypot } from '../../src/content/submissions.ts'
 
 const schema = parseSchema({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { isStorableText } from '../../src/content/texts.ts'
 import { problemsOf } from '../../src/content/validate.ts'
 

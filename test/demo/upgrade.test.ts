@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { findOrSeedDemo, seedDemo, writeDemoFile } from '../../src/demo/seed.ts'
 import { listIntegrations } from '../../src/store/commerce/integrations.ts'
 import { findCollection, findIntegration, schemaText, updateContainer } from '../../src/store/content/containers.ts'

@@ -1,5 +1,5 @@
 import type { Container } from '../../src/content/model.ts'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { makeId } from '../../src/core/ids.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../../src/store/content/changes.ts'
 import { insertContainer } from '../../src/store/content/containers.ts'

@@ -1,4 +1,4 @@
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { changeSchema } from '../../src/store/content/change-schema.ts'
 import { findCollection } from '../../src/store/content/containers.ts'
 import { openStore } from '../../src/store/open.ts'

@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import type { Container, ContainerSettings } from '../../src/content/model.ts'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { insertContainer } from '../../src/store/content/containers.ts'
 import { write } from './authoring.ts'
 import { type Harness, harness, type TestEngine, type TestGroup } from './harness.ts'

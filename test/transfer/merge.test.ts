@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { it } from 'node:test'
-import { parseSchema } from '../../src/content/schema.ts'
+import { parseSchema } from '../../src/content/parse-schema.ts'
 import { changeObject } from '../../src/store/content/change-objects.ts'
 import { changeSchema } from '../../src/store/content/change-schema.ts'
 import { writeContent } from '../../src/store/content/changes.ts'

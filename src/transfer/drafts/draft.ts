@@ -2,6 +2,7 @@ import { parseDateTime } from '../../content/moments.ts'
 import {
   type Field,
   isMedia,
+  isScalar,
   isVariantMap,
   type ListField,
   type ScalarField,
@@ -74,6 +75,7 @@ export function fitValue(field: Field, value: unknown, listSeparator?: string): 
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fitValue(field.of, item)]))
   }
   if (isMedia(field)) return value === '' ? undefined : value
+  if (!isScalar(field)) return value
   if (typeof value === 'number') return numberTypes.has(field.type) ? value : String(value)
   return typeof value === 'string' ? fitText(field, value) : value
 }

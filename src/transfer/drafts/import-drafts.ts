@@ -1,6 +1,6 @@
 import { mediaUsesIn } from '../../content/media-uses.ts'
 import type { Container } from '../../content/model.ts'
-import { parseSchema } from '../../content/schema.ts'
+import { parseSchema } from '../../content/parse-schema.ts'
 import { isStorableText } from '../../content/texts.ts'
 import { checkObjectValue } from '../../content/validate.ts'
 import { conflict, invalid, notFound } from '../../core/errors.ts'

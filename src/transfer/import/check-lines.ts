@@ -1,4 +1,5 @@
-import { parseSchema, type Schema } from '../../content/schema.ts'
+import { parseSchema } from '../../content/parse-schema.ts'
+import type { Schema } from '../../content/schema.ts'
 import { checkSite } from '../../content/site-settings.ts'
 import { uniqueValuesOf } from '../../content/unique.ts'
 import { checkObjectValue } from '../../content/validate.ts'

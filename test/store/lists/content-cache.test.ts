@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Container } from '../../../src/content/model.ts'
-import { parseSchema } from '../../../src/content/schema.ts'
+import { parseSchema } from '../../../src/content/parse-schema.ts'
 import { createContentCache } from '../../../src/store/lists/content-cache.ts'
 
 const always = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY }
