@@ -14,6 +14,7 @@ export type {
   AllProductsOptions,
   CallOptions,
   CheckoutOptions,
+  FilterOperators,
   Filters,
   FilterValue,
   GroupBy,

@@ -14,9 +14,25 @@ export type CheckoutOptions = SendOptions
 
 export type FilterValue = string | number | boolean
 
-/** Field → value. A list matches any of its values; several fields must all match. */
+/**
+ * What a field must satisfy, all of it. `gte`, `gt`, `lte` and `lt` compare in the order of `sort`; `ne` excludes one value or
+ * several; `exists` is whether there is a value.
+ */
+export interface FilterOperators {
+  gte?: FilterValue
+  gt?: FilterValue
+  lte?: FilterValue
+  lt?: FilterValue
+  ne?: FilterValue | readonly FilterValue[]
+  exists?: boolean
+}
+
+/**
+ * Field → value, or operators: `{ price: { gte: 5, lt: 10 } }`. A list matches any of its values; several fields must all match.
+ * Operators also take `publishDate`, `createdAt`, `updatedAt` and `_id`.
+ */
 export interface Filters {
-  [field: string]: FilterValue | readonly FilterValue[]
+  [field: string]: FilterValue | readonly FilterValue[] | FilterOperators
 }
 
 export type SortTerm = `${string}:${'asc' | 'desc'}`
@@ -76,19 +92,30 @@ export function writeQuery({ sort, filters = {}, groupBy, ...plain }: Query): UR
   }
   for (const name of plainNames) write(name, plain[name])
   write('sort', typeof sort === 'string' ? sort : sort?.join(',') || undefined)
-  for (const [field, value] of Object.entries(filters)) {
-    for (const one of valuesOf(field, value)) write(`filters[${field}]`, one)
+  for (const [field, filter] of Object.entries(filters)) {
+    for (const [operator, value] of operatorsOf(field, filter))
+      for (const one of valuesOf(field, value)) write(`filters[${field}]${operator}`, one)
   }
   write('groupBy[key]', groupBy?.key)
   write('groupBy[value]', groupBy?.value)
   return written
 }
 
+/** Each operator in brackets, with its values; of a plain filter the empty text. */
+function operatorsOf(field: string, filter: Filters[string]): [operator: string, values: unknown][] {
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return [['', filter]]
+  const operators = Object.entries(filter).map(([operator, value]): [string, unknown] => [`[${operator}]`, value])
+  return operators.length > 0 ? operators : [['', valuesOf(field, undefined)]]
+}
+
 /** A filter without a value is refused: without the filter, the list would contain too much. */
-function valuesOf(field: string, value: Filters[string]): readonly FilterValue[] {
+function valuesOf(field: string, value: unknown): readonly FilterValue[] {
   const values = Array.isArray(value) ? value : [value]
   if (values.length > 0 && values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) return values
-  throw new SluiceError(`filters.${field} must be a string, number or boolean, or a non-empty list of them`, {
-    code: 'InvalidArgument',
-  })
+  throw new SluiceError(
+    `filters.${field} must be a string, number or boolean, a non-empty list of them, or operators`,
+    {
+      code: 'InvalidArgument',
+    },
+  )
 }

@@ -69,7 +69,8 @@ function parseFilters(texts: readonly string[]): Record<string, string[]> {
   const filters: Record<string, string[]> = {}
   for (const text of texts) {
     const [, field, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-    if (field === undefined) throw invalid('--filters takes field=value; give it several times for several.')
+    if (field === undefined)
+      throw invalid('--filters takes field=value or field[operator]=value; give it several times for several.')
     filters[field] = [...(filters[field] ?? []), value]
   }
   return filters

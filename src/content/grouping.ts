@@ -1,7 +1,7 @@
 import type { IntegrationGroup, IntegrationObject } from '../../client/src/wire.ts'
 import { invalid } from '../core/errors.ts'
+import { type Filter, parseFilter, withoutPrefix } from './filters.ts'
 import { rowsOfField, sortKeyOfText, textOfFilterKey } from './index-keys.ts'
-import { type Filter, parseFilter, withoutPrefix } from './list-query.ts'
 import type { Schema } from './schema.ts'
 
 export const maxGroups = 1000

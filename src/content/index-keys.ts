@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalDecimal, isDecimalText, parseDecimal, sortableDecimal } from './decimal.ts'
 import { leavesIn } from './leaves.ts'
-import { canonicalTime, isDate, isTime, parseDateTime, toIso } from './moments.ts'
+import { canonicalTime, isDate, isTime, momentOrDateMs, parseDateTime, toIso } from './moments.ts'
 import {
   type Field,
   isFilterable,
@@ -79,6 +79,14 @@ export function textOfFilterKey(key: string): string | null | undefined {
 export function sortKeyOfText(text: string): string {
   if (isDecimalText(text)) return `n${sortableDecimal(parseDecimal(text))}`
   return `t${[...normaliseText(text)].slice(0, maxSortCharacters).join('')}`
+}
+
+/** The sort key of a range's end; undefined if the field cannot have such a value. A date stands for its first moment. */
+export function rangeKeyOf(field: Field, text: string): string | undefined {
+  const leaf = leafOf(field) as ScalarField
+  const ms = leaf.type === 'dateTime' ? momentOrDateMs(text) : undefined
+  const canonical = canonicalText(leaf, ms === undefined ? text : toIso(ms))
+  return canonical === undefined ? undefined : sortKeyOfText(canonical)
 }
 
 function scalarRow(name: string, field: ScalarField, value: unknown): IndexRow {

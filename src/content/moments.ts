@@ -27,4 +27,8 @@ export function parseDateTime(text: string): number | undefined {
   return ms >= earliestMs && ms <= latestMs ? ms : undefined
 }
 
+/** The same, or of a date: its first moment in UTC. */
+export const momentOrDateMs = (text: string): number | undefined =>
+  parseDateTime(isDate(text) ? `${text}T00:00:00Z` : text)
+
 export const toIso = (ms: number): string => new Date(ms).toISOString()

@@ -76,7 +76,7 @@ function parseSingle(name: string, value: string | string[], schema: ParameterSc
 
 const maxShownName = 64
 const spelling = (name: string): string => name.toLowerCase().replace(/[^a-z]|s$/g, '')
-/** In URL notation. */
+/** In URL notation. A free name may be followed by an operator. */
 const shapeOf = (name: string, { properties }: ParameterSchema): string =>
   `${name}[${properties ? Object.keys(properties).join(' or ') : '<field>'}]`
 
@@ -100,16 +100,23 @@ function refuseMisspelt({ properties }: QuerySchema, raw: RawQuery): void {
   }
 }
 
-/** Combines `name[key]=value` parameters into an object: fixed names have a value each, free names a list of values each. */
+/**
+ * Combines `name[key]=value` parameters into an object: fixed names have a value each, free names a list of values each. A free
+ * name may have an operator, `name[key][operator]=value`, and is then `key[operator]`.
+ */
 function parseBracketed(name: string, raw: RawQuery, whole: ParameterSchema): object | undefined {
   const { properties } = whole
   const found: [string, unknown][] = []
   for (const [parameter, value] of Object.entries(raw)) {
     if (parameter !== name && !parameter.startsWith(`${name}[`)) continue
-    const key = /^[^[]+\[([^[\]]+)\]$/.exec(parameter)?.[1]
+    const [, bare, operator] = /^[^[]+\[([^[\]]+)\](\[[^[\]]+\])?$/.exec(parameter) ?? []
+    const key = bare === undefined || operator === undefined ? bare : bare + operator
     const schema = key !== undefined && properties && Object.hasOwn(properties, key) ? properties[key] : undefined
     if (key === undefined || (properties && !schema)) {
-      throw invalid(`${name} is written ${shapeOf(name, whole)}=<value>, with one name in one pair of brackets.`)
+      const operated = properties ? '' : ` or ${shapeOf(name, whole)}[<operator>]=<value>`
+      throw invalid(
+        `${name} is written ${shapeOf(name, whole)}=<value>${operated}, with one name in a pair of brackets.`,
+      )
     }
     found.push([key, schema ? parseSingle(parameter, value, schema) : [value].flat()])
   }
@@ -178,7 +185,7 @@ export const filtersParameter = (example: Record<string, string[]>) =>
   Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), {
       description:
-        '`filters[<field>]=<value>`: exact, case-sensitive. Several fields must all match; of a repeated field any value. At most 12 fields and 50 values.',
+        '`filters[<field>]=<value>`: exact, case-sensitive. Several fields must all match; of a repeated field any value. `filters[<field>][<operator>]=<value>`: `gte`, `gt`, `lte` and `lt` compare in the order of `sort`, `ne` excludes a value, `exists` is `true` or `false`; all of them are required, also on `publishDate`, `createdAt`, `updatedAt` and `_id`. At most 12 fields and 50 values.',
       examples: [example],
     }),
   )

@@ -113,6 +113,28 @@ describe('requests', () => {
     )
   })
 
+  it('sends the operators of filters', async (t) => {
+    const { client, seen } = await serve(t, (response) => succeed(response, noItems))
+    const filters: Filters = {
+      price: { gte: 5, lt: '10' },
+      tag: { ne: ['a', 'b'] },
+      publishDate: { exists: true, gt: '2026-03-01' },
+    }
+    await client.collections.list('c1', { filters })
+    assert.deepEqual(
+      [...(seen[0]?.url.searchParams ?? [])],
+      [
+        ['collectionId', 'c1'],
+        ['filters[price][gte]', '5'],
+        ['filters[price][lt]', '10'],
+        ['filters[tag][ne]', 'a'],
+        ['filters[tag][ne]', 'b'],
+        ['filters[publishDate][exists]', 'true'],
+        ['filters[publishDate][gt]', '2026-03-01'],
+      ],
+    )
+  })
+
   it('leaves out options that are undefined, and an empty sort', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, noItems))
     await client.collections.list('c1', { limit: undefined, search: undefined, sort: [], filters: {} })
@@ -121,7 +143,13 @@ describe('requests', () => {
 
   it('refuses a filter without a value instead of listing everything', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, noItems))
-    for (const filters of [{ tag: [] }, { tag: undefined }, { tag: [null] }] as unknown[] as Filters[]) {
+    for (const filters of [
+      { tag: [] },
+      { tag: undefined },
+      { tag: [null] },
+      { tag: {} },
+      { tag: { gte: undefined } },
+    ] as unknown[] as Filters[]) {
       const error = await errorOf(client.collections.list('c1', { filters }))
       assert.equal(error.code, 'InvalidArgument')
       assert.match(error.message, /filters\.tag/)

@@ -92,6 +92,18 @@ function tenantInputs(world: World): Record<string, Input[]> {
       { collectionId: many, limit: 100, skip: size.manyObjects - 100, sort: 'title:desc' },
       { collectionId: many, limit: 100, filters: Object.fromEntries(fields.map((name) => [name, 'x'])) },
       { collectionId: many, limit: 1, search: 'x', filters: { field0: values, field1: values, field2: values } },
+      {
+        collectionId: many,
+        limit: 100,
+        sort: 'field1:desc',
+        filters: Object.fromEntries(fields.map((name) => [`${name}][gte`, ''])),
+      },
+      { collectionId: many, limit: 1, sort: 'field1:desc', filters: { 'field0][ne': values } },
+      {
+        collectionId: many,
+        limit: 1,
+        filters: { 'title][lt': 'zzzz', 'createdAt][gt': '0001-01-01', 'field0][gt': '' },
+      },
       { collectionId: stored.tagged.id, limit: 100, filters: { tags: values.map((_, index) => `tag ${index}`) } },
     ],
     '/tenant/integrationObjects': [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Filter } from '../../src/content/list-query.ts'
+import type { Filter } from '../../src/content/filters.ts'
 import { draftPublishMs } from '../../src/content/model.ts'
 import { listContainers } from '../../src/store/content/containers.ts'
 import { rawReader } from '../../src/store/engine/database.ts'

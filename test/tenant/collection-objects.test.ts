@@ -235,6 +235,78 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     for (const [filter, expected] of filters) assert.deepEqual(await titles(filter), expected, filter)
   })
 
+  const operated: [filter: string, titles: string[]][] = [
+    ['&filters[rating][gte]=5', ['Bread', 'Cake']],
+    ['&filters[rating][gt]=3&filters[rating][lte]=5', ['Bread', 'Cake']],
+    ['&filters[rating][lt]=5', ['apple pie']],
+    ['&filters[price][gte]=9.50&sort=price:desc', ['Bread', 'Cake', 'apple pie']],
+    ['&filters[price][gte]=9.5&filters[price][gt]=9.5', ['Bread']],
+    ['&filters[price][lt]=9.5', ['äpfel']],
+    ['&filters[price][gt]=10', []],
+    ['&filters[price]=9.5&filters[price][gte]=0&filters[title][ne]=Cake', ['apple pie']],
+    ['&filters[title][gte]=BREAD', ['Bread', 'Cake', 'äpfel']],
+    ['&filters[title][lt]=bread&sort=title:asc', ['apple pie']],
+    ['&filters%5BobjectValue.title%5D%5Bgt%5D=bread', ['Cake', 'äpfel']],
+    ['&filters[size][gte]=s', ['apple pie']],
+    ['&filters[size][lte]=M', ['Bread']],
+    ['&filters[rating][ne]=5', ['apple pie', 'äpfel']],
+    ['&filters[rating][ne]=5&filters[rating][ne]=3', ['äpfel']],
+    ['&filters[title][ne]=cake', ['Bread', 'apple pie', 'Cake', 'äpfel']],
+    ['&filters[tags][ne]=a', ['apple pie', 'Cake', 'äpfel']],
+    ['&filters[size][ne]=L', ['Bread', 'Cake', 'äpfel']],
+    ['&filters[rating][exists]=true', ['Bread', 'apple pie', 'Cake']],
+    ['&filters[rating][exists]=false', ['äpfel']],
+    ['&filters[tags][exists]=false', ['Cake', 'äpfel']],
+    ['&filters[rating][exists]=true&filters[rating][exists]=false', []],
+    ['&search=e&filters[rating][gte]=4', ['Bread', 'Cake']],
+  ]
+  it('filters with operators: ranges in the order of sort, other values, and whether there is one', async () => {
+    const { titles } = await withPosts(engine)
+    for (const [filter, expected] of operated) assert.deepEqual(await titles(filter), expected, filter)
+  })
+
+  it('filters with operators on the item’s own dates and _id', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', { title: { type: 'text' }, publishDate: { type: 'text' } })
+    const at = (text: string) => Date.parse(text)
+    const [first] = await group.add(
+      collection,
+      { value: { title: 'old', publishDate: 'x' }, publishMs: at('2026-01-10T00:00:00Z'), createdMs: at('2025-12-01T08:00:00Z') },
+      { value: { title: 'new' }, publishMs: at('2026-02-10T12:00:00Z'), createdMs: at('2026-02-01T08:00:00Z') },
+      { value: { title: 'unset' }, createdMs: at('2026-02-02T08:00:00Z') },
+      { value: { title: 'later' }, publishMs: at('2027-01-01T00:00:00Z') },
+    ) // biome-ignore format: a table
+    const titles = async (more: string) => {
+      const answer = await group.get(`/tenant/collectionObjects?collectionId=${collection.id}${more}`)
+      assert.equal(answer.statusCode, 200, answer.body)
+      const { items, totalCount } = answer.json().data
+      assert.equal(totalCount, items.length)
+      return items.map((item: Item) => item.objectValue.title)
+    }
+    const cases: [more: string, titles: string[]][] = [
+      ['&filters[publishDate][gte]=2026-01-10', ['old', 'new']],
+      ['&filters[publishDate][gt]=2026-01-10T01:00:00%2B01:00', ['new']],
+      ['&filters[publishDate][lt]=2030-01-01', ['old', 'new']],
+      ['&filters[publishDate][lt]=2030-01-01&sort=publishDate:desc', ['new', 'old']],
+      ['&filters[publishDate][lte]=2026-01-31&sort=publishDate:desc', ['old']],
+      ['&filters[publishDate][exists]=false', ['unset']],
+      ['&filters[publishDate][exists]=false&sort=publishDate:asc', ['unset']],
+      ['&filters[publishDate][exists]=true', ['old', 'new']],
+      ['&filters[publishDate][ne]=2026-01-10', ['new', 'unset']],
+      ['&filters[createdAt][gte]=2026-02-01T08:00:00Z', ['new', 'unset']],
+      ['&filters[createdAt][gte]=2026-01-01&filters[createdAt][lt]=2026-02-02&sort=createdAt:desc', ['new']],
+      ['&filters[createdAt][exists]=false', []],
+      ['&filters[updatedAt][exists]=true', ['old', 'new', 'unset']],
+      ['&filters[updatedAt][lt]=2026-01-01', []],
+      [`&filters[_id][ne]=${first?.id}`, ['new', 'unset']],
+      [`&filters[_id][gt]=${first?.id}&sort=_id:desc`, ['unset', 'new']],
+      ['&filters[objectValue.publishDate][gte]=a', ['old']],
+      ['&filters[publishDate]=x', ['old']],
+    ]
+    for (const [more, expected] of cases) assert.deepEqual(await titles(more), expected, more)
+  })
+
   it('filters by _id', async () => {
     const { list, titles } = await withPosts(engine)
     const [, second, third] = (await list()).json().data.items as Item[]
@@ -270,10 +342,38 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     ['&filters=x', /^filters is written filters\[<field>\]=/],
     ['&filters[]=x', /^filters is written filters\[<field>\]=/],
     ['&filters[title][]=x', /^filters is written filters\[<field>\]=/],
-    ['&filters[title][$ne]=x', /^filters is written filters\[<field>\]=/],
-    ['&filters[a][b]=x', /^filters is written filters\[<field>\]=/],
+    [
+      '&filters[title][$ne]=x',
+      /^filters\[title\]\[\$ne\] has an unknown operator\. Known: gte, gt, lte, lt, ne, exists\.$/,
+    ],
+    [
+      '&filters[title][gte][lt]=x',
+      /^filters is written filters\[<field>\]=<value> or filters\[<field>\]\[<operator>\]=/,
+    ],
+    ['&filters[rating][gte]=five', /^filters\[rating\]\[gte\] must be a number/],
+    ['&filters[rating][ne]=five', /^filters\[rating\]\[ne\] must be a number/],
+    ['&filters[rating][exists]=1', /^filters\[rating\]\[exists\] must be true or false/],
+    [
+      '&filters[publishDate][gte]=soon',
+      /^filters\[publishDate\]\[gte\] must be a date or a moment such as 2026-03-01 /,
+    ],
+    [
+      '&filters[email][gte]=a',
+      /Usable fields: publishDate, createdAt, updatedAt, _id, title, rating, price, featured, size\.$/,
+    ],
+    [
+      '&filters[tags][gte]=a',
+      /Usable fields: publishDate, createdAt, updatedAt, _id, title, rating, price, featured, size\.$/,
+    ],
+    ['&filters[note][gte]=a', /^filters\[note\]\[gte\] names "note", which cannot be used here/],
+    [
+      '&filters[note][exists]=true',
+      /Usable fields: publishDate, createdAt, updatedAt, _id, title, rating, price, featured, tags, size\.$/,
+    ],
+    ['&filters[createdAt]=2026-01-01', /Usable fields: _id, title, rating, price, featured, tags, size\.$/],
     [Array.from({ length: 13 }, (_, at) => `&filters[f${at}]=1`).join(''), /^At most 12 fields/],
     [Array.from({ length: 51 }, (_, at) => `&filters[title]=${at}`).join(''), /^At most 50 filter values/],
+    [Array.from({ length: 51 }, (_, at) => `&filters[title][ne]=${at}`).join(''), /^At most 50 filter values/],
     [`&search=${'x'.repeat(201)}`, /^search must have at most 200 characters/],
     [`&sort=${'x'.repeat(501)}`, /^sort must have at most 500 characters/],
     ['&skip=1000000001', /^skip must be a whole number from 0 to 1000000000/],
@@ -321,6 +421,8 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     for (const name of injections) {
       const encoded = encodeURIComponent(name)
       assertFailure(await list(`&filters[${encoded}]=1`), 400, 'ValidationError')
+      assertFailure(await list(`&filters[${encoded}][gte]=1`), 400, 'ValidationError')
+      assertFailure(await list(`&filters[title][${encoded}]=1`), 400, 'ValidationError')
       assertFailure(await list(`&sort=${encoded}:asc`), 400, 'ValidationError')
       assertFailure(await list(`&sort=objectValue.${encoded}:asc`), 400, 'ValidationError')
     }
@@ -332,6 +434,9 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     assert.ok(!(await list()).body.includes('email'))
     for (const more of [
       '&filters[email]=x@y.z',
+      '&filters[email][gte]=x',
+      '&filters[email][ne]=x',
+      '&filters[email][exists]=true',
       '&sort=email:asc',
       '&sort=objectValue.email:asc',
       '&filters[objectValue.email]=x',

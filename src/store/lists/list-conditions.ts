@@ -1,4 +1,5 @@
-import type { Filter, ListQuery } from '../../content/list-query.ts'
+import { type Exclusion, type FieldRef, type Filter, isSameField, type Range } from '../../content/filters.ts'
+import type { ListQuery } from '../../content/list-query.ts'
 import { type Container, draftPublishMs, type ObjectStatus, type ReviewState } from '../../content/model.ts'
 import { isOneOf, type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
@@ -25,15 +26,32 @@ interface StateColumns {
   publishMs: string
 }
 
-/**
- * In a walk along another index, SQLite would prefer the index of dates, and sort all its entries. A unary plus prevents
- * this: SQLite uses no index for such a term.
- */
-function stateColumns({ engine }: SqlBuilder, { query }: Listing, alias: string, isWalk: boolean): StateColumns {
-  const [first] = query.sort
-  const isAlongDates = first !== undefined && 'item' in first.by && first.by.item === 'publishDate'
-  const sign = engine === 'sqlite' && isWalk && !isAlongDates ? '+' : ''
-  return { archived: `${sign}${alias}.archived`, publishMs: `${sign}${alias}.publish_ms` }
+/** The rows that a statement reads: of `objects`, or of its index. */
+interface Source {
+  alias: string
+  /** The column with the object's id. */
+  id: string
+  /**
+   * The order of the index along which they are read. In SQLite a unary plus keeps other conditions from making it prefer another
+   * index: it uses none for such a term.
+   */
+  along?: FieldRef | undefined
+  /** Whether it stops as soon as there are enough. */
+  isWalk?: boolean
+}
+
+const isAlong = ({ along }: Source, by: FieldRef): boolean => along !== undefined && isSameField(along, by)
+
+const publishDate: FieldRef = { item: 'publishDate' }
+
+function stateColumns({ engine }: SqlBuilder, { query }: Listing, source: Source): StateColumns {
+  const { alias, along } = source
+  const hidden = engine === 'sqlite' && along ? '+' : ''
+  if (!isAlong(source, publishDate))
+    return { archived: `${hidden}${alias}.archived`, publishMs: `${hidden}${alias}.publish_ms` }
+  // SQLite seeks to one end only, which must be that of the range.
+  const hasEnd = query.ranges.some(({ by, to }) => isSameField(by, publishDate) && to)
+  return { archived: `${alias}.archived`, publishMs: `${hasEnd ? hidden : ''}${alias}.publish_ms` }
 }
 
 /** All of spec §3: an unset publish date is stored as a value before all others. */
@@ -63,12 +81,53 @@ function shown(draft: SqlBuilder, { show, nowMs }: Listing, columns: StateColumn
   ]
 }
 
-/** Tests whether an object has one of a filter's values, by primary key. */
-function hasValue(draft: SqlBuilder, { field, keys }: Filter, objectId: string, isWalk: boolean): string {
+/** Tests an object's index entries of a field, by primary key. */
+function hasEntry(draft: SqlBuilder, { id, isWalk }: Source, field: string, conditions: readonly string[]): string {
   const { engine, table, bind } = draft
-  // Without `offset 0`, PostgreSQL would first search for all objects with the value.
+  // Without `offset 0`, PostgreSQL would first search for all objects with such an entry.
   const inOrder = isWalk && engine === 'postgres' ? ' offset 0' : ''
-  return `exists (select 1 from ${table('object_fields')} as probe where probe.object_id = ${objectId} and probe.field = ${bind(field)} and ${isOneOf(draft, 'probe.filter_key', keys)}${inOrder})`
+  return `exists (select 1 from ${table('object_fields')} as probe where probe.object_id = ${id} and probe.field = ${bind(field)} and ${all(conditions)}${inOrder})`
+}
+
+const hasValue = (draft: SqlBuilder, source: Source, { field, keys }: Filter): string =>
+  hasEntry(draft, source, field, [isOneOf(draft, 'probe.filter_key', keys)])
+
+const itemColumns = { publishDate: 'publish_ms', createdAt: 'created_ms', updatedAt: 'updated_ms', _id: 'id' } as const
+
+/** Conditions on an item's own field. The rows of the index have its publish date, but not the other dates. */
+function testItem(
+  { table }: SqlBuilder,
+  { alias, id }: Source,
+  item: keyof typeof itemColumns,
+  testsOf: (column: string) => string[],
+): string[] {
+  if (item === '_id') return testsOf(id)
+  if (alias === 'o' || item === 'publishDate') return testsOf(`${alias}.${itemColumns[item]}`)
+  const tests = testsOf(`dated.${itemColumns[item]}`)
+  return [`exists (select 1 from ${table('objects')} as dated where dated.id = ${id} and ${all(tests)})`]
+}
+
+export const within = ({ bind }: SqlBuilder, column: string, { from, to }: Range): string[] => [
+  ...(from ? [`${column} ${from.isExclusive ? '>' : '>='} ${bind(from.key)}`] : []),
+  ...(to ? [`${column} ${to.isExclusive ? '<' : '<='} ${bind(to.key)}`] : []),
+]
+
+/** By the index that is read, or by a look-up for each row. */
+function inRange(draft: SqlBuilder, source: Source, range: Range): string[] {
+  const { by } = range
+  const { alias, along } = source
+  const sign = draft.engine === 'sqlite' && along && !isAlong(source, by) ? '+' : ''
+  if ('item' in by)
+    return testItem(draft, source, by.item, (column) =>
+      within(draft, `${column.startsWith('dated') ? '' : sign}${column}`, range),
+    )
+  if (isAlong(source, by)) return within(draft, `${alias}.sort_key`, range)
+  return [hasEntry(draft, source, by.field, within(draft, 'probe.sort_key', range))]
+}
+
+function isExcluded(draft: SqlBuilder, source: Source, { by, keys }: Exclusion): string[] {
+  if ('field' in by) return [`not ${hasValue(draft, source, { field: by.field, keys: keys.map(String) })}`]
+  return testItem(draft, source, by.item, (column) => keys.map((key) => `${column} <> ${draft.bind(key)}`))
 }
 
 const hasWord = ({ engine, bind }: SqlBuilder, word: string): string =>
@@ -78,34 +137,43 @@ const hasWord = ({ engine, bind }: SqlBuilder, word: string): string =>
 export function rowConditions(
   draft: SqlBuilder,
   listing: Listing,
-  alias: string,
-  id: string,
-  { filters = listing.query.filters, isWalk = false }: { filters?: readonly Filter[]; isWalk?: boolean } = {},
+  source: Source,
+  filters: readonly Filter[] = listing.query.filters,
 ): string[] {
   const { container, query } = listing
+  const { alias, id } = source
   return [
     `${alias}.container_id = ${draft.bind(container.id)}`,
     ...timeLimitConditions(draft),
-    ...shown(draft, listing, stateColumns(draft, listing, alias, isWalk), id),
+    ...shown(draft, listing, stateColumns(draft, listing, source), id),
     ...(query.ids ? [isOneOf(draft, id, query.ids)] : []),
-    ...filters.map((filter) => hasValue(draft, filter, id, isWalk)),
+    ...filters.map((filter) => hasValue(draft, source, filter)),
+    ...query.ranges.flatMap((range) => inRange(draft, source, range)),
+    ...query.exclusions.flatMap((exclusion) => isExcluded(draft, source, exclusion)),
     ...query.words.map((word) => hasWord(draft, word)),
   ]
 }
 
-/** A query for the ids of all matches. With nothing but filters, it starts from the index entries of the first one. */
+/** A query for the ids of all matches: from the index entries of the first filter, else of the first range. */
 export function matchingIds(draft: SqlBuilder, listing: Listing): string {
   const { query } = listing
-  const [first, ...filters] = query.filters
-  if (!first || query.ids || query.words.length > 0) {
-    const conditions = rowConditions(draft, listing, 'o', 'o.id')
-    return `select o.id as object_id from ${draft.table('objects')} as o where ${all(conditions)}`
+  const { table } = draft
+  const isSearched = query.ids !== undefined || query.words.length > 0
+  const [filter, ...filters] = isSearched ? [] : query.filters
+  if (filter) {
+    const conditions = [
+      ...rowConditions(draft, listing, { alias: 'f', id: 'f.object_id' }, filters),
+      `f.field = ${draft.bind(filter.field)} and ${isOneOf(draft, 'f.filter_key', filter.keys)}`,
+    ]
+    // An object has one row per value, so a list may match several keys.
+    const distinct = filter.keys.length > 1 ? 'distinct ' : ''
+    return `select ${distinct}f.object_id from ${table('object_fields')} as f where ${all(conditions)}`
   }
-  const conditions = [
-    ...rowConditions(draft, listing, 'f', 'f.object_id', { filters }),
-    `f.field = ${draft.bind(first.field)} and ${isOneOf(draft, 'f.filter_key', first.keys)}`,
-  ]
-  // An object has one row per value, so a list may match several keys.
-  const distinct = first.keys.length > 1 ? 'distinct ' : ''
-  return `select ${distinct}f.object_id from ${draft.table('object_fields')} as f where ${all(conditions)}`
+  const along = isSearched ? undefined : query.ranges[0]?.by
+  if (along && 'field' in along) {
+    const conditions = rowConditions(draft, listing, { alias: 'f', id: 'f.object_id', along })
+    return `select f.object_id from ${table('object_fields')} as f where ${all(conditions)} and f.field = ${draft.bind(along.field)}`
+  }
+  const conditions = rowConditions(draft, listing, { alias: 'o', id: 'o.id', along })
+  return `select o.id as object_id from ${table('objects')} as o where ${all(conditions)}`
 }

@@ -1,4 +1,5 @@
 import { splitIntoSlices, yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
+import { noConditions } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
 import type { Container, StoredObject } from '../../content/model.ts'
 import { objectColumns, toStoredObject } from '../content/objects.ts'
@@ -16,9 +17,13 @@ import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 /** A statement with more look-ups runs as a long read. This many take about 20 ms. */
 const maxShortLookUps = 20_000
 
-/** Index look-ups for each entry of a listing, by filter values and sort fields. */
-const lookUpsPerEntry = ({ filters, sort }: ListQuery): number =>
-  1 + filters.flatMap(({ keys }) => keys).length + sort.filter(({ by }) => 'field' in by).length
+/** Index look-ups for each entry of a listing, by filter values, other conditions and sort fields. */
+const lookUpsPerEntry = ({ filters, ranges, exclusions, sort }: ListQuery): number =>
+  1 +
+  filters.flatMap(({ keys }) => keys).length +
+  ranges.length +
+  exclusions.length +
+  sort.filter(({ by }) => 'field' in by).length
 
 /** Whether a statement that reads about this many entries is a long read. A search always is, since texts may be of any length. */
 export const isLong = ({ query }: Pick<Listing, 'query'>, entries: number): boolean =>
@@ -45,11 +50,23 @@ async function countOneByOne(listing: Listing, entries: number): Promise<StoredT
   return row ?? { total: 0, revision: 0 }
 }
 
+/** If a query's only condition excludes some values, the query for the objects with these. */
+function withExcludedOnly({ ids, words, filters, ranges, exclusions, ...query }: ListQuery): ListQuery | undefined {
+  const [excluded, ...others] = exclusions
+  if (!excluded || 'item' in excluded.by || ids) return undefined
+  if (words.length + filters.length + ranges.length + others.length > 0) return undefined
+  return { ...query, ...noConditions, words, filters: [{ field: excluded.by.field, keys: excluded.keys.map(String) }] }
+}
+
 /** The number of matches, and its revision. `countAll` is called only if the matches must be counted one by one. */
 export async function countMatches(listing: Listing, countAll: () => Promise<number>): Promise<StoredTotal> {
   const { container, query, show } = listing
-  if (show === 'visible' && hasStoredTotal(container, query)) return readStoredTotal(listing)
-  return countOneByOne(listing, await countAll())
+  if (show !== 'visible') return countOneByOne(listing, await countAll())
+  if (hasStoredTotal(container, query)) return readStoredTotal(listing)
+  const excluded = withExcludedOnly(query)
+  if (!excluded || !hasStoredTotal(container, excluded)) return countOneByOne(listing, await countAll())
+  const others = await readStoredTotal({ ...listing, query: excluded })
+  return { ...others, total: (await countAll()) - others.total }
 }
 
 /** Builds a statement that selects rows in the order of a plan. */
@@ -74,7 +91,7 @@ export async function readInOrder<Row>(
   const walk = (part: 'present' | 'missing') => (draft: SqlBuilder) => walkPlan(draft, listing, part)
   const present = await run<Row>(walk('present'), (draft, plan) => select(draft, plan, limit, skip))
   const isWhole = present.length === limit || skip + present.length >= counts.matches
-  if (isWhole || !mayBeMissing(listing.query.sort)) return present
+  if (isWhole || !mayBeMissing(listing.query)) return present
   const countPresent = async (): Promise<number> => {
     const [row] = await run<{ total: number }>(walk('present'), (_, plan) => countRows(plan))
     return row?.total ?? 0

@@ -1,4 +1,5 @@
-import type { SortTerm } from '../../content/list-query.ts'
+import { type FieldRef, isSameField, type Range } from '../../content/filters.ts'
+import type { ListQuery, SortTerm } from '../../content/list-query.ts'
 import { unsetPublishMs } from '../../content/model.ts'
 import { type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
 import { all, type Listing, matchingIds, rowConditions } from './list-conditions.ts'
@@ -31,15 +32,22 @@ interface SortKey {
 /** The cost of gathering an entry (look up its sort keys, sort it), relative to testing one in a walk. */
 const gatheringAnEntry = 1.5
 
+/** The range of the first sort field, if any: a walk reads nothing outside of it. */
+const rangeWalked = ({ ranges, sort: [first] }: ListQuery): Range | undefined =>
+  first && ranges.find(({ by }) => isSameField(by, first.by))
+
 /** Chooses the plan that reads fewer index entries to find the first `wanted` ids. */
 export function choosePlan(
-  { query: { ids, words } }: Pick<Listing, 'query'>,
-  counts: { wanted: number; matches: number; all: number },
+  { query }: Pick<Listing, 'query'>,
+  { wanted, matches, all }: { wanted: number; matches: number; all: number },
 ): { way: 'gather' | 'walk'; cost: number } {
-  const { wanted, matches, all } = counts
+  const { ids, filters, ranges, exclusions, words } = query
   if (ids) return { way: 'gather', cost: ids.length }
-  const walking = Math.min(all, (wanted * all) / Math.max(1, matches))
-  const gathering = words.length > 0 ? all : matches * gatheringAnEntry
+  const isRangeOnly = ranges.length === 1 && filters.length + exclusions.length + words.length === 0
+  const walked = isRangeOnly && rangeWalked(query) ? matches : all
+  const walking = Math.min(walked, (wanted * walked) / Math.max(1, matches))
+  const gathered = filters.length + ranges.length > 0 ? matches : all
+  const gathering = words.length > 0 ? all : gathered * gatheringAnEntry
   return walking <= gathering ? { way: 'walk', cost: walking } : { way: 'gather', cost: gathering }
 }
 
@@ -58,9 +66,11 @@ function sortKeyOf({ by }: SortTerm, position: number, id: string): SortKey {
   return { column: columns[by.item], isMissing: undefined, isPresent: undefined }
 }
 
-/** Whether objects may lack a value of the first sort field. */
-export const mayBeMissing = ([first]: readonly SortTerm[]): boolean =>
-  first !== undefined && sortKeyOf(first, 0, '').isMissing !== undefined
+/** Whether objects may lack a value of the first sort field. A range of it has them in order, or not at all. */
+export function mayBeMissing(query: ListQuery): boolean {
+  const [first] = query.sort
+  return first !== undefined && sortKeyOf(first, 0, '').isMissing !== undefined && !rangeWalked(query)
+}
 
 const usesObject = ({ by }: SortTerm): boolean => 'item' in by && by.item !== '_id'
 
@@ -106,14 +116,18 @@ export function walkPlan(draft: SqlBuilder, listing: Listing, part: 'present' | 
   const walkedField = first && 'field' in first.by ? first.by.field : undefined
   const id = walkedField === undefined ? 'o.id' : 's0.object_id'
   const firstKey = first && sortKeyOf(first, 0, id)
-  const ofPart = part === 'present' ? firstKey?.isPresent : firstKey?.isMissing
+  // SQLite seeks to one beginning only, which must be that of the range.
+  const isPresent = rangeWalked(listing.query) ? undefined : firstKey?.isPresent
+  const ofPart = part === 'present' ? isPresent : firstKey?.isMissing
+  const along: FieldRef = first?.by ?? { item: '_id' }
+  const alias = walkedField === undefined ? 'o' : 's0'
   const joins = others.map((term, offset) => joinSortField(draft, term, offset + 1, id))
   return {
     with: '',
     from: walkedTable(draft, listing, walkedField, others) + joins.join(''),
     id,
     conditions: [
-      ...rowConditions(draft, listing, walkedField === undefined ? 'o' : 's0', id, { isWalk: true }),
+      ...rowConditions(draft, listing, { alias, id, along, isWalk: true }),
       ...(walkedField === undefined ? [] : [`s0.field = ${draft.bind(walkedField)}`]),
       ...(ofPart ? [ofPart] : []),
     ],

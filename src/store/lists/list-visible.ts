@@ -1,5 +1,6 @@
 import { memoizeByPair } from '../../cache/memo.ts'
 import type { VisibleObject } from '../../content/delivery-text.ts'
+import { noConditions } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
 import type { Container } from '../../content/model.ts'
 import { type ContainerRef, readContainerAtRevision } from '../content/containers.ts'
@@ -50,8 +51,9 @@ interface Request extends CachedContainer {
   orderKey: string
 }
 
-const keysOf = memoizeByPair(({ id }: Container, { ids, filters, words, sort }: ListQuery) => {
-  const matchKey = `${id} ${JSON.stringify([ids, filters, words])}`
+const keysOf = memoizeByPair(({ id }: Container, query: ListQuery) => {
+  const { ids, filters, ranges, exclusions, words, sort } = query
+  const matchKey = `${id} ${JSON.stringify([ids, filters, ranges, exclusions, words])}`
   return { matchKey, orderKey: `${matchKey} ${JSON.stringify(sort)}` }
 })
 
@@ -76,7 +78,7 @@ async function totalOf(request: Request): Promise<number> {
 }
 
 function totalOfAll({ reading, listing, maxBytes, ...found }: Request): Promise<number> {
-  const everything = { ...listing.query, ids: undefined, filters: [], words: [] }
+  const everything = { ...listing.query, ...noConditions, words: [] }
   return totalOf(requestOf(found, reading, everything, maxBytes))
 }
 
@@ -132,8 +134,8 @@ async function readPage(request: Request, matches: number): Promise<Page> {
   const source = { ...listing, maxBytes }
   if (cached && cached.length >= end) return readEntries(source, cached.slice(query.skip, end))
 
-  const { ids, filters, words } = query
-  const isAllKnown = ids !== undefined || (filters.length === 0 && words.length === 0)
+  const { ids, filters, ranges, exclusions, words } = query
+  const isAllKnown = ids !== undefined || filters.length + ranges.length + exclusions.length + words.length === 0
   const counts = { matches, all: isAllKnown ? matches : await totalOfAll(request) }
   const order = cached && (await readOrder(listing, counts, end))
   if (order) return { ...(await readEntries(source, order.slice(query.skip, end))), order }

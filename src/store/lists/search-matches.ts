@@ -1,3 +1,4 @@
+import { noConditions } from '../../content/filters.ts'
 import { revisionColumn } from '../content/revisions.ts'
 import { readTimedOut } from '../engine/database.ts'
 import { createSqlBuilder, isOneOf } from '../engine/statement.ts'
@@ -43,7 +44,7 @@ function pieceText(listing: Listing, afterId: string): { text: string; parameter
   ]
   const some = `select o.id, ${row}, octet_length(o.search_text) as bytes from ${objects} where ${all(conditions)} order by o.id limit ${pieceRows}`
   const piece = `select id, row_key, sum(bytes) over (order by id rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
-  const matches = all(rowConditions(draft, listing, 'o', 'o.id'))
+  const matches = all(rowConditions(draft, listing, { alias: 'o', id: 'o.id' }))
   const text =
     `with piece as materialized (${piece}) select max(p.id) as last_id, count(*) as looked_at,` +
     ` (select count(*) from piece) as rows_found, ${joined}(case when ${matches} then p.id end, ',') as ids,` +
@@ -84,5 +85,5 @@ export async function searchMatches(
 /** A listing of the matches by id, without the search and the filters. */
 export function narrowTo(listing: Listing, { ids }: Matches): Listing {
   if (!ids) return listing
-  return { ...listing, query: { ...listing.query, words: [], filters: [], ids } }
+  return { ...listing, query: { ...listing.query, ...noConditions, words: [], ids } }
 }

@@ -1,4 +1,5 @@
-import type { Filter, ListQuery } from '../../content/list-query.ts'
+import type { Filter } from '../../content/filters.ts'
+import type { ListQuery } from '../../content/list-query.ts'
 import { type Container, draftPublishMs } from '../../content/model.ts'
 import { createSqlBuilder, isOneOf } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
@@ -14,8 +15,9 @@ export interface StoredTotal {
  * Whether `storedTotal` can count the matches: the query may have one filter at most, and no object may have two of its
  * values.
  */
-export function hasStoredTotal({ schema }: Container, { ids, words, filters }: ListQuery): boolean {
-  if (ids || words.length > 0 || filters.length > 1) return false
+export function hasStoredTotal({ schema }: Container, query: ListQuery): boolean {
+  const { ids, words, filters, ranges, exclusions } = query
+  if (ids || words.length + ranges.length + exclusions.length > 0 || filters.length > 1) return false
   const [filter] = filters
   if (!filter || filter.keys.length <= 1) return true
   const type = schema.get(filter.field)?.type
