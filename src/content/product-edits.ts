@@ -1,3 +1,11 @@
+import type { Container } from './model.ts'
+
+export const providerTypes = ['stripe'] as const
+
+/** Whether its objects mirror a payment provider, so that people do not write them. */
+export const isMirrored = ({ kind, name }: Pick<Container, 'kind' | 'name'>): boolean =>
+  kind === 'integration' && (providerTypes as readonly string[]).includes(name)
+
 /** The fields of a product that the provider sets and editors may override. A missing value is null. */
 export interface Editable {
   archived: boolean
@@ -15,7 +23,8 @@ export interface Merged extends Editable {
   origin: Origin
 }
 
-const editableFields = ['productType', 'productImage'] as const
+/** The fields of a product's value among them. */
+export const editableFields = ['productType', 'productImage'] as const
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
 import { booleanRules, limitRules, nestedTypes, parseSchema, textRules } from '../content/parse-schema.ts'
+import { isMirrored } from '../content/product-edits.ts'
 import { mediaTypes, scalarTypes, uniqueTypes } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
 import { conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
-import { providerTypes } from '../payments/payments.ts'
 import { changeSchema, reviewSchemaChange } from '../store/content/change-schema.ts'
 import {
   countObjects,
@@ -21,10 +21,6 @@ import { listSites } from '../store/content/sites.ts'
 import type { GroupStore } from '../store/store.ts'
 import { completeList, done, doneShape, id, listOf, openObject, ownId, refuseStale } from './shapes.ts'
 import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
-
-/** Whether its objects mirror a payment provider, so that people do not write them. */
-export const isMirrored = ({ kind, name }: Pick<Container, 'kind' | 'name'>): boolean =>
-  kind === 'integration' && (providerTypes as readonly string[]).includes(name)
 
 /** A collection, or an integration type that people write; undefined otherwise. */
 export async function findEditable(group: GroupStore, containerId: string): Promise<Container | undefined> {

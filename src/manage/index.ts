@@ -21,6 +21,7 @@ import { suppressionVerbs } from './suppressions.ts'
 import { userVerbs } from './users.ts'
 import type { Verb } from './verb.ts'
 import { versionVerbs } from './versions.ts'
+import { workingCopyVerbs } from './working-copies.ts'
 
 /** All verbs, in the order of their table. */
 export const verbs: readonly Verb[] = [
@@ -34,6 +35,7 @@ export const verbs: readonly Verb[] = [
   ...collectionVerbs,
   ...objectVerbs,
   ...versionVerbs,
+  ...workingCopyVerbs,
   ...previewVerbs,
   ...integrationVerbs,
   ...integrationTypeVerbs,

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Container } from '../content/model.ts'
 import { parseSchema } from '../content/parse-schema.ts'
+import { isMirrored } from '../content/product-edits.ts'
 import { declareMetadata } from '../content/product-metadata.ts'
 import { productSchema } from '../content/product-schema.ts'
 import type { Schema } from '../content/schema.ts'
@@ -18,7 +19,7 @@ import {
   listContainers,
 } from '../store/content/containers.ts'
 import type { GroupStore } from '../store/store.ts'
-import { isMirrored, schemaChangeInput, schemaReportShape } from './collections.ts'
+import { schemaChangeInput, schemaReportShape } from './collections.ts'
 import { completeList, done, doneShape, listOf, ownId, refuseStale } from './shapes.ts'
 import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 

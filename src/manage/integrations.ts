@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { toIso } from '../content/moments.ts'
+import { providerTypes } from '../content/product-edits.ts'
 import { Type } from '../core/type.ts'
 import {
   connectAccount,
@@ -12,7 +13,7 @@ import {
   storeWebhookSecret,
 } from '../payments/connect.ts'
 import { findSyncJob } from '../payments/jobs.ts'
-import { providerTypes, webhookSecretField } from '../payments/payments.ts'
+import { webhookSecretField } from '../payments/payments.ts'
 import { seedSandbox } from '../payments/sandbox/catalogue.ts'
 import { sampleProducts } from '../payments/sandbox/sample.ts'
 import { findingsOf, type Integration, listIntegrations } from '../store/commerce/integrations.ts'

@@ -65,6 +65,7 @@ export const usageShape = Type.Object({
   kind: Type.Enum(['object', 'site']),
   _id: ownId,
   collectionId: orNull(ownId),
+  draft: Type.Boolean({ description: 'Whether its working copy uses the file.' }),
 })
 
 export const sweptShape = Type.Object({
@@ -136,9 +137,11 @@ async function refuseUsed(writer: ContentWriter, media: MediaItem): Promise<void
   const [first] = users
   if (!first) return
   const others = totalCount > 1 ? ` and ${totalCount - 1} more` : ''
-  const details = { usedBy: users.map(({ kind, id: userId }) => ({ kind, _id: userId })) }
+  const details = {
+    usedBy: users.map(({ kind, id: userId, isDraft }) => ({ kind, _id: userId, ...(isDraft && { draft: true }) })),
+  }
   throw conflict(
-    `This file is used by the ${first.kind} ${first.id}${others}. Remove it there first, or delete it with force, which leaves it missing there.`,
+    `This file is used by ${first.isDraft ? 'the working copy of ' : ''}the ${first.kind} ${first.id}${others}. Remove it there first, or delete it with force, which leaves it missing there.`,
     details,
   )
 }
@@ -187,15 +190,21 @@ export const mediaVerbs = [
   defineGroupVerb({
     name: 'media usage',
     summary: 'Show what uses a file',
-    description: 'Objects and sites that show it now, published or not. Older versions do not count.',
+    description:
+      'Objects and sites that show it now, published or not, and working copies. Older versions do not count.',
     input: { mediaId, limit: limitParameter, skip: skipParameter },
     answer: listOf(usageShape),
-    columns: ['kind', '_id', 'collectionId'],
+    columns: ['kind', '_id', 'collectionId', 'draft'],
     async run({ ctx, input }) {
       const { limit = 100, skip = 0 } = input
       const { key } = await requireMedia(ctx.content, input.mediaId)
       const { users, totalCount } = await findMediaUsages(ctx.content, key, { limit, skip })
-      const items = users.map((user) => ({ kind: user.kind, _id: user.id, collectionId: user.containerId }))
+      const items = users.map(({ kind, id: userId, containerId, isDraft }) => ({
+        kind,
+        _id: userId,
+        collectionId: containerId,
+        draft: isDraft,
+      }))
       return { items, totalCount }
     },
   }),

@@ -1,6 +1,7 @@
 import { mergeParts } from '../content/merge.ts'
 import { type Container, draftPublishMs, type StoredObject, unsetPublishMs } from '../content/model.ts'
 import { parseDateTime } from '../content/moments.ts'
+import { isMirrored } from '../content/product-edits.ts'
 import { checkObjectValue } from '../content/validate.ts'
 import { invalid, notFound } from '../core/errors.ts'
 import { changeObjects, deleteObjects, type ObjectChange } from '../store/content/change-objects.ts'
@@ -8,7 +9,6 @@ import { type ContentWriter, createWriteBudget, requestLimits } from '../store/c
 import { findContainerById } from '../store/content/containers.ts'
 import { findObject, findObjects, insertObjects, measureObjects } from '../store/content/objects.ts'
 import { uniqueCopies } from '../store/content/unique.ts'
-import { isMirrored } from './collections.ts'
 import { showObject } from './object-shapes.ts'
 import { refuseStale } from './shapes.ts'
 

@@ -1,12 +1,13 @@
 import { mediaKeysIn, mediaUsesAnywhere } from '../content/media-uses.ts'
 import { listContainers } from '../store/content/containers.ts'
 import { listSites } from '../store/content/sites.ts'
+import { listCopiedMediaKeys } from '../store/content/working-copies.ts'
 import type { GroupStore } from '../store/store.ts'
 import { iterateExportRows } from '../store/transfer/export.ts'
 
 /** The keys of files that a group's content refers to. */
 export interface MediaReferences {
-  /** By current content, published or not. */
+  /** By current content, published or not, and by working copies. */
   current: Set<string>
   /** By former versions, which can be restored. */
   historic: Set<string>
@@ -30,5 +31,6 @@ export async function findMediaReferences(
     }
   }
   for (const { settings } of await listSites(group)) for (const { key } of mediaUsesAnywhere(settings)) current.add(key)
+  for (const key of await listCopiedMediaKeys(group)) current.add(key)
   return { current, historic }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { providerTypes } from '../content/product-edits.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalid } from '../core/errors.ts'
 import type { Vault } from '../security/vault.ts'
@@ -38,8 +39,6 @@ export interface Payments {
 /** The vault's fields for an integration's secrets. */
 export const secretKeyField = 'secretKey'
 export const webhookSecretField = 'webhookSecret'
-
-export const providerTypes = ['stripe'] as const
 
 interface PaymentsDeps {
   config: Config

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { providerTypes } from '../content/product-edits.ts'
 import type { Clock } from '../core/clock.ts'
 import { ok } from '../core/envelope.ts'
 import { AppError, invalid, notFound } from '../core/errors.ts'
@@ -11,7 +12,7 @@ import { findRegisteredIntegration, insertProviderEvent } from '../store/commerc
 import { writeContent } from '../store/content/changes.ts'
 import type { GroupStore, Store } from '../store/store.ts'
 import { recordChange } from './jobs.ts'
-import { type Payments, providerTypes, webhookSecretField } from './payments.ts'
+import { type Payments, webhookSecretField } from './payments.ts'
 
 const bodyLimitBytes = 256 * 1024
 const handlerTimeoutMs = 15_000

@@ -9,12 +9,14 @@ import { defineEndpoint } from '../http/endpoint.ts'
 import { findContainerById, readByContainer } from '../store/content/containers.ts'
 import { findContainerIdOf, findObject } from '../store/content/objects.ts'
 import { usePreviewToken } from '../store/content/preview-tokens.ts'
+import { editedValue } from '../store/content/publish-working-copies.ts'
+import { findWorkingCopy } from '../store/content/working-copies.ts'
 
 /** spec §4.4 */
 export const preview = defineEndpoint({
   summary: 'One draft, by preview token',
   description:
-    'The object of the token, regardless of its publish date and archive state, in the shape of its listing.',
+    'The object of the token with its working copy, if it has one, regardless of its publish date and archive state, in the shape of its listing.',
   query: Type.Object({
     token: Type.String({ minLength: 1, maxLength: 500, description: 'The token of a shared preview link.' }),
   }),
@@ -30,11 +32,13 @@ export const preview = defineEndpoint({
       async (container) => {
         const found = await findObject(group, objectId) // as of this schema
         if (!found) return undefined
-        const keys = mediaKeysIn(container.schema, found.object.value)
+        const copy = await findWorkingCopy(group, objectId)
+        const object = copy ? { ...found.object, value: editedValue(container, found.object, copy) } : found.object
+        const keys = mediaKeysIn(container.schema, object.value)
         checkFiles(keys)
         const { sign } = await signing(keys)
         const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-        return deliver(container, found.object, newMeter().measured(sign))
+        return deliver(container, object, newMeter().measured(sign))
       },
     )
     if (!previewed) throw notFound('The previewed object no longer exists.')

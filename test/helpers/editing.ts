@@ -64,8 +64,8 @@ export function assertRefused(answer: LightMyRequestResponse, status: number, me
 }
 
 const tables = [
-  'sites', 'containers', 'objects', 'object_fields', 'totals', 'object_versions', 'preview_tokens', 'group_revisions',
-  'changes',
+  'sites', 'containers', 'objects', 'object_fields', 'totals', 'object_versions', 'working_copies', 'preview_tokens', 'site_previews',
+  'group_revisions',  'changes',
 ] as const // biome-ignore format: one line reads better
 
 /** Every row of a content database, to assert that nothing was changed. */

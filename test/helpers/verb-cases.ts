@@ -80,6 +80,15 @@ async function newChangedObject(scene: Scene): Promise<string> {
   return objectId
 }
 
+/** An object with a working copy. */
+async function onDraft(scene: Scene): Promise<{ objectId: string }> {
+  const { group, created, fresh } = scene
+  const objectId = await newObject(scene)
+  const path = `/manage/groups/${group.groupId}/objects/${objectId}/draft`
+  await created.ask('PUT', path, { objectValue: { title: fresh() } })
+  return { objectId }
+}
+
 async function newSite({ group, created, fresh }: Scene, pages?: object[]): Promise<string> {
   const site = { name: fresh(), domainName: '', settings: { motto: fresh(), ...(pages && { pages }) } }
   return (await createSite(group.store, site, created.clock.now)).id
@@ -357,6 +366,17 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'object versions': onObject,
   'object diff': async (scene) => ({ objectId: await newChangedObject(scene), from: 1, to: 2 }),
   'object restore-version': async (scene) => ({ objectId: await newChangedObject(scene), toVersion: 1, version: 2 }),
+  'object draft save': async (scene) => ({
+    ...(await onObject(scene)),
+    ifRevision: 0,
+    objectValue: { title: scene.fresh() },
+  }),
+  'object draft patch': async (scene) => ({ ...(await onObject(scene)), ifRevision: 0, objectValue: { done: true } }),
+  'object draft show': onDraft,
+  'object draft diff': onDraft,
+  'object draft discard': onDraft,
+  'object draft publish': async (scene) => ({ ...(await onDraft(scene)), onto: 1, merge: true }),
+  'object draft list': () => ({ limit: 50 }),
   'preview create': async (scene) => ({ ...(await onObject(scene)), lifeSeconds: 3600, maxUses: 3 }),
   'preview list': onObject,
   'preview revoke': async (scene) => ({ previewId: await newPreview(scene) }),

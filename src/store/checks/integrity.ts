@@ -106,7 +106,7 @@ export async function findMissingIndexes(
 }
 
 const tables = [
-  'objects', 'object_versions', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs',
+  'objects', 'object_versions', 'working_copies', 'preview_tokens', 'site_previews', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs',
   'group_revisions',
 ] as const // biome-ignore format: one line reads better
 
@@ -134,7 +134,10 @@ export function removalStatement({ engine, schemaName }: Database<ContentTables>
   const value = `'${groupId.replaceAll("'", "''")}'`
   return (
     pragma +
-    ['objects', 'preview_tokens', 'containers', 'sites', 'changes', 'media', 'media_files', 'jobs', 'group_revisions']
+    [
+      'working_copies', 'objects', 'preview_tokens', 'site_previews', 'containers', 'sites', 'changes', 'media',
+      'media_files', 'jobs', 'group_revisions',
+    ] // biome-ignore format: few lines read better
       .map((table) => `delete from ${qualifier}${table} where group_id = ${value}`)
       .join('; ')
   )

@@ -158,6 +158,7 @@ async function overwrite(
       change,
       review: after.review,
       index_bytes: indexBytes,
+      archive_ms: null,
     }),
   )
   for (const batch of inBatches(rows)) {

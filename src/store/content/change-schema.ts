@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
+import { yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
 import { indexRowsOf } from '../../content/index-keys.ts'
 import type { Container } from '../../content/model.ts'
 import { retypeMetadata } from '../../content/product-metadata.ts'
 import type { Schema } from '../../content/schema.ts'
 import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../../content/schema-change.ts'
 import { type UniqueValue, uniqueValuesOf } from '../../content/unique.ts'
+import { relaxSchema } from '../../content/working-copy.ts'
 import { conflict } from '../../core/errors.ts'
 import type { GroupStore } from '../store.ts'
 import { changedFields, changeObjects, type PlannedChange } from './change-objects.ts'
@@ -13,6 +15,7 @@ import { updateContainer } from './containers.ts'
 import { indexBytesOf } from './object-index.ts'
 import { iterateObjectBatches, iterateObjects } from './objects.ts'
 import { readRevision } from './revisions.ts'
+import { listWorkingCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
 /** Beyond this many, objects are counted and not listed. */
 const maxListed = 100
@@ -107,10 +110,55 @@ export async function reviewSchemaChange(
     else for (const unique of uniqueValuesOf(change.schema, value)) digests.push(digestOf(unique))
   }
   await reviewUnique(group, container, change, { report, digests })
+  addCopies(report, await reviewWorkingCopies(group, container, change))
   return report
 }
 
-function refuseHarm(report: SchemaChangeReport, allowLoss: boolean): void {
+type Harm = Pick<SchemaChangeReport, 'lost' | 'failing'>
+
+function addCopies({ lost, failing }: SchemaChangeReport, ofCopies: Harm): void {
+  lost.count += ofCopies.lost.count
+  lost.objects.push(...ofCopies.lost.objects.slice(0, maxListed - lost.objects.length))
+  failing.count += ofCopies.failing.count
+  failing.objects.push(...ofCopies.failing.objects.slice(0, maxListed - failing.objects.length))
+}
+
+/** A working copy under the new schema; unless it is scheduled, it may violate the limits of fields. */
+function changeWorkingCopy(container: Container, change: SchemaChange, { value, dueMs }: WorkingCopy) {
+  const strict = changeValue(container.schema, change, value)
+  if (dueMs !== null) return strict
+  const relaxed = changeValue(container.schema, { ...change, schema: relaxSchema(change.schema) }, value)
+  return { ...relaxed, value: { ...relaxed.value, ...strict.value } }
+}
+
+async function reviewWorkingCopies(group: GroupStore, container: Container, change: SchemaChange): Promise<Harm> {
+  const harm: Harm = { lost: { count: 0, objects: [] }, failing: { count: 0, objects: [] } }
+  for (const copy of await listWorkingCopies(group, container.id)) {
+    await yieldForHeavyWork()
+    const { lost, problems } = changeWorkingCopy(container, change, copy)
+    harm.lost.count += lost.length
+    harm.lost.objects.push(
+      ...lost.map(({ field, value }) => ({ objectId: copy.id, field, value: `${shorten(value)} (working copy)` })),
+    )
+    if (problems.length === 0) continue
+    harm.failing.count += 1
+    harm.failing.objects.push({ objectId: copy.id, problems: problems.map((problem) => `working copy: ${problem}`) })
+  }
+  return harm
+}
+
+/** The base was a live value, and changes like the live one. */
+async function changeWorkingCopies(writer: ContentWriter, container: Container, change: SchemaChange): Promise<void> {
+  for (const copy of await listWorkingCopies(writer.group, container.id)) {
+    await yieldForHeavyWork()
+    await updateWorkingCopy(writer, copy.id, {
+      value: changeWorkingCopy(container, change, copy).value,
+      baseValue: changeValue(container.schema, change, copy.baseValue).value,
+    })
+  }
+}
+
+function refuseHarm(report: Harm, allowLoss: boolean): void {
   const { lost, failing } = report
   if (failing.count > 0) {
     const first = failing.objects[0]
@@ -146,6 +194,8 @@ export async function changeSchema(
   const isReviewed = reviewed?.revision === (await readRevision(writer.group))
   const report = isReviewed ? reviewed.report : await reviewSchemaChange(writer.group, before, change)
   refuseHarm(report, allowLoss)
+  // Saves of working copies make no revision, so those may be newer than the dry run.
+  if (isReviewed) refuseHarm(await reviewWorkingCopies(writer.group, before, change), allowLoss)
   const container = await updateContainer(writer, before, { schema: change.schema })
   if (container === before && report.changed === 0) return { container, report }
   for await (const objects of iterateObjectBatches(writer.group, before.id)) {
@@ -155,6 +205,7 @@ export async function changeSchema(
     }))
     await changeObjects(writer, container, planned, 'schema changed', before)
   }
+  await changeWorkingCopies(writer, before, change)
   return { container, report }
 }
 

@@ -43,6 +43,7 @@ export const contentChangeTypes = [
   'collection.created', 'collection.updated', 'collection.deleted',
   'integration.created', 'integration.updated', 'integration.deleted',
   'site.created', 'site.updated', 'site.deleted',
+  'draft.discarded',
   'preview.created', 'preview.revoked',
   'media.created', 'media.updated', 'media.deleted',
   'job.retried', 'job.cancelled',

@@ -77,6 +77,7 @@ function toRow(groupId: string, { author, nowMs }: Authoring, container: Contain
     change: 'created',
     review: input.review ?? null,
     index_bytes: 0, // set with its index
+    archive_ms: null,
   }
 }
 

@@ -153,7 +153,7 @@ export async function reopenGroupContent({ groupId, database }: GroupStore, nowM
 
 /** All but `group_revisions`, whose `closed` mark refuses later writers. */
 const contentTables = [
-  'objects', 'preview_tokens', 'sites', 'changes', 'containers', 'media', 'media_files', 'jobs',
+  'working_copies', 'objects', 'preview_tokens', 'site_previews', 'sites', 'changes', 'containers', 'media', 'media_files', 'jobs',
   'secrets', 'integrations', 'catalogue_products', 'catalogue_prices', 'catalogue_objects', 'catalogue_pictures',
   'provider_events', 'orders', 'idempotency_keys', 'sandbox_objects',
   'messages', 'suppressions', 'mail_servers', 'tallies', 'awaited_notices',

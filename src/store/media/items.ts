@@ -3,6 +3,7 @@ import { mediaUsesAnywhere } from '../../content/media-uses.ts'
 import type { MediaType } from '../../content/schema.ts'
 import type { ContentWriter } from '../content/changes.ts'
 import { listSites } from '../content/sites.ts'
+import { findCopiesWithMedia } from '../content/working-copies.ts'
 import { inBatches } from '../engine/database.ts'
 import type { MediaRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
@@ -213,9 +214,11 @@ export interface MediaUsage {
   id: string
   /** Null for sites. */
   containerId: string | null
+  /** Whether it is used in the working copy. */
+  isDraft: boolean
 }
 
-/** The sites and objects that use a file, sites first. Former versions of objects do not count. */
+/** The sites and objects that use a file, sites first and working copies last. Former versions of objects do not count. */
 export async function findMediaUsages(
   group: GroupStore,
   key: string,
@@ -239,11 +242,20 @@ export async function findMediaUsages(
     .limit(limit - shownSites.length)
     .offset(Math.max(0, skip - sites.length))
     .execute()
+  const live = sites.length + Number(total)
+  const copies = await findCopiesWithMedia(group, key)
+  const shown = shownSites.length + objects.length
+  const copiesSkipped = Math.max(0, skip - live)
+  const shownCopies = copies.slice(copiesSkipped, copiesSkipped + limit - shown)
   return {
     users: [
-      ...shownSites.map(({ id }) => ({ kind: 'site' as const, id, containerId: null })),
-      ...objects.map((object) => ({ kind: 'object' as const, ...object })),
+      ...shownSites.map(({ id }) => ({ kind: 'site' as const, id, containerId: null, isDraft: false })),
+      ...objects.map((object) => ({ kind: 'object' as const, ...object, isDraft: false })),
+      ...shownCopies.map(({ id, containerId }) => {
+        const kind = containerId === null ? ('site' as const) : ('object' as const)
+        return { kind, id, containerId, isDraft: true }
+      }),
     ],
-    totalCount: sites.length + Number(total),
+    totalCount: live + copies.length,
   }
 }

@@ -65,6 +65,35 @@ export interface ObjectRow {
   review: string | null
   /** Size of its index rows. */
   index_bytes: number
+  /** From this time on it counts as archived: `archived` is set then. */
+  archive_ms: number | null
+}
+
+/** The unpublished edit of an object or of a site's settings, beside its live value. */
+export interface WorkingCopyRow {
+  /** The id of the object or site. */
+  id: string
+  group_id: string
+  object_id: string | null
+  site_id: string | null
+  /** Of an object. */
+  container_id: string | null
+  value: string
+  /** The live value that the edit began with, and its version. */
+  base_value: string
+  base_version: number
+  /** Changes with every save. */
+  revision: number
+  /** The media keys in the value, each followed by a line feed. */
+  media_keys: string
+  /** When it is published; null if it is not scheduled. */
+  due_ms: number | null
+  /** The group's limit of versions when it was scheduled. */
+  versions_kept: number
+  /** Why it could not be published when it was due. */
+  problem: string | null
+  saved_ms: number
+  saved_by: string
 }
 
 /** A former version of an object. */
@@ -114,6 +143,18 @@ export interface PreviewTokenRow {
   revoked_ms: number | null
 }
 
+/** A preview of a whole site: all of the group's content with its working copies. */
+export interface SitePreviewRow {
+  id: string
+  group_id: string
+  secret_hash: string
+  created_ms: number
+  expires_ms: number
+  max_uses: number | null
+  uses: Generated<number>
+  revoked_ms: number | null
+}
+
 export interface GroupRevisionRow {
   group_id: string
   revision: number
@@ -127,6 +168,8 @@ export interface GroupRevisionRow {
   media_revision: Generated<number>
   /** Size of the group's change log. */
   changes_bytes: Generated<number>
+  /** When the next scheduled change or archive date is due, or earlier; null if there is none. */
+  due_ms: Generated<number | null>
 }
 
 /** A group's storage, apart from its change log. Written by triggers only. */
@@ -206,10 +249,15 @@ export interface ContentTables {
   migrations: MigrationRow
   sites: SiteRow
   containers: ContainerRow
-  objects: Omit<ObjectRow, 'index_bytes'> & { index_bytes: Generated<number> }
+  objects: Omit<ObjectRow, 'index_bytes' | 'archive_ms'> & {
+    index_bytes: Generated<number>
+    archive_ms: Generated<number | null>
+  }
+  working_copies: WorkingCopyRow
   object_fields: ObjectFieldRow
   totals: TotalRow
   preview_tokens: PreviewTokenRow
+  site_previews: SitePreviewRow
   group_revisions: GroupRevisionRow
   group_usage: GroupUsageRow
   object_versions: ObjectVersionRow

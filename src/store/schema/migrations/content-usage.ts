@@ -31,8 +31,8 @@ const fileBytes = (row: string, engine: Engine): string =>
     ? `${row}bytes + coalesce((select sum(value ->> 'bytes') from json_each(${row}derivatives)), 0)`
     : `${row}bytes + coalesce((select sum((made ->> 'bytes')::bigint) from jsonb_array_elements(${row}derivatives::jsonb) as made), 0)`
 
-/** Tables that grow with use. Jobs, tallies and links are few, or soon deleted. */
-export const countedTables: readonly Counted[] = [
+/** Tables that grow with use, when this step was written. Jobs, tallies and links are few, or soon deleted. */
+const tablesOfThen: readonly Counted[] = [
   table('objects', ['value', 'search_text'], ['index_bytes']),
   table('object_versions', ['value']),
   table('sites', ['settings', 'private_settings']),
@@ -46,6 +46,10 @@ export const countedTables: readonly Counted[] = [
   table('media', ['name']),
   { ...table('media_files', ['placeholder', 'derivatives']), columns: ['bytes', 'placeholder', 'derivatives'], media: fileBytes },
 ] // biome-ignore format: a table
+
+const workingCopies = table('working_copies', ['value', 'base_value', 'media_keys'])
+
+export const countedTables: readonly Counted[] = [...tablesOfThen, workingCopies]
 
 /** SQLite counts row by row. */
 function sqliteTriggers({ table: name, columns, database, media }: Counted): Trigger[] {
@@ -101,11 +105,17 @@ function postgresTriggers({ table: name, database, media }: Counted, schema: str
   })
 }
 
-/** All measuring triggers. `schemaName` is the schema of the tables; PostgreSQL only. */
-export const usageTriggers = (schemaName: string | undefined): Trigger[] =>
-  countedTables.flatMap((counted) =>
+const triggersOf = (tables: readonly Counted[], schemaName: string | undefined): Trigger[] =>
+  tables.flatMap((counted) =>
     schemaName === undefined ? sqliteTriggers(counted) : postgresTriggers(counted, `"${schemaName}"`),
   )
+
+/** All measuring triggers. `schemaName` is the schema of the tables; PostgreSQL only. */
+export const usageTriggers = (schemaName: string | undefined): Trigger[] => triggersOf(countedTables, schemaName)
+
+/** The part of a later step. */
+export const workingCopyTriggers = (schemaName: string | undefined): Trigger[] =>
+  triggersOf([workingCopies], schemaName)
 
 /** The size of a row in the change log, which `writeContent` counts in the group's row. */
 export const changeBytes = `${bytesPerRow} + octet_length(note)`
@@ -136,7 +146,7 @@ async function measureIndexes(db: Transaction<{ objects: { id: string } }>, pref
 
 /** Counts existing rows. */
 async function fillUsage(db: Transaction<unknown>, engine: Engine, prefix: string): Promise<void> {
-  for (const { table: name, database, media } of countedTables)
+  for (const { table: name, database, media } of tablesOfThen)
     await sql
       .raw(
         `insert into ${prefix}group_usage as kept (group_id, database_bytes, media_bytes)
@@ -171,7 +181,7 @@ export const addUsage: Migration['up'] = async (db, engine, schemaName) => {
     .addColumn('changes_bytes', 'bigint', (column) => column.notNull().defaultTo(0))
     .execute()
   await measureIndexes(db as Transaction<{ objects: { id: string } }>, prefix)
-  for (const statement of usageTriggers(schemaName).flatMap(({ statements }) => statements))
+  for (const statement of triggersOf(tablesOfThen, schemaName).flatMap(({ statements }) => statements))
     await sql.raw(statement).execute(db)
   // From here on other writers wait for this transaction, so that the writes of older servers are counted, too.
   await fillUsage(db, engine, prefix)

@@ -8,6 +8,7 @@ import { addOrderEmails } from './content-order-emails.ts'
 import { dateSubmissions } from './content-submissions.ts'
 import { addTotals } from './content-totals.ts'
 import { addUsage } from './content-usage.ts'
+import { addWorkingCopies } from './content-working-copies.ts'
 
 interface ObjectsOfThen {
   objects: {
@@ -399,5 +400,9 @@ export const contentMigrations: readonly Migration[] = [
     async up(db, engine) {
       await db.schema.alterTable('integrations').addColumn('webhook_problem', textType(engine)).execute()
     },
+  },
+  {
+    name: 'working copies, archive dates and previews of whole sites',
+    up: addWorkingCopies,
   },
 ]

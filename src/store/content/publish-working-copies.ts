@@ -1,0 +1,73 @@
+import type { Container, StoredObject } from '../../content/model.ts'
+import { editableFields, isMirrored } from '../../content/product-edits.ts'
+import { compareThreeWay, haveSameFields, mergeThreeWay, type ThreeValues } from '../../content/working-copy.ts'
+import { conflict } from '../../core/errors.ts'
+import { changeObject } from './change-objects.ts'
+import type { ContentWriter } from './changes.ts'
+import { deleteWorkingCopy, type WorkingCopy } from './working-copies.ts'
+
+type Value = Record<string, unknown>
+
+const editorsPart = (value: Value): Value =>
+  Object.fromEntries(
+    editableFields.flatMap((name) => (value[name] === undefined || value[name] === null ? [] : [[name, value[name]]])),
+  )
+
+/** The three values of an object; of a provider's product, only the fields that editors may change. */
+export function threeValuesOf(container: Container, { value: live }: StoredObject, copy: WorkingCopy): ThreeValues {
+  const values = { base: copy.baseValue, live, draft: copy.value }
+  if (!isMirrored(container)) return values
+  return { base: editorsPart(values.base), live: editorsPart(live), draft: editorsPart(values.draft) }
+}
+
+/** The live value with an edit; of a provider's product, its other fields stay the provider's. */
+function withEdit(container: Container, { value: live }: StoredObject, edited: Value): Value {
+  if (!isMirrored(container)) return edited
+  const isProviders = ([name]: [string, unknown]) => !(editableFields as readonly string[]).includes(name)
+  return { ...Object.fromEntries(Object.entries(live).filter(isProviders)), ...edited }
+}
+
+/** The working copy as a value of the object. */
+export const editedValue = (container: Container, object: StoredObject, copy: WorkingCopy): Value =>
+  withEdit(container, object, { ...threeValuesOf(container, object, copy).draft })
+
+/** What to do if the live value was changed since the edit began. */
+export interface StaleBase {
+  /** The live version that the caller has compared the working copy with: the working copy replaces it. */
+  onto?: number | undefined
+  /** Keep the fields that only the live value changed; refused if both changed a field. */
+  merge?: boolean | undefined
+}
+
+/** The value that publishing makes live. Refuses a stale base with all three values, unless the caller resolved it. */
+export function resolveStale(
+  values: ThreeValues,
+  copy: WorkingCopy,
+  version: number,
+  { onto, merge }: StaleBase,
+): Value {
+  const isStale = version !== copy.baseVersion && !haveSameFields(values.base, values.live)
+  if (!isStale || onto === version) return { ...values.draft }
+  const fields = compareThreeWay(values)
+  if (merge && fields.both.length === 0) return mergeThreeWay(values)
+  const both = fields.both.length > 0 ? ` Both changed ${fields.both.join(', ')}.` : ''
+  throw conflict(
+    `This was changed since the working copy was begun: it is at version ${version}, the working copy is based on ${copy.baseVersion}.${both} Compare them, save the result, and send onto: ${version}; merge: true keeps the fields that only the live value changed.`,
+    { version, baseVersion: copy.baseVersion, ...values, fields },
+  )
+}
+
+/** Replaces the live value by the working copy, which ends. */
+export async function publishWorkingCopy(
+  writer: ContentWriter,
+  container: Container,
+  object: StoredObject,
+  copy: WorkingCopy,
+  stale: StaleBase,
+): Promise<StoredObject> {
+  const edited = resolveStale(threeValuesOf(container, object, copy), copy, object.version, stale)
+  const value = withEdit(container, object, edited)
+  await deleteWorkingCopy(writer, object.id)
+  if (haveSameFields(value, object.value)) return object
+  return changeObject(writer, container, object, { value }, 'working copy published')
+}
