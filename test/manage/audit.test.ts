@@ -65,6 +65,11 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['object publish', ({ objectId }) => ({ objectId }), 'content.published content.updated'],
   ['object duplicate', ({ objectId }) => ({ objectId }), 'content.created'],
   ['object bulk', ({ objectId }) => ({ action: 'archive', items: [{ objectId }] }), 'content.updated'],
+  // Saves are frequent, and change nothing that is delivered.
+  ['object draft save', ({ objectId }) => ({ objectId, objectValue: { title: `${canary} 4` } }), ''],
+  ['object draft publish', ({ objectId }) => ({ objectId }), 'content.updated'],
+  ['object draft patch', ({ objectId }) => ({ objectId, objectValue: { title: `${canary} 5` } }), ''],
+  ['object draft discard', ({ objectId }) => ({ objectId }), 'draft.discarded'],
   ['collection change-schema', ({ collectionId }) => ({ collectionId, version: 2, schema: { name: schema.title }, renames: { title: 'name' } }), 'collection.updated content.updated'],
   ['preview create', ({ objectId }) => ({ objectId }), 'preview.created', 'previewId'],
   ['preview revoke', ({ previewId }) => ({ previewId }), 'preview.revoked'],

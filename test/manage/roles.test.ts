@@ -94,7 +94,8 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   anyone: ['group list', 'whoami', 'invitation list'],
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
-    'object versions', 'object diff', 'integration list', 'integration show', 'integration-type list', 'integration-type show', 'product list', 'product show',
+    'object versions', 'object diff', 'object draft show', 'object draft diff', 'object draft list',
+    'integration list', 'integration show', 'integration-type list', 'integration-type show', 'product list', 'product show',
     'submission list', 'order list', 'order show',
     'submission export', 'event list', 'media list', 'media show', 'media usage', 'job list', 'job show',
     'mail list', 'mail show', 'mail-server show', 'suppression list',
@@ -102,7 +103,8 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   editor: [
     'site update', 'site set-page', 'site remove-page', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
-    'object bulk', 'object restore-version', 'preview create', 'preview list', 'preview revoke', 'product update',
+    'object bulk', 'object restore-version', 'object draft save', 'object draft patch', 'object draft discard',
+    'object draft publish', 'preview create', 'preview list', 'preview revoke', 'product update',
     'sandbox create-product', 'sandbox update-product',
     'submission approve', 'submission reject', 'media add', 'media rename', 'media replace', 'media delete',
     'media derive', 'job retry', 'job cancel', 'integration sync', 'mail retry', 'mail cancel', 'suppression add',
