@@ -50,6 +50,8 @@ interface Criteria extends CallOptions {
   filters?: Filters | undefined
   search?: string | undefined
   sort?: Sort | undefined
+  /** Only these fields of `objectValue`, besides `_id` and `mediaFields`. */
+  fields?: readonly string[] | undefined
 }
 
 interface ProductCriteria extends Criteria {
@@ -80,18 +82,20 @@ const plainNames = ['siteId', 'token', 'collectionId', 'type', 'accountHandle', 
 /** All parameters of the GET endpoints. */
 export type Query = { [Name in (typeof plainNames)[number]]?: string | number | undefined } & {
   sort?: Sort | undefined
+  fields?: readonly string[] | undefined
   filters?: Filters | undefined
   groupBy?: GroupBy | undefined
 }
 
 /** Values are not validated here, because the service has the rules and the better messages. */
-export function writeQuery({ sort, filters = {}, groupBy, ...plain }: Query): URLSearchParams {
+export function writeQuery({ sort, fields, filters = {}, groupBy, ...plain }: Query): URLSearchParams {
   const written = new URLSearchParams()
   const write = (name: string, value: FilterValue | undefined) => {
     if (value !== undefined) written.append(name, String(value))
   }
   for (const name of plainNames) write(name, plain[name])
   write('sort', typeof sort === 'string' ? sort : sort?.join(',') || undefined)
+  write('fields', fields?.join(','))
   for (const [field, filter] of Object.entries(filters)) {
     for (const [operator, value] of operatorsOf(field, filter))
       for (const one of valuesOf(field, value)) write(`filters[${field}]${operator}`, one)

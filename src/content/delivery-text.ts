@@ -25,9 +25,9 @@ export interface Frame {
   behind: string
 }
 
-/** An object to be delivered: framed, or with its value if that had to be parsed. */
+/** An object to be delivered: the text of its members and their frame, or its value if that had to be parsed. */
 export type OutgoingObject = { object: VisibleObject } & (
-  | { frame: Frame; value?: undefined }
+  | { frame: Frame; members: string; value?: undefined }
   | { value: Record<string, unknown> }
 )
 
@@ -112,6 +112,41 @@ function hasPlainFields(json: string, fields: PlainFields): boolean {
   return at === json.length - 1
 }
 
+/** Which fields to deliver of an object. */
+interface Selection {
+  shown: Schema
+  plain: ReadonlySet<string>
+  /** Public fields that may have a variant map, which also appears beside the value. */
+  variants: ReadonlySet<string>
+}
+
+const selectionOf = (schema: Schema, shown: Schema): Selection => ({
+  shown,
+  plain: plainFieldsOf(shown).names,
+  variants: new Set(
+    [...schema].filter(([, field]) => field.type === 'variant' && !field.private).map(([name]) => name),
+  ),
+})
+
+/** The text of the members to deliver; undefined if one of them has to be altered, or the object may have a variant map. */
+function selectMembers(json: string, { shown, plain, variants }: Selection): string | undefined {
+  if (json === '{}') return ''
+  const members: string[] = []
+  let at = 0 // at the brace or the comma before a name
+  do {
+    const begin = at + 1
+    const afterName = endOfString(json, begin)
+    if (afterName === -1) return undefined
+    const name = json.slice(begin + 1, afterName - 1)
+    if (shown.has(name) && !plain.has(name)) return undefined
+    if (json.charCodeAt(afterName + 1) === openBrace && variants.has(name)) return undefined
+    at = endOfValue(json, afterName + 1)
+    if (at === -1) return undefined
+    if (shown.has(name)) members.push(json.slice(begin, at))
+  } while (json.charCodeAt(at) === comma)
+  return at === json.length - 1 ? members.join() : undefined
+}
+
 /**
  * Whether a text may refer to a file of the group, see `replaceMediaInHtml`. Its key begins with the group's id, written
  * plainly or with a numeric entity or percent-encoding (whose per cent sign may itself be an entity). A digit or a letter
@@ -160,18 +195,37 @@ export function prepareItems(
   groupId: string,
   objects: readonly VisibleObject[],
   frames: FrameCache,
+  shown?: Schema,
 ): OutgoingObject[] {
+  if (shown) return prepareSelected(container, groupId, objects, frames, selectionOf(container.schema, shown))
   let fields: PlainFields | undefined
   return objects.map((object) => {
     const { id, valueText } = object
+    const members = valueText.slice(1, -1)
     const cached = frames.get(id)
-    if (cached) return { object, frame: cached }
+    if (cached) return { object, frame: cached, members }
     fields ??= plainFieldsOf(container.schema)
     const isPlain = hasPlainFields(valueText, fields) && !mayReferToFile(valueText, groupId)
     if (!isPlain) return { object, value: JSON.parse(valueText) }
     const frame = frameOf(container, object)
     frames.set(id, frame)
-    return { object, frame }
+    return { object, frame, members }
+  })
+}
+
+/** A frame is only cached for an object whose whole value can be delivered unchanged. */
+function prepareSelected(
+  container: Container,
+  groupId: string,
+  objects: readonly VisibleObject[],
+  frames: FrameCache,
+  selection: Selection,
+): OutgoingObject[] {
+  return objects.map((object) => {
+    const { id, valueText } = object
+    const members = selectMembers(valueText, selection)
+    if (members === undefined || mayReferToFile(members, groupId)) return { object, value: JSON.parse(valueText) }
+    return { object, frame: frames.get(id) ?? frameOf(container, object), members }
   })
 }
 
@@ -186,12 +240,16 @@ export const toDeliverable = ({ object: { valueText, ...object }, value }: Outgo
 })
 
 /** An item's JSON, in pieces. */
-export function itemPieces(container: Container, outgoing: OutgoingObject, sign: SignMedia): string[] {
+export function itemPieces(
+  container: Container,
+  outgoing: OutgoingObject,
+  sign: SignMedia,
+  shown: Schema = container.schema,
+): string[] {
   if (outgoing.value) {
     const deliver = container.kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
-    return [JSON.stringify(deliver(container, toDeliverable(outgoing), sign))]
+    return [JSON.stringify(deliver(container, toDeliverable(outgoing), sign, shown))]
   }
-  const { frame, object } = outgoing
-  const { valueText } = object
-  return valueText === '{}' ? [frame.before, frame.behind] : [frame.before, valueText.slice(1, -1), ',', frame.behind]
+  const { frame, members } = outgoing
+  return members === '' ? [frame.before, frame.behind] : [frame.before, members, ',', frame.behind]
 }

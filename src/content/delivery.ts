@@ -85,14 +85,16 @@ function deliverState(object: DeliverableObject) {
   }
 }
 
+/** `shown` are the fields to deliver. */
 export function deliverCollectionObject(
   collection: Container,
   object: DeliverableObject,
   sign: SignMedia,
+  shown: Schema = collection.schema,
 ): CollectionObject {
   return {
     _id: object.id,
-    objectValue: deliverValue(collection.schema, object, sign),
+    objectValue: deliverValue(shown, object, sign),
     collectionObj: { name: collection.name, refID: collection.id },
     ...deliverState(object),
   }
@@ -107,10 +109,12 @@ function variantMapOf(schema: Schema, object: DeliverableObject): Record<string,
   return undefined
 }
 
+/** `shown` are the fields to deliver. */
 export function deliverIntegrationObject(
   integration: Container,
   object: DeliverableObject,
   sign: SignMedia,
+  shown: Schema = integration.schema,
 ): IntegrationObject {
   const variants = variantMapOf(integration.schema, object)
   const variantName = integration.schema.get('variantName')?.private ? undefined : object.value.variantName
@@ -120,7 +124,7 @@ export function deliverIntegrationObject(
     type: integration.name,
     platform: integration.name,
     accountHandle: object.accountHandle,
-    objectValue: deliverValue(integration.schema, object, sign) as IntegrationObject['objectValue'],
+    objectValue: deliverValue(shown, object, sign) as IntegrationObject['objectValue'],
     ...(variants && {
       usingVariant: { name: typeof variantName === 'string' ? variantName : 'variant', values: Object.keys(variants) },
     }),

@@ -1,4 +1,4 @@
-import type { IntegrationGroup, IntegrationObject } from '../../client/src/wire.ts'
+import type { IntegrationGroup } from '../../client/src/wire.ts'
 import { invalid } from '../core/errors.ts'
 import { type Filter, parseFilter, withoutPrefix } from './filters.ts'
 import { rowsOfField, sortKeyOfText, textOfFilterKey } from './index-keys.ts'
@@ -32,16 +32,16 @@ export function groupItems<Item>(
   schema: Schema,
   fieldName: string,
   counts: ReadonlyMap<string, number>,
-  page: readonly { item: Item; objectValue: IntegrationObject['objectValue'] }[],
+  page: readonly { item: Item; value: Readonly<Record<string, unknown>> }[],
 ): (Omit<IntegrationGroup, 'items'> & { items: Item[] })[] {
   const field = schema.get(fieldName)
   if (!field) throw new Error(`There is no field "${fieldName}" to group by.`)
   if (counts.size > maxGroups) {
     throw invalid(`groupBy[key] has more than ${maxGroups} different values in this field. Choose a coarser one.`)
   }
-  const keyed = page.map(({ item, objectValue }) => ({
+  const keyed = page.map(({ item, value }) => ({
     item,
-    keys: rowsOfField(fieldName, field, objectValue[fieldName]).map((row) => row.filterKey),
+    keys: rowsOfField(fieldName, field, value[fieldName]).map((row) => row.filterKey),
   }))
   if (keyed.flatMap(({ keys }) => keys).length > maxEntries)
     throw invalid(`groupBy[key] gives more than ${maxEntries} entries for this page. Request fewer items with limit.`)

@@ -2,9 +2,9 @@ import { createAnswerSemaphore } from '../concurrency/semaphore.ts'
 import { splitIntoSlices, yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import type { Config } from '../config/config.ts'
 import { type AnswerMeter, checkFiles, createAnswerMeter } from '../content/answer-limit.ts'
-import type { SignMedia } from '../content/delivery.ts'
-import { itemPieces, type OutgoingObject, parsedItems, prepareItems, toDeliverable } from '../content/delivery-text.ts'
+import { itemPieces, type OutgoingObject, parsedItems, prepareItems } from '../content/delivery-text.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
+import type { Schema } from '../content/schema.ts'
 import type { Timing } from '../http/timing.ts'
 import type { CurrentFiles, Signing } from '../media/current-files.ts'
 import type { ContentCache } from '../store/lists/content-cache.ts'
@@ -118,29 +118,28 @@ export interface DeliveredItems {
   objects: OutgoingObject[]
   /** Each item's JSON, in pieces. */
   items: string[][]
-  sign: SignMedia
   untilMs: number
 }
 
 interface PageToDeliver extends Pick<VisibleList, 'container' | 'objects' | 'mediaRevision'> {
   meter: AnswerMeter
-  /** Whether the values of all items are needed, also of those whose stored text goes into the page. */
-  showsAll: boolean
+  /** The fields to deliver; by default all public ones. */
+  shown?: Schema | undefined
 }
 
 /** Makes a page's items. Yields to other work where they are long, and throws once the answer becomes too long. */
 export async function deliverPage(
   { group, reading, signing }: ContentCall<unknown>,
-  { container, meter, showsAll, mediaRevision, ...page }: PageToDeliver,
+  { container, meter, shown, mediaRevision, ...page }: PageToDeliver,
 ): Promise<DeliveredItems> {
   const parts = splitIntoSlices(page.objects, ({ valueText }) => valueText.length)
   const frames = reading.cache.framesOf(container)
   const objects: OutgoingObject[] = []
   for (const { items, characters } of parts) {
     await yieldForHeavyWork(characters)
-    objects.push(...prepareItems(container, group.groupId, items, frames))
+    objects.push(...prepareItems(container, group.groupId, items, frames, shown))
   }
-  const keys = mediaKeysOfAll(container.schema, showsAll ? objects.map(toDeliverable) : parsedItems(objects))
+  const keys = mediaKeysOfAll(shown ?? container.schema, parsedItems(objects))
   checkFiles(keys)
   const { sign, untilMs } = await signing(keys, mediaRevision)
   const measured = meter.measured(sign)
@@ -148,12 +147,12 @@ export async function deliverPage(
   for (const piece of splitIntoSlices(objects, ({ object }) => object.valueText.length)) {
     await yieldForHeavyWork(piece.characters)
     for (const each of piece.items) {
-      const pieces = itemPieces(container, each, measured)
+      const pieces = itemPieces(container, each, measured, shown)
       meter.add(pieces)
       items.push(pieces)
     }
   }
-  return { objects, items, sign, untilMs }
+  return { objects, items, untilMs }
 }
 
 /** A list as JSON, in pieces: joining them at once takes a fraction of the time of concatenation. */

@@ -181,6 +181,15 @@ export const searchParameter = Type.Optional(
   Type.String({ maxLength: 200, description: 'Words that must all occur, in any case.', examples: ['sourdough'] }),
 )
 
+export const fieldsParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 5000,
+    description: 'Only these fields of `objectValue`, separated by commas. `_id` and `mediaFields` are always there.',
+    examples: ['title,slug'],
+  }),
+)
+
 export const filtersParameter = (example: Record<string, string[]>) =>
   Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), {

@@ -1,10 +1,18 @@
 import type { TProperties } from 'typebox'
 import { parseListQuery } from '../content/list-query.ts'
 import { type Container, objectStatuses, reviewStates } from '../content/model.ts'
+import { onlyFields, parseFields } from '../content/shown-fields.ts'
 import { AppError, conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { checkInput } from '../http/check-input.ts'
-import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/query.ts'
+import {
+  fieldsParameter,
+  filtersParameter,
+  limitParameter,
+  searchParameter,
+  skipParameter,
+  sortParameter,
+} from '../http/query.ts'
 import { requestLimits } from '../store/content/changes.ts'
 import { readByContainer } from '../store/content/containers.ts'
 import { insertPreparedObjects, type NewObject, prepareObjects } from '../store/content/objects.ts'
@@ -141,6 +149,7 @@ export const objectVerbs: Verb[] = [
       sort: sortParameter,
       filters: filtersParameter({ category: ['Recipes'] }),
       search: searchParameter,
+      fields: fieldsParameter,
     },
     answer: listOf(objectShape),
     columns: ['_id', 'status', 'publishDate', 'version', 'updatedAt', 'objectValue'],
@@ -152,6 +161,7 @@ export const objectVerbs: Verb[] = [
         () => findEditable(content, input.collectionId),
         async (collection) => {
           const query = parseListQuery(collection.schema, input)
+          const shown = parseFields(collection.schema, input.fields, () => true)
           const { objects, totalCount } = await listObjectsInState(
             content,
             collection,
@@ -160,7 +170,8 @@ export const objectVerbs: Verb[] = [
             nowMs,
             ctx.maxAnswerBytes,
           )
-          return { items: objects.map((object) => showObject(collection.id, object, nowMs)), totalCount }
+          const items = objects.map((object) => showObject(collection.id, onlyFields(object, shown), nowMs))
+          return { items, totalCount }
         },
       )
       if (!answer) throw notFound('There is no such collection in this group.')

@@ -1,9 +1,17 @@
 import { parseListQuery } from '../content/list-query.ts'
 import { mergeParts } from '../content/merge.ts'
 import { objectStatuses } from '../content/model.ts'
+import { onlyFields, parseFields } from '../content/shown-fields.ts'
 import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
-import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/query.ts'
+import {
+  fieldsParameter,
+  filtersParameter,
+  limitParameter,
+  searchParameter,
+  skipParameter,
+  sortParameter,
+} from '../http/query.ts'
 import { changeObject } from '../store/content/change-objects.ts'
 import { findContainerById, findIntegration, readByContainer } from '../store/content/containers.ts'
 import { accountFilter, findObject } from '../store/content/objects.ts'
@@ -39,6 +47,7 @@ export const productVerbs = [
       sort: sortParameter,
       filters: filtersParameter({ productType: ['Bread'] }),
       search: searchParameter,
+      fields: fieldsParameter,
     },
     answer: listOf(productShape),
     columns: ['_id', 'id', 'status', 'version', 'objectValue'],
@@ -49,6 +58,7 @@ export const productVerbs = [
         () => findIntegration(content, input.type),
         async (integration) => {
           const parsed = parseListQuery(integration.schema, input)
+          const shown = parseFields(integration.schema, input.fields, () => true)
           const account = input.accountHandle === undefined ? [] : [accountFilter(input.accountHandle)]
           const query = { ...parsed, filters: [...parsed.filters, ...account] }
           const view = { status: input.status }
@@ -60,7 +70,8 @@ export const productVerbs = [
             nowMs,
             ctx.maxAnswerBytes,
           )
-          return { items: objects.map((product) => showProduct(integration, product, nowMs)), totalCount }
+          const items = objects.map((product) => showProduct(integration, onlyFields(product, shown), nowMs))
+          return { items, totalCount }
         },
       )
       if (!answer) throw notFound('There is no such integration in this group.')

@@ -1,12 +1,14 @@
 import { memoizeByPair } from '../cache/memo.ts'
 import { type ListParameters, parseListQuery } from '../content/list-query.ts'
 import type { Container } from '../content/model.ts'
+import { parseFields } from '../content/shown-fields.ts'
 import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { deliverPage, listPieces } from '../delivery/make-content.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
+  fieldsParameter,
   filtersParameter,
   idParameter,
   limitParameter,
@@ -30,6 +32,7 @@ export const collectionObjects = defineContentEndpoint({
     sort: sortParameter,
     filters: filtersParameter({ category: ['Recipes'] }),
     search: searchParameter,
+    fields: fieldsParameter,
   }),
   answer: collectionListAnswer,
   failures: ['NotFound'],
@@ -38,9 +41,10 @@ export const collectionObjects = defineContentEndpoint({
     const found = await findContainerToList(reading, { kind: 'collection', id: query.collectionId })
     if (!found) throw notFound('There is no collection with this collectionId.')
     const listQuery = readListQuery(found.container, query)
+    const shown = parseFields(found.container.schema, query.fields)
     const meter = call.newMeter()
     const list = await listVisible(reading, found, listQuery, meter.maxBytes)
-    const { items, untilMs } = await deliverPage(call, { ...list, meter, showsAll: false })
+    const { items, untilMs } = await deliverPage(call, { ...list, meter, shown })
     const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}}`]
     return { json, untilMs: Math.min(list.untilMs, untilMs) }
   },

@@ -1,14 +1,21 @@
 import { memoizeByPair } from '../cache/memo.ts'
-import { deliverIntegrationObject } from '../content/delivery.ts'
 import { toDeliverable } from '../content/delivery-text.ts'
 import { type GroupByParameters, groupItems, maxGroups, parseGroupBy } from '../content/grouping.ts'
 import { type ListParameters, type ListQuery, parseListQuery } from '../content/list-query.ts'
 import type { Container } from '../content/model.ts'
+import { parseFields } from '../content/shown-fields.ts'
 import { Type } from '../core/type.ts'
 import { deliverPage, listPieces } from '../delivery/make-content.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
-import { filtersParameter, limitParameter, searchParameter, skipParameter, sortParameter } from '../http/query.ts'
+import {
+  fieldsParameter,
+  filtersParameter,
+  limitParameter,
+  searchParameter,
+  skipParameter,
+  sortParameter,
+} from '../http/query.ts'
 import { accountFilter } from '../store/content/objects.ts'
 import { countByValue } from '../store/lists/count-by-value.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
@@ -55,6 +62,7 @@ export const integrationObjects = defineContentEndpoint({
     limit: limitParameter,
     skip: skipParameter,
     sort: sortParameter,
+    fields: fieldsParameter,
   }),
   answer: integrationListAnswer,
   failures: [],
@@ -65,21 +73,21 @@ export const integrationObjects = defineContentEndpoint({
     const { container } = found
     const { schema } = container
     const listQuery = readProductQuery(container, query)
+    const shown = parseFields(schema, query.fields)
     const { field } = parseGroupBy(schema, query.groupBy)
     const meter = call.newMeter()
     const list = await listVisible(reading, found, listQuery, meter.maxBytes)
-    // Groups need the parsed value of every item, also of those whose stored text goes into the page.
-    const { objects, items, sign, ...page } = await deliverPage(call, { ...list, meter, showsAll: field !== undefined })
+    const { objects, items, ...page } = await deliverPage(call, { ...list, meter, shown })
     const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}`]
     const untilMs = Math.min(list.untilMs, page.untilMs)
     if (field === undefined) return { json: [...json, '}'], untilMs }
     const wanted = { field, limit: maxGroups + 1, matches: list.totalCount }
     const counts = await countByValue(reading, container, list.query, wanted)
-    const shown = objects.map((object, position) => ({
+    const grouped = objects.map((object, position) => ({
       item: items[position] ?? [],
-      ...deliverIntegrationObject(container, toDeliverable(object), sign),
+      value: toDeliverable(object).value,
     }))
-    const groups = groupItems(schema, field, counts, shown).map((each) => {
+    const groups = groupItems(schema, field, counts, grouped).map((each) => {
       const pieces = [groupHead(each), ...listPieces(each.items), '}']
       meter.add(pieces)
       return pieces

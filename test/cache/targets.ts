@@ -19,7 +19,7 @@ const products = '/tenant/integrationObjects'
 const stripe = ['type', 'stripe'] as const
 const byType = ['groupBy[key]', 'productType'] as const
 
-export const targetCount = 22
+export const targetCount = 25
 
 /** The first few are requested most. The URLs for products are identical in both groups. */
 export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }: TargetIds): Target[] {
@@ -54,6 +54,9 @@ export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }
     list(['filters[title][ne]', 'a'], ['filters[rating]', '5']),
     list(['filters[rating][exists]', 'false']),
     list(['filters[publishDate][gte]', '2026-03-01T11:30:00Z'], ['sort', 'publishDate:desc']),
+    list(['fields', 'title,cover']),
+    list(['fields', 'rating'], ['sort', 'title:asc']),
+    shop(['fields', 'name'], byType),
     shop(['filters[productType][ne]', 'Bread'], ['filters[updatedAt][exists]', 'true']),
   ] // biome-ignore format: a table
 }

@@ -113,18 +113,19 @@ describe('requests', () => {
     )
   })
 
-  it('sends the operators of filters', async (t) => {
+  it('sends the operators of filters, and the fields to deliver', async (t) => {
     const { client, seen } = await serve(t, (response) => succeed(response, noItems))
     const filters: Filters = {
       price: { gte: 5, lt: '10' },
       tag: { ne: ['a', 'b'] },
       publishDate: { exists: true, gt: '2026-03-01' },
     }
-    await client.collections.list('c1', { filters })
+    await client.collections.list('c1', { filters, fields: ['title', 'slug'] })
     assert.deepEqual(
       [...(seen[0]?.url.searchParams ?? [])],
       [
         ['collectionId', 'c1'],
+        ['fields', 'title,slug'],
         ['filters[price][gte]', '5'],
         ['filters[price][lt]', '10'],
         ['filters[tag][ne]', 'a'],

@@ -110,8 +110,8 @@ function attempt(deliver: () => string): string {
   }
 }
 
-const pageText = (container: Container, outgoing: readonly OutgoingObject[]): string =>
-  listPieces(outgoing.map((each) => itemPieces(container, each, sign))).join('')
+const pageText = (container: Container, outgoing: readonly OutgoingObject[], shown?: Schema): string =>
+  listPieces(outgoing.map((each) => itemPieces(container, each, sign, shown))).join('')
 
 function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number } {
   const parsed = objects.map((object) => toDeliverable({ object, value: JSON.parse(object.valueText) }))
@@ -127,6 +127,28 @@ function assertSame(schema: Schema, objects: VisibleObject[]): { plain: number }
     attempt(() => JSON.stringify(parsed.map((object) => deliverIntegrationObject(integration, object, sign)))),
   )
   return { plain: outgoing.filter(({ value }) => value === undefined).length }
+}
+
+/** Of a page with some fields: the same bytes as those of the objects delivered one by one, whichever page was made before. */
+function assertSameFields(schema: Schema, shown: Schema, objects: VisibleObject[]): { plain: number } {
+  const parsed = objects.map((object) => toDeliverable({ object, value: JSON.parse(object.valueText) }))
+  let plain = 0
+  for (const kind of ['collection', 'integration'] as const) {
+    const container = containerOf(kind, schema)
+    const deliver = kind === 'collection' ? deliverCollectionObject : deliverIntegrationObject
+    const cache = new Map()
+    const page = (fields?: Schema) => {
+      const outgoing = prepareItems(container, groupId, objects, cache, fields)
+      if (fields) plain += outgoing.filter(({ value }) => value === undefined).length
+      return attempt(() => pageText(container, outgoing, fields))
+    }
+    const truth = (fields?: Schema) =>
+      attempt(() => JSON.stringify(parsed.map((object) => deliver(container, object, sign, fields))))
+    assert.equal(page(shown), truth(shown))
+    assert.equal(page(), truth())
+    assert.equal(page(shown), truth(shown))
+  }
+  return { plain: plain / 4 }
 }
 
 describe('a page as JSON', () => {
@@ -167,6 +189,22 @@ describe('a page as JSON', () => {
     )
     context.diagnostic(JSON.stringify(seen))
     assert.ok(seen.plain > seen.objects / 20 && seen.plain < seen.objects, 'both cases must have occurred')
+  })
+
+  it('with some of the fields has the same bytes whether they are cut out of the stored text or parsed', (context) => {
+    const seen = { plain: 0, objects: 0 }
+    fc.assert(
+      fc.property(schemas, fc.subarray(names), fc.array(visible, { maxLength: 3 }), (schema, chosen, objects) => {
+        const shown: Schema = new Map(
+          [...schema].filter(([name, { private: hidden }]) => !hidden && chosen.includes(name)),
+        )
+        seen.plain += assertSameFields(schema, shown, objects).plain
+        seen.objects += objects.length
+      }),
+      { numRuns: 2000 },
+    )
+    context.diagnostic(JSON.stringify(seen))
+    assert.ok(seen.plain > seen.objects / 5 && seen.plain < seen.objects, 'both cases must have occurred')
   })
 
   const object = (value: object): VisibleObject => ({

@@ -65,6 +65,7 @@ describe('the OpenAPI document', () => {
       'sort',
       'filters',
       'search',
+      'fields',
     ])
     assert.deepEqual(parameters('/tenant/integrationObjects'), [
       'type!',
@@ -75,6 +76,7 @@ describe('the OpenAPI document', () => {
       'limit',
       'skip',
       'sort',
+      'fields',
     ])
     assert.deepEqual(parameters('/tenant/preview'), ['token!'])
     for (const name of ['filters', 'groupBy']) {

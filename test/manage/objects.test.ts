@@ -183,8 +183,14 @@ onBothEngines('objects', (engine) => {
       ['limit=3&skip=6', '67', 8],
       ['status=draft&filters[tags]=hour&search=loaf&sort=title:asc', '6', 1],
       ['sort=publishDate:desc&status=scheduled', '51', 2],
+      ['filters[rating][gte]=2&filters[rating][lt]=4', '1256', 4],
+      ['filters[tags][ne]=early&sort=publishDate:desc', '6547', 4],
+      ['filters[publishDate][exists]=true&filters[publishDate][gt]=9000-01-01', '26', 2],
+      ['filters[createdAt][lt]=2000-01-01', '', 0],
     ]
     for (const [query, titles, total] of lists) assert.deepEqual(await list(query), [titles, total], query)
+    const { items } = await does('GET', `/collections/${posts._id}/objects?limit=1&fields=note,title`)
+    assert.deepEqual(items[0].objectValue, { title: 'Loaf 0', note: 'hidden' }, 'editors see private fields')
     assert.equal((await delivered(posts._id)).length, 2)
   })
 
@@ -195,6 +201,8 @@ onBothEngines('objects', (engine) => {
       ['status=hidden', /status must be one of published, scheduled, draft, archived/],
       ['filters[note]=x', /filters\[note\] names "note"/],
       ['sort=note:asc', /sort names "note"/],
+      ['filters[rating][gte]=x', /filters\[rating\]\[gte\] must be a number/],
+      ['fields=nope', /fields names "nope".*Usable fields: _id, title/],
       ['limit=101', /limit must be a whole number from 1 to 100/],
       ['status=draft&status=archived', /status must be given once/],
     ]

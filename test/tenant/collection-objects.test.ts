@@ -307,6 +307,59 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     for (const [more, expected] of cases) assert.deepEqual(await titles(more), expected, more)
   })
 
+  it('delivers only the fields named by fields, whatever it sorts and filters by', async () => {
+    const { list } = await withPosts(engine)
+    const values = async (more: string) => {
+      const answer = await list(more)
+      assert.equal(answer.statusCode, 200, answer.body)
+      return (answer.json().data.items as Item[]).map(({ objectValue: { _id, mediaFields, ...value } }) => {
+        assert.ok(_id !== undefined && mediaFields !== undefined)
+        return value
+      })
+    }
+    const all = (await list()).json().data.items as (Item & { createdAt: string })[]
+    assert.deepEqual(await values('&fields=title'), [
+      { title: 'Bread' },
+      { title: 'apple pie' },
+      { title: 'Cake' },
+      { title: 'äpfel' },
+    ])
+    assert.deepEqual(await values('&fields=objectValue.price,size&sort=rating:desc&filters[title][ne]=Cake'), [
+      { price: '10.00', size: 'M' },
+      { price: '9.50', size: { Small: 'S', Large: 'L' } },
+      { price: '-1' },
+    ])
+    assert.deepEqual(await values('&fields=_id&limit=1'), [{}])
+    assert.deepEqual(await values('&fields=body,title&search=flour'), [
+      { title: posts[0]?.title, body: posts[0]?.body },
+    ])
+    const [item] = (await list('&fields=title')).json().data.items
+    assert.deepEqual(item, {
+      ...all[0],
+      objectValue: { _id: item._id, title: 'Bread', mediaFields: {} },
+    })
+    assert.deepEqual((await list()).json().data.items, all, 'a complete list afterwards is complete')
+  })
+
+  it('signs and names only the media among the named fields', async () => {
+    const { newGroup } = await harness(engine)
+    const group = await newGroup()
+    const collection = await group.collection('Posts', {
+      title: { type: 'text' },
+      cover: { type: 'image' },
+      logo: { type: 'image' },
+    })
+    const media = { name: 'a', key: `${group.group.id}/a.png`, type: 'image' }
+    await group.add(collection, { value: { title: 'One', cover: media, logo: media } })
+    const url = `/tenant/collectionObjects?collectionId=${collection.id}`
+    const [{ objectValue }] = (await group.get(`${url}&fields=cover`)).json().data.items
+    assert.deepEqual(Object.keys(objectValue), ['_id', 'cover', 'mediaFields'])
+    assert.deepEqual(objectValue.mediaFields, { cover: 'image' })
+    assert.ok(objectValue.cover.currentFile.source)
+    const [{ objectValue: other }] = (await group.get(`${url}&fields=title`)).json().data.items
+    assert.deepEqual(other, { _id: other._id, title: 'One', mediaFields: {} })
+  })
+
   it('filters by _id', async () => {
     const { list, titles } = await withPosts(engine)
     const [, second, third] = (await list()).json().data.items as Item[]
@@ -374,6 +427,16 @@ onBothEngines('GET /tenant/collectionObjects', (engine) => {
     [Array.from({ length: 13 }, (_, at) => `&filters[f${at}]=1`).join(''), /^At most 12 fields/],
     [Array.from({ length: 51 }, (_, at) => `&filters[title]=${at}`).join(''), /^At most 50 filter values/],
     [Array.from({ length: 51 }, (_, at) => `&filters[title][ne]=${at}`).join(''), /^At most 50 filter values/],
+    ['&fields=', /^fields must not be empty/],
+    ['&fields=title,', /^fields is written <field>,<field>/],
+    [
+      '&fields=title,email',
+      /^fields names "email", which cannot be used here\. Usable fields: _id, title, body, rating, price, featured, tags, size, note\.$/,
+    ],
+    ['&fields=nope', /^fields names "nope"/],
+    ['&fields=title&fields=size', /^fields must be given once/],
+    ['&fields[]=title', /^fields\[\] is not a parameter\. Write fields=<value>\.$/],
+    [`&fields=${'x'.repeat(5001)}`, /^fields must have at most 5000 characters/],
     [`&search=${'x'.repeat(201)}`, /^search must have at most 200 characters/],
     [`&sort=${'x'.repeat(501)}`, /^sort must have at most 500 characters/],
     ['&skip=1000000001', /^skip must be a whole number from 0 to 1000000000/],

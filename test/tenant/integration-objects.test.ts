@@ -253,6 +253,23 @@ onBothEngines('GET /tenant/integrationObjects', (engine) => {
     assert.equal(new Set(ids).size, ids.length, 'each is on the flat page once')
   })
 
+  it('delivers only the fields named by fields, with usingVariant and groups as ever', async () => {
+    const { list } = await withProducts(engine)
+    const full = (await list('&groupBy[key]=price&sort=price:asc')).json().data
+    const { data } = (await list('&groupBy[key]=price&sort=price:asc&fields=name,productType')).json()
+    const narrowed = (item: Product) => {
+      const { _id, name, productType } = item.objectValue
+      const objectValue = { _id, name, ...(productType !== undefined && { productType }), mediaFields: {} }
+      return { ...item, objectValue }
+    }
+    assert.deepEqual(data.items, full.items.map(narrowed))
+    assert.deepEqual(
+      data.groups,
+      full.groups.map((group: { items: Product[] }) => ({ ...group, items: group.items.map(narrowed) })),
+    )
+    assert.ok(data.items.some((item: Product) => item.usingVariant))
+  })
+
   it('has no groups by default', async () => {
     const { list } = await withProducts(engine)
     assert.deepEqual(Object.keys((await list()).json().data), ['items', 'totalCount'])
