@@ -10,6 +10,16 @@ export const answerTooLong = (maxBytes: number): AppError =>
 const tooManyFiles = (): AppError =>
   invalid(`The answer would contain more than ${maxFilesPerAnswer} files. Request fewer items with limit.`)
 
+/** Expanded objects in one answer, each counted once. Their rows are read in one turn. */
+export const maxTargets = 2000
+
+export function checkTargets(count: number): void {
+  if (count > maxTargets)
+    throw invalid(
+      `The answer would expand more than ${maxTargets} objects. Request fewer items with limit, or expand less.`,
+    )
+}
+
 export function checkFiles(keys: readonly string[]): void {
   if (keys.length > maxFilesPerAnswer) throw tooManyFiles()
 }

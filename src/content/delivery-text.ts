@@ -233,11 +233,13 @@ function prepareSelected(
 export const parsedItems = (outgoing: readonly OutgoingObject[]): { value: Record<string, unknown> }[] =>
   outgoing.flatMap(({ value }) => (value ? [{ value }] : []))
 
-export const toDeliverable = ({ object: { valueText, ...object }, value }: OutgoingObject): DeliverableObject => ({
-  ...object,
-  value: value ?? JSON.parse(valueText),
-  archived: false,
-})
+export const readValue = ({ object, value }: OutgoingObject): Record<string, unknown> =>
+  value ?? JSON.parse(object.valueText)
+
+export function toDeliverable(outgoing: OutgoingObject): DeliverableObject {
+  const { valueText: _, ...object } = outgoing.object
+  return { ...object, value: readValue(outgoing), archived: false }
+}
 
 /** An item's JSON, in pieces. */
 export function itemPieces(

@@ -3,6 +3,7 @@ import { splitIntoSlices, yieldForHeavyWork } from '../concurrency/time-slicing.
 import type { Config } from '../config/config.ts'
 import { type AnswerMeter, checkFiles, createAnswerMeter } from '../content/answer-limit.ts'
 import { itemPieces, type OutgoingObject, parsedItems, prepareItems } from '../content/delivery-text.ts'
+import type { ExpandTree } from '../content/expand.ts'
 import { mediaKeysOfAll } from '../content/media-uses.ts'
 import type { Schema } from '../content/schema.ts'
 import type { Timing } from '../http/timing.ts'
@@ -12,6 +13,7 @@ import type { VisibleList } from '../store/lists/list-visible.ts'
 import { type Reading, readAtOneRevision } from '../store/lists/reading.ts'
 import { type GroupStore, openGroup, type Store, type Tenant } from '../store/store.ts'
 import { type Content, type EncodedContent, encodeContent } from './answer.ts'
+import { readExpansion } from './expand.ts'
 
 /** What every endpoint reads with: the caller, the query as its schema has parsed it, the group's content and signatures. */
 export interface ReadCall<Query> {
@@ -125,12 +127,14 @@ interface PageToDeliver extends Pick<VisibleList, 'container' | 'objects' | 'med
   meter: AnswerMeter
   /** The fields to deliver; by default all public ones. */
   shown?: Schema | undefined
+  /** The references to expand. */
+  expand?: ExpandTree | undefined
 }
 
 /** Makes a page's items. Yields to other work where they are long, and throws once the answer becomes too long. */
 export async function deliverPage(
   { group, reading, signing }: ContentCall<unknown>,
-  { container, meter, shown, mediaRevision, ...page }: PageToDeliver,
+  { container, meter, shown, mediaRevision, expand, ...page }: PageToDeliver,
 ): Promise<DeliveredItems> {
   const parts = splitIntoSlices(page.objects, ({ valueText }) => valueText.length)
   const frames = reading.cache.framesOf(container)
@@ -139,20 +143,25 @@ export async function deliverPage(
     await yieldForHeavyWork(characters)
     objects.push(...prepareItems(container, group.groupId, items, frames, shown))
   }
-  const keys = mediaKeysOfAll(shown ?? container.schema, parsedItems(objects))
+  const { maxBytes } = meter
+  const expansion = expand && (await readExpansion(reading, { container, items: objects, tree: expand, maxBytes }))
+  const ofPage = mediaKeysOfAll(shown ?? container.schema, parsedItems(objects))
+  const keys = expansion ? [...new Set([...ofPage, ...expansion.mediaKeys])] : ofPage
   checkFiles(keys)
   const { sign, untilMs } = await signing(keys, mediaRevision)
   const measured = meter.measured(sign)
+  await expansion?.prepare(measured)
   const items: string[][] = []
   for (const piece of splitIntoSlices(objects, ({ object }) => object.valueText.length)) {
     await yieldForHeavyWork(piece.characters)
     for (const each of piece.items) {
-      const pieces = itemPieces(container, each, measured, shown)
+      const item = itemPieces(container, each, measured, shown)
+      const pieces = expansion ? expansion.addTo(item, items.length) : item
       meter.add(pieces)
       items.push(pieces)
     }
   }
-  return { objects, items, untilMs }
+  return { objects, items, untilMs: Math.min(untilMs, expansion?.untilMs ?? untilMs) }
 }
 
 /** A list as JSON, in pieces: joining them at once takes a fraction of the time of concatenation. */

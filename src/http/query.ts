@@ -190,6 +190,16 @@ export const fieldsParameter = Type.Optional(
   }),
 )
 
+export const expandParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 2000,
+    description:
+      'References to expand, up to 20 paths separated by commas: `author,related.author` adds `expanded` to each item, with the visible objects that its fields refer to. A single one that is not visible is `null`; in a list it is left out. At most 3 references in a row.',
+    examples: ['author,related.author'],
+  }),
+)
+
 export const filtersParameter = (example: Record<string, string[]>) =>
   Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), {

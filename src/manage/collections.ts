@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { type Container, type ContainerSettings, submissionTypes } from '../content/model.ts'
 import { booleanRules, limitRules, nestedTypes, parseSchema, textRules } from '../content/parse-schema.ts'
 import { isMirrored } from '../content/product-edits.ts'
+import { fieldsReferringTo } from '../content/references.ts'
 import { mediaTypes, scalarTypes, uniqueTypes } from '../content/schema.ts'
 import { collectionIdsIn } from '../content/site-settings.ts'
 import { conflict, invalid, notFound } from '../core/errors.ts'
@@ -127,6 +128,16 @@ function checkSubscribing({ schema, settings: { accepts } }: Pick<Container, 'sc
     throw invalid('A collection that accepts subscribeUser needs a field "email" of type text in its schema.')
 }
 
+/** The schemas that name a container, as reasons not to delete it. */
+export const schemasReferringTo = async (group: GroupStore, { id: ownId, kind, name }: Container): Promise<string[]> =>
+  (await listContainers(group))
+    .filter((other) => other.id !== ownId)
+    .flatMap((other) =>
+      fieldsReferringTo(other.schema, kind, name).map(
+        (field) => `the field "${field}" of "${other.name}" refers to it`,
+      ),
+    )
+
 /** Breaking pages or deleting much content in one call requires `force`. */
 async function refuseInUse(group: GroupStore, collection: Container): Promise<void> {
   const objects = (await countObjects(group)).get(collection.id) ?? 0
@@ -134,6 +145,7 @@ async function refuseInUse(group: GroupStore, collection: Container): Promise<vo
   const reasons = [
     ...(objects > 0 ? [`it holds ${objects} ${objects === 1 ? 'object' : 'objects'}`] : []),
     ...boundSites.map((site) => `pages of the site "${site.name}" show it`),
+    ...(await schemasReferringTo(group, collection)),
   ]
   if (reasons.length > 0)
     throw conflict(`The collection is in use: ${reasons.join('; ')}. To delete it anyway, set force=true.`)
@@ -238,7 +250,7 @@ export const collectionVerbs = [
     name: 'collection delete',
     summary: 'Delete a collection',
     description:
-      'Permanently, with every object in it. Refused while it holds objects or a page shows it, unless forced.',
+      'Permanently, with every object in it. Refused while it holds objects, a page shows it or a field refers to it, unless forced.',
     input: { collectionId, force: Type.Optional(Type.Boolean({ description: 'Delete it even if it is in use.' })) },
     answer: doneShape,
     run: ({ ctx, input }) =>

@@ -19,7 +19,7 @@ import {
   listContainers,
 } from '../store/content/containers.ts'
 import type { GroupStore } from '../store/store.ts'
-import { schemaChangeInput, schemaReportShape } from './collections.ts'
+import { schemaChangeInput, schemaReportShape, schemasReferringTo } from './collections.ts'
 import { completeList, done, doneShape, listOf, ownId, refuseStale } from './shapes.ts'
 import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 
@@ -160,8 +160,8 @@ export const integrationTypeVerbs = [
     name: 'integration-type delete',
     summary: 'Delete an integration type',
     description:
-      'Permanently, with every object in it. Refused while it holds objects, unless forced, and while a payment account fills it.',
-    input: { type, force: Type.Optional(Type.Boolean({ description: 'Delete it even if it holds objects.' })) },
+      'Permanently, with every object in it. Refused while it holds objects or a field refers to it, unless forced, and while a payment account fills it.',
+    input: { type, force: Type.Optional(Type.Boolean({ description: 'Delete it even if it is in use.' })) },
     answer: doneShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
@@ -169,10 +169,12 @@ export const integrationTypeVerbs = [
         if ((await listIntegrations(writer.group, found.name)).length > 0)
           throw conflict('An account fills this integration type. Disconnect it first.')
         const objects = (await countObjects(writer.group)).get(found.id) ?? 0
-        if (objects > 0 && !input.force)
-          throw conflict(
-            `The integration type holds ${objects} ${objects === 1 ? 'object' : 'objects'}. To delete it anyway, set force=true.`,
-          )
+        const reasons = [
+          ...(objects > 0 ? [`it holds ${objects} ${objects === 1 ? 'object' : 'objects'}`] : []),
+          ...(await schemasReferringTo(writer.group, found)),
+        ]
+        if (reasons.length > 0 && !input.force)
+          throw conflict(`The integration type is in use: ${reasons.join('; ')}. To delete it anyway, set force=true.`)
         await deleteContainer(writer, found)
         return done
       }),

@@ -3,11 +3,12 @@ import { type Container, draftPublishMs, type StoredObject, unsetPublishMs } fro
 import { parseDateTime } from '../content/moments.ts'
 import { isMirrored } from '../content/product-edits.ts'
 import { checkObjectValue } from '../content/validate.ts'
-import { invalid, notFound } from '../core/errors.ts'
+import { conflict, invalid, notFound } from '../core/errors.ts'
 import { changeObjects, deleteObjects, type ObjectChange } from '../store/content/change-objects.ts'
 import { type ContentWriter, createWriteBudget, requestLimits } from '../store/content/changes.ts'
 import { findContainerById } from '../store/content/containers.ts'
 import { findObject, findObjects, insertObjects, measureObjects } from '../store/content/objects.ts'
+import { findReferrers } from '../store/content/references.ts'
 import { uniqueCopies } from '../store/content/unique.ts'
 import { showObject } from './object-shapes.ts'
 import { refuseStale } from './shapes.ts'
@@ -25,6 +26,8 @@ export interface ObjectItem {
   publishDate?: string | null | undefined
   archived?: boolean | undefined
   draft?: boolean | undefined
+  /** For a deletion: whether other objects may refer to it. */
+  force?: boolean | undefined
 }
 
 type GivenState = Pick<ObjectItem, 'publishDate' | 'draft' | 'archived'>
@@ -200,18 +203,39 @@ async function actInContainer(
     accountHandle,
     publishMs: draftPublishMs,
   }))
-  return insertObjects({ ...writer, allowsMissingMedia: true }, container, copies)
+  return insertObjects({ ...writer, allowsMissing: true }, container, copies)
+}
+
+const maxReferrersShown = 20
+
+/** `deleted` are all objects of the request: references among them do not count. */
+async function refuseReferenced(
+  { group }: ContentWriter,
+  targets: readonly Target[],
+  deleted: readonly string[],
+): Promise<void> {
+  const ids = targets.filter(({ item }) => !item.force).map(({ object }) => object.id)
+  const wanted = { besides: deleted, limit: maxReferrersShown, skip: 0 }
+  const { referrers, totalCount } = await findReferrers(group, ids, wanted)
+  const [first] = referrers
+  if (!first) return
+  const others = totalCount > 1 ? ` and ${totalCount - 1} more` : ''
+  throw conflict(
+    `${ids.length === 1 ? `The object ${ids[0]} is` : 'Some of these objects are'} referred to by the object ${first.id}${others}. Remove the references first ("object references" lists them), or set force=true, which leaves them without a target. Nothing was deleted.`,
+    { usedBy: referrers.map(({ id, containerId }) => ({ _id: id, collectionId: containerId })), totalCount },
+  )
 }
 
 async function actOnBatch(
   writer: ContentWriter,
   action: ObjectAction,
-  items: readonly ObjectItem[],
-  first: number,
+  { items, first }: { items: readonly ObjectItem[]; first: number },
   forItem: ForItem,
+  deleted: readonly string[],
 ): Promise<ChangedObject[]> {
   const targets = await findTargets(writer, items, first, forItem)
   if (action === 'delete') {
+    await refuseReferenced(writer, targets, deleted)
     await deleteObjects(
       writer,
       targets.map(({ container, object }) => ({ containerId: container.id, object })),
@@ -260,14 +284,13 @@ export async function actOnObjects<Shown>(
   forItem: ForItem = (_position, work) => work(),
 ): Promise<Shown[]> {
   refuseDuplicates(items, forItem)
-  const sizes = await measureObjects(
-    writer.group,
-    items.map(({ objectId }) => objectId),
-  )
+  const ids = items.map(({ objectId }) => objectId)
+  const sizes = await measureObjects(writer.group, ids)
   if (items.length > 1) writer.spend({ bytes: sumOf(sizes) })
   const shown: Shown[] = []
+  const deleted = action === 'delete' ? ids : []
   for (const { first, batch } of inBatches(items, ({ objectId }) => sizes.get(objectId) ?? 0)) {
-    const changed = await actOnBatch(writer, action, batch, first, forItem)
+    const changed = await actOnBatch(writer, action, { items: batch, first }, forItem, deleted)
     shown.push(...changed.map(show))
   }
   return shown

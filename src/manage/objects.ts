@@ -1,5 +1,5 @@
 import type { TProperties } from 'typebox'
-import { parseListQuery } from '../content/list-query.ts'
+import { maxLimit, parseListQuery } from '../content/list-query.ts'
 import { type Container, objectStatuses, reviewStates } from '../content/model.ts'
 import { onlyFields, parseFields } from '../content/shown-fields.ts'
 import { AppError, conflict, invalid, notFound } from '../core/errors.ts'
@@ -15,7 +15,7 @@ import {
 } from '../http/query.ts'
 import { requestLimits } from '../store/content/changes.ts'
 import { readByContainer } from '../store/content/containers.ts'
-import { insertPreparedObjects, type NewObject, prepareObjects } from '../store/content/objects.ts'
+import { findContainerIdOf, insertPreparedObjects, type NewObject, prepareObjects } from '../store/content/objects.ts'
 import { listObjectsInState } from '../store/lists/list-objects.ts'
 import type { GroupStore } from '../store/store.ts'
 import { findByExternalIds } from '../store/transfer/import.ts'
@@ -30,6 +30,7 @@ import {
   requireObject,
   stateOf,
 } from './object-actions.ts'
+import { listReferrers, referrerShape } from './object-references.ts'
 import { objectShape, showObject } from './object-shapes.ts'
 import { completeList, done, doneShape, id, listOf } from './shapes.ts'
 import { contentBodyBytes, defineGroupVerb, type GroupContext, type Verb } from './verb.ts'
@@ -119,6 +120,7 @@ function actionVerb(
   })
 }
 
+const force = Type.Optional(Type.Boolean({ description: 'Delete it even if other objects refer to it.' }))
 const optionalVersion = { version: Type.Optional(version) }
 
 export const objectVerbs: Verb[] = [
@@ -188,6 +190,21 @@ export const objectVerbs: Verb[] = [
       return showObject(container.id, object, ctx.nowMs)
     },
   }),
+  defineGroupVerb({
+    name: 'object references',
+    summary: 'Show the objects that refer to an object',
+    description:
+      'In any state, each with the places in its value. Former versions do not count. The object may be a product.',
+    input: { objectId, limit: limitParameter, skip: skipParameter },
+    answer: listOf(referrerShape),
+    columns: ['_id', 'collectionId', 'paths'],
+    async run({ ctx, input }) {
+      const { objectId: target, limit = maxLimit, skip = 0 } = input
+      if ((await findContainerIdOf(ctx.content, target)) === undefined)
+        throw notFound('There is no such object in this group.')
+      return listReferrers(ctx.content, target, { limit, skip })
+    },
+  }),
   actionVerb('update', {
     summary: 'Replace the value of an object',
     description: 'The publish date and the archived flag stay as they are unless given.',
@@ -202,8 +219,9 @@ export const objectVerbs: Verb[] = [
   }),
   actionVerb('delete', {
     summary: 'Delete an object',
-    description: 'Permanently, with its versions and preview links. To hide it, archive it.',
-    input: optionalVersion,
+    description:
+      'Permanently, with its versions and preview links. To hide it, archive it. Refused while other objects refer to it, unless forced; their references are then left without a target.',
+    input: { ...optionalVersion, force },
   }),
   actionVerb('duplicate', { summary: 'Copy an object', description: 'The copy is a draft.', input: {} }),
   actionVerb('publish', {
@@ -248,7 +266,7 @@ export const objectVerbs: Verb[] = [
       action: Type.Enum([...objectActions]),
       items: Type.Array(
         Type.Object(
-          { objectId, version: Type.Optional(version), objectValue: Type.Optional(objectValue), ...state },
+          { objectId, version: Type.Optional(version), objectValue: Type.Optional(objectValue), ...state, force },
           { additionalProperties: false },
         ),
         { minItems: 1, maxItems },

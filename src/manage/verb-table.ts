@@ -69,6 +69,7 @@ export const verbTable = {
   'object create':                  ['editor',        'POST /manage/groups/:groupId/collections/:collectionId/objects'],
   'object list':                    ['viewer',        'GET /manage/groups/:groupId/collections/:collectionId/objects'],
   'object show':                    ['viewer',        'GET /manage/groups/:groupId/objects/:objectId'],
+  'object references':              ['viewer',        'GET /manage/groups/:groupId/objects/:objectId/references'],
   'object update':                  ['editor',        'PUT /manage/groups/:groupId/objects/:objectId'],
   'object patch':                   ['editor',        'PATCH /manage/groups/:groupId/objects/:objectId'],
   'object delete':                  ['editor',        'DELETE /manage/groups/:groupId/objects/:objectId'],

@@ -8,6 +8,7 @@ import { deliverPage, listPieces } from '../delivery/make-content.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
+  expandParameter,
   fieldsParameter,
   filtersParameter,
   idParameter,
@@ -17,6 +18,7 @@ import {
   sortParameter,
 } from '../http/query.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
+import { findExpansion } from '../store/lists/targets.ts'
 
 /** Equal queries share an object, see `createContentHandler`. */
 const readListQuery = memoizeByPair(({ schema }: Container, query: ListParameters) => parseListQuery(schema, query))
@@ -33,6 +35,7 @@ export const collectionObjects = defineContentEndpoint({
     filters: filtersParameter({ category: ['Recipes'] }),
     search: searchParameter,
     fields: fieldsParameter,
+    expand: expandParameter,
   }),
   answer: collectionListAnswer,
   failures: ['NotFound'],
@@ -42,9 +45,10 @@ export const collectionObjects = defineContentEndpoint({
     if (!found) throw notFound('There is no collection with this collectionId.')
     const listQuery = readListQuery(found.container, query)
     const shown = parseFields(found.container.schema, query.fields)
+    const expand = await findExpansion(reading, found, query.expand)
     const meter = call.newMeter()
     const list = await listVisible(reading, found, listQuery, meter.maxBytes)
-    const { items, untilMs } = await deliverPage(call, { ...list, meter, shown })
+    const { items, untilMs } = await deliverPage(call, { ...list, meter, shown, expand })
     const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}}`]
     return { json, untilMs: Math.min(list.untilMs, untilMs) }
   },

@@ -9,6 +9,7 @@ import { deliverPage, listPieces } from '../delivery/make-content.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
+  expandParameter,
   fieldsParameter,
   filtersParameter,
   limitParameter,
@@ -19,6 +20,7 @@ import {
 import { accountFilter } from '../store/content/objects.ts'
 import { countByValue } from '../store/lists/count-by-value.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
+import { findExpansion } from '../store/lists/targets.ts'
 
 const groupByParameter = Type.Optional(
   Type.Object(
@@ -63,6 +65,7 @@ export const integrationObjects = defineContentEndpoint({
     skip: skipParameter,
     sort: sortParameter,
     fields: fieldsParameter,
+    expand: expandParameter,
   }),
   answer: integrationListAnswer,
   failures: [],
@@ -75,9 +78,10 @@ export const integrationObjects = defineContentEndpoint({
     const listQuery = readProductQuery(container, query)
     const shown = parseFields(schema, query.fields)
     const { field } = parseGroupBy(schema, query.groupBy)
+    const expand = await findExpansion(reading, found, query.expand)
     const meter = call.newMeter()
     const list = await listVisible(reading, found, listQuery, meter.maxBytes)
-    const { objects, items, ...page } = await deliverPage(call, { ...list, meter, shown })
+    const { objects, items, ...page } = await deliverPage(call, { ...list, meter, shown, expand })
     const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}`]
     const untilMs = Math.min(list.untilMs, page.untilMs)
     if (field === undefined) return { json: [...json, '}'], untilMs }

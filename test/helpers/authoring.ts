@@ -19,7 +19,7 @@ export const authoring = (nowMs: number): Authoring => ({
   verb: 'test',
   nowMs,
   versionsKept: 50,
-  allowsMissingMedia: true,
+  allowsMissing: true,
 })
 
 export const write = <Result>(

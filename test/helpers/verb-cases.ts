@@ -344,6 +344,7 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   }),
   'object list': ({ posts }) => ({ collectionId: posts.id, status: 'published', limit: 50, sort: 'title:asc' }),
   'object show': onObject,
+  'object references': onObject,
   'object update': async (scene) => ({ ...(await onObject(scene)), version: 1, objectValue: { title: scene.fresh() } }),
   'object patch': async (scene) => ({
     ...(await onObject(scene)),

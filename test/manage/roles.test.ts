@@ -94,7 +94,7 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   anyone: ['group list', 'whoami', 'invitation list'],
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
-    'object versions', 'object diff', 'object draft show', 'object draft diff', 'object draft list',
+    'object references', 'object versions', 'object diff', 'object draft show', 'object draft diff', 'object draft list',
     'integration list', 'integration show', 'integration-type list', 'integration-type show', 'product list', 'product show',
     'submission list', 'order list', 'order show',
     'submission export', 'event list', 'media list', 'media show', 'media usage', 'job list', 'job show',

@@ -54,7 +54,7 @@ export async function rebuildObjects(
   keys: readonly string[],
 ): Promise<Tally> {
   // The provider's description may refer to a file that we do not have.
-  const writer: ContentWriter = { ...given, allowsMissingMedia: true }
+  const writer: ContentWriter = { ...given, allowsMissing: true }
   const drafts = await draftProducts(writer, integration, keys)
   const values = drafts.map(({ value }) => value).filter((value) => value !== undefined)
   const container = await ensureContainer(writer, integration.type, values)

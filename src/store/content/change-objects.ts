@@ -17,6 +17,7 @@ import {
   sumOfRows,
 } from './object-index.ts'
 import { fieldRowsOf } from './objects.ts'
+import { refuseMissingTargets } from './references.ts'
 import { refuseTaken } from './unique.ts'
 import { saveVersions } from './versions.ts'
 
@@ -218,13 +219,15 @@ export async function changeObjects(
     changedValues.flatMap(({ before }) => mediaUsesIn(former.schema, before.value)),
     changedValues.flatMap(({ after }) => mediaUsesIn(container.schema, after.value)),
   )
-  // A schema change has been reviewed for them as a whole.
-  if (former === container)
-    await refuseTaken(
-      writer,
-      container,
-      changedValues.map(({ before, after }) => ({ id: after.id, before: before.value, value: after.value })),
-    )
+  if (former === container) {
+    const written = changedValues.map(({ before, after }) => ({
+      id: after.id,
+      before: before.value,
+      value: after.value,
+    }))
+    await refuseMissingTargets(writer, container, written)
+    await refuseTaken(writer, container, written) // a schema change has been reviewed for unique values as a whole
+  }
   await saveVersions(
     writer,
     changed.map(({ before }) => before.id),

@@ -271,7 +271,7 @@ export async function declareFields(writer: ContentWriter, before: Container, sc
   let planned: PlannedChange[] = []
   const apply = async (): Promise<void> => {
     // Descriptions come from the provider and may refer to missing files.
-    await changeObjects({ ...writer, allowsMissingMedia: true }, container, planned, 'schema changed', before)
+    await changeObjects({ ...writer, allowsMissing: true }, container, planned, 'schema changed', before)
     planned = []
   }
   for await (const object of iterateObjects(writer.group, before.id)) {

@@ -28,8 +28,8 @@ export interface Authoring {
   nowMs: number
   /** Number of former versions to keep of each object. */
   versionsKept: number
-  /** For imports, whose content may refer to missing files. */
-  allowsMissingMedia?: boolean
+  /** For imports, whose content may refer to missing files and objects. */
+  allowsMissing?: boolean
   /** For writes in several steps, which check unique values at their end with `refuseDuplicates`. */
   checksUniqueLater?: boolean
   /** Limits of a single request. Imports and jobs have none. */

@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { Container, ContainerSettings } from '../../content/model.ts'
+import { fieldsReferringTo, withRenamedCollection } from '../../content/references.ts'
 import type { Field, Schema } from '../../content/schema.ts'
 import { isName } from '../../content/texts.ts'
 import { conflict, invalid } from '../../core/errors.ts'
 import { makeId } from '../../core/ids.ts'
-import { createSqlBuilder, runStatement } from '../engine/statement.ts'
+import { createSqlBuilder, isOneOf, runStatement, type SqlBuilder } from '../engine/statement.ts'
 import { insertJob } from '../jobs/jobs.ts'
 import type { ContainerRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
@@ -67,13 +68,16 @@ export async function insertContainer(writer: ContentWriter, input: NewContainer
   return { id, kind, name, schema, settings, version: 1 }
 }
 
-/** Writes the differences; `changeSchema` migrates objects and their index. */
+/** Writes the differences; `changeSchema` migrates objects and their index. Schemas that name the container follow its name. */
 export async function updateContainer(
   writer: ContentWriter,
   before: Container,
   wanted: Partial<Pick<Container, 'name' | 'schema' | 'settings'>>,
 ): Promise<Container> {
-  const after = { ...before, ...wanted, version: before.version + 1 }
+  const { name = before.name, schema: wantedSchema = before.schema } = wanted
+  const isRenamed = before.kind === 'collection' && name !== before.name
+  const schema = isRenamed ? withRenamedCollection(wantedSchema, before.name, name) : wantedSchema
+  const after = { ...before, ...wanted, schema, version: before.version + 1 }
   const texts = ({ name, schema, settings }: Container) => ({
     name,
     schema: schemaText(schema),
@@ -92,6 +96,10 @@ export async function updateContainer(
   const note = differences.join(', ')
   writer.record({ type: `${before.kind}.updated`, subjectId: before.id, version: after.version, note })
   if (differences.some((part) => part !== 'settings')) writer.bumpRevision()
+  if (isRenamed)
+    for (const other of await listContainers(writer.group))
+      if (other.id !== before.id && fieldsReferringTo(other.schema, 'collection', before.name).length > 0)
+        await updateContainer(writer, other, { schema: withRenamedCollection(other.schema, before.name, name) })
   return after
 }
 
@@ -137,25 +145,58 @@ export interface ContainerAtRevision {
   nextPublishMs: number
 }
 
+/** A statement for containers with the group's revision; without a match it returns a row of nulls. */
+function atRevision(
+  { database, groupId }: GroupStore,
+  nowMs: number,
+  isWanted: (draft: SqlBuilder) => string,
+): [text: string, draft: SqlBuilder] {
+  const draft = createSqlBuilder(database)
+  const { table, bind } = draft
+  const columns = containerColumns.map((column) => `c.${column}`).join(', ')
+  const nextPublish = `select min(o.publish_ms) from ${table('objects')} as o where o.container_id = c.id and o.archived = 0 and o.publish_ms > ${bind(nowMs)}`
+  const text = `select r.revision, ${columns}, (${nextPublish}) as next_publish_ms from (select ${revisionColumns(draft, groupId)}) as r left join ${table('containers')} as c on c.group_id = ${bind(groupId)} and ${isWanted(draft)}`
+  return [text, draft]
+}
+
 /** A container with its revision, and the time until which its visible objects change only by writes. */
 export async function readContainerAtRevision(
   group: GroupStore,
   ref: ContainerRef,
   nowMs: number,
 ): Promise<ContainerAtRevision> {
-  const { groupId, database } = group
-  const draft = createSqlBuilder(database)
-  const { table, bind } = draft
-  const columns = containerColumns.map((column) => `c.${column}`).join(', ')
-  const nextPublish = `select min(o.publish_ms) from ${table('objects')} as o where o.container_id = c.id and o.archived = 0 and o.publish_ms > ${bind(nowMs)}`
-  const isNamed = ref.kind === 'collection' ? `c.id = ${bind(ref.id)}` : `c.name = ${bind(ref.name)}`
-  const text = `select r.revision, ${columns}, (${nextPublish}) as next_publish_ms from (select ${revisionColumns(draft, groupId)}) as r left join ${table('containers')} as c on c.group_id = ${bind(groupId)} and c.kind = ${bind(ref.kind)} and ${isNamed}`
+  const [text, draft] = atRevision(group, nowMs, ({ bind }) => {
+    const isNamed = ref.kind === 'collection' ? `c.id = ${bind(ref.id)}` : `c.name = ${bind(ref.name)}`
+    return `c.kind = ${bind(ref.kind)} and ${isNamed}`
+  })
   const [row] = await runStatement<FoundRow | AbsentRow>(group, text, draft)
   return {
     container: row && row.id !== null ? toContainer(row) : undefined,
     revision: row?.revision ?? 0,
     nextPublishMs: row?.next_publish_ms ?? Number.POSITIVE_INFINITY,
   }
+}
+
+/** Some containers of a group by id or by name, or all. */
+export type ContainersWanted = { ids: readonly string[] } | { names: readonly string[] } | 'all'
+
+/** Containers as of one revision, in no particular order. */
+export async function readContainersAtRevision(
+  group: GroupStore,
+  wanted: ContainersWanted,
+  nowMs: number,
+): Promise<{ found: { container: Container; nextPublishMs: number }[]; revision: number }> {
+  const [text, draft] = atRevision(group, nowMs, (sql) => {
+    if (wanted === 'all') return 'true'
+    return 'ids' in wanted ? isOneOf(sql, 'c.id', wanted.ids) : isOneOf(sql, 'c.name', wanted.names)
+  })
+  const rows = await runStatement<FoundRow | AbsentRow>(group, text, draft)
+  const found = rows.flatMap((row) =>
+    row.id === null
+      ? []
+      : { container: toContainer(row), nextPublishMs: row.next_publish_ms ?? Number.POSITIVE_INFINITY },
+  )
+  return { found, revision: rows[0]?.revision ?? 0 }
 }
 
 interface AtRevision {

@@ -5,6 +5,7 @@ import type { Filter } from '../../content/filters.ts'
 import { filterKeyOfText, indexRowsOf, searchTextOf } from '../../content/index-keys.ts'
 import { type MediaUse, mediaKeysIn, mediaUsesIn } from '../../content/media-uses.ts'
 import { type Container, isVisible, type ReviewState, type StoredObject, unsetPublishMs } from '../../content/model.ts'
+import { referencedIdsIn } from '../../content/references.ts'
 import { checkObjectValue } from '../../content/validate.ts'
 import { makeId } from '../../core/ids.ts'
 import { inBatches } from '../engine/database.ts'
@@ -14,6 +15,7 @@ import type { ContentTables, ObjectFieldRow, ObjectRow } from '../schema/tables.
 import type { GroupStore } from '../store.ts'
 import type { Authoring, ContentWriter } from './changes.ts'
 import { indexBytesOf, insertIndexRows } from './object-index.ts'
+import { referenceField, refuseMissingTargets } from './references.ts'
 import { refuseTaken } from './unique.ts'
 
 /** A product's account is indexed like a field; no schema field can begin with @. */
@@ -96,6 +98,7 @@ export function fieldRowsOf(container: Container, object: StoredObject): ObjectF
     ...(container.kind === 'integration' ? [unsorted(accountHandleField, object.accountHandle)] : []),
     ...(typeof email === 'string' && email !== '' ? [unsorted(emailField, addressKey(email))] : []),
     ...mediaKeysIn(container.schema, object.value).map((key) => unsorted(mediaField, key)),
+    ...referencedIdsIn(container.schema, object.value).map((id) => unsorted(referenceField, id)),
   ].map(({ field, filterKey, sortKey }) => ({ ...state, field, filter_key: filterKey, sort_key: sortKey }))
 }
 
@@ -182,11 +185,9 @@ export async function insertPreparedObjects(
   const isCurrent = given.container.id === current.id && given.container.version === current.version
   const prepared = isCurrent ? given : await given.prepareFor(current)
   await refuseMissingMedia(writer, [], prepared.shown)
-  await refuseTaken(
-    writer,
-    current,
-    prepared.objects.map(({ object }) => object),
-  )
+  const written = prepared.objects.map(({ object }) => object)
+  await refuseMissingTargets(writer, current, written)
+  await refuseTaken(writer, current, written)
   const objects = await insertPrepared(writer, prepared.objects)
   for (const object of objects) {
     const change = { subjectId: object.id, containerId: current.id, version: object.version }

@@ -1,6 +1,7 @@
 import { type CacheEntry, type CachePartition, createFairCache } from '../../cache/fair-cache.ts'
 import { createLruMap } from '../../cache/lru-map.ts'
 import type { Frame, FrameCache } from '../../content/delivery-text.ts'
+import type { ExpandTree } from '../../content/expand.ts'
 import type { Container } from '../../content/model.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface ContentCache {
   matches: CacheSection<Matches>
   /** The first ids of a listing. Empty after a single request for a later page. */
   orders: CacheSection<ListEntry[]>
+  /** Checked `expand` parameters. */
+  expansions: CacheSection<ExpandTree>
   /** Valid for this `Container` object only, which is read again after any change of the group. */
   framesOf(container: Container): FrameCache
 }
@@ -85,6 +88,8 @@ const bytesPerEntry = 300
 const bytesPerListEntry = 88
 const bytesPerId = 48
 const bytesPerField = 300
+/** At most 20 paths. */
+const bytesPerExpansion = 5000
 /** Includes the text of the schema, because a field may list thousands of values. */
 const sizeOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
 
@@ -156,6 +161,7 @@ export function createContentCache(maxBytes = 12 * 1024 * 1024): ContentCache {
     totals: createSection('facts', 'total', () => 0),
     matches: createSection('idLists', 'matches', ({ ids }) => (ids?.length ?? 0) * bytesPerId),
     orders: createSection('idLists', 'order', (entries) => entries.length * bytesPerListEntry),
+    expansions: createSection('facts', 'expand', () => bytesPerExpansion),
     framesOf(container) {
       const reading = readingOf(container)
       return {

@@ -9,14 +9,16 @@ import type { GroupStore } from '../store.ts'
  * The values are read afterwards, if all of them together fit an answer. So no more than an answer's limit is ever read.
  */
 
-/** Values up to this size fit an answer even on the longest page. */
-const largeBytes = (maxBytes: number): number => Math.floor(maxBytes / maxLimit)
+/** Values up to this size fit an answer even if all rows have them. */
+const largeBytes = (maxBytes: number, maxRows: number): number => Math.floor(maxBytes / maxRows)
 
 /** The value, or its length in digits if it is large; a value itself begins with {. */
-export const valueColumn = (maxBytes: number): string =>
+export const valueOrLength = (maxBytes: number, maxRows = maxLimit): string =>
   Number.isFinite(maxBytes)
-    ? `case when octet_length(o.value) > ${largeBytes(maxBytes)} then cast(octet_length(o.value) as text) else o.value end as value`
+    ? `case when octet_length(o.value) > ${largeBytes(maxBytes, maxRows)} then cast(octet_length(o.value) as text) else o.value end`
     : 'o.value'
+
+export const valueColumn = (maxBytes: number): string => `${valueOrLength(maxBytes)} as value`
 
 const isLeftOut = (value: string): boolean => !value.startsWith('{')
 

@@ -20,14 +20,14 @@ import { narrowTo, searchMatches } from './search-matches.ts'
 const orderDepths = [2000, 500, 100]
 const maxOrderCost = 5000
 
-const keyOf = (ref: ContainerRef): string =>
+export const containerKeyOf = (ref: ContainerRef): string =>
   ref.kind === 'collection' ? `collection ${ref.id}` : `integration ${ref.name}`
 
 /** A container with its current schema, if it exists. */
 export async function findContainerToList(reading: Reading, ref: ContainerRef): Promise<CachedContainer | undefined> {
   const { group, cache, nowMs, confirm } = reading
   const { groupId } = group
-  const key = keyOf(ref)
+  const key = containerKeyOf(ref)
   const cached = cache.containers.get(groupId, cache.revisionOf(groupId), key, nowMs)
   if (cached) {
     confirm(cached.revision)

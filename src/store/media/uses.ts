@@ -33,9 +33,9 @@ export async function findMediaProblems(
 
 /** Refuses new references to missing files; existing references may stay. */
 export async function refuseMissingMedia(
-  { group, allowsMissingMedia = false }: ContentWriter,
+  { group, allowsMissing = false }: ContentWriter,
   before: readonly MediaUse[],
   after: readonly MediaUse[],
 ): Promise<void> {
-  if (!allowsMissingMedia) refuse(await findMediaProblems(group, before, after))
+  if (!allowsMissing) refuse(await findMediaProblems(group, before, after))
 }

@@ -9,6 +9,7 @@ import { changeObjects } from '../../store/content/change-objects.ts'
 import { type Author, type Authoring, type ContentWriter, writeContent } from '../../store/content/changes.ts'
 import { findCollection, findCollectionByName, insertContainer } from '../../store/content/containers.ts'
 import { insertObjects } from '../../store/content/objects.ts'
+import { findReferenceProblems } from '../../store/content/references.ts'
 import { refuseDuplicates } from '../../store/content/unique.ts'
 import { type Group, openContentOf } from '../../store/control/groups.ts'
 import { findMediaProblems } from '../../store/media/uses.ts'
@@ -72,10 +73,11 @@ const verdictOf = ({ before, after }: DraftChange): Verdict =>
 
 async function checkChange(
   content: GroupStore,
-  { schema }: Container,
+  container: Container,
   { source, before, after, problems: ofDraft }: DraftChange,
   problems: ProblemList,
 ): Promise<void> {
+  const { schema } = container
   const known = problems.count
   for (const problem of ofDraft) problems.add(source, problem)
   if (ofDraft.length === 0) problems.attempt(source, () => checkObjectValue(schema, content.groupId, after.value))
@@ -83,6 +85,8 @@ async function checkChange(
   const shownBefore = before ? mediaUsesIn(schema, before.value) : []
   for (const problem of await findMediaProblems(content, shownBefore, mediaUsesIn(schema, after.value)))
     problems.add(source, problem)
+  const written = { id: before?.id ?? '', value: after.value, ...(before && { before: before.value }) }
+  for (const problem of await findReferenceProblems(content, container, [written])) problems.add(source, problem)
 }
 
 /** Compares all drafts with the stored objects, and throws if any cannot be stored. Read-only. */

@@ -188,7 +188,7 @@ export async function importGroup(deps: ImportDeps, folder: string, options: Imp
   if (group && needsInto && !isDryRun) throw intoIsMissing(group, plan.tally)
   if (content && !isDryRun) {
     const versionsKept = group?.versionsKept ?? head.versionsKept
-    const lenient = { allowsMissingMedia: true, checksUniqueLater: true }
+    const lenient = { allowsMissing: true, checksUniqueLater: true }
     const authoring: Authoring = { author, verb: 'import.group', nowMs, versionsKept, ...lenient }
     if (group) await cancelRemovals(checked, content, authoring)
     await copyMedia(checked, { storage, bucketName, content }, onProgress)

@@ -1,0 +1,112 @@
+import { filterKeyOfText } from '../../content/index-keys.ts'
+import type { Container } from '../../content/model.ts'
+import { holdsReferences, mayReferTo, type ReferenceUse, referencesIn } from '../../content/references.ts'
+import { refuse } from '../../content/validate.ts'
+import { inBatches } from '../engine/database.ts'
+import type { GroupStore } from '../store.ts'
+import type { ContentWriter } from './changes.ts'
+import { listContainers } from './containers.ts'
+
+/** The index entry for the objects that an object refers to; no schema field can begin with @. */
+export const referenceField = '@ref'
+
+type NamedContainer = Pick<Container, 'kind' | 'name'>
+
+/** The containers of objects in any state; unknown ids are left out. */
+async function findContainersOf(
+  { groupId, database }: GroupStore,
+  ids: readonly string[],
+): Promise<Map<string, NamedContainer>> {
+  const found = new Map<string, NamedContainer>()
+  for (const batch of inBatches(ids)) {
+    const rows = await database.read
+      .selectFrom('objects')
+      .innerJoin('containers', 'containers.id', 'objects.container_id')
+      .select(['objects.id', 'containers.kind', 'containers.name'])
+      .where('objects.group_id', '=', groupId)
+      .where('containers.group_id', '=', groupId)
+      .where('objects.id', 'in', batch)
+      .execute()
+    for (const { id, kind, name } of rows) found.set(id, { kind, name })
+  }
+  return found
+}
+
+function problemOfReference({ field, path, id }: ReferenceUse, target: NamedContainer | undefined): string | undefined {
+  if (!target) return `objectValue.${path} is "${id}", which is no object of this group`
+  if (mayReferTo(field, target)) return undefined
+  const { collections = [], products = [] } = field
+  return `objectValue.${path} is an object of "${target.name}"; it must be one of ${[...collections, ...products].join(', ')}`
+}
+
+/** An object that is written, and its former value, if it has one. */
+interface WrittenObject {
+  id: string
+  before?: Record<string, unknown>
+  value: Record<string, unknown>
+}
+
+/** Problems with references that objects have now and did not have before. */
+export async function findReferenceProblems(
+  group: GroupStore,
+  container: Container,
+  objects: readonly WrittenObject[],
+): Promise<string[]> {
+  const { schema } = container
+  if (!holdsReferences(schema)) return []
+  const fresh = objects.flatMap(({ before, value }) => {
+    const kept = new Set(before ? referencesIn(schema, before).map(({ key }) => key) : [])
+    return referencesIn(schema, value).filter(({ key }) => !kept.has(key))
+  })
+  const targets = await findContainersOf(group, [...new Set(fresh.map(({ id }) => id))])
+  for (const { id } of objects) targets.set(id, container) // new ones may refer to each other
+  return fresh.flatMap((use) => problemOfReference(use, targets.get(use.id)) ?? [])
+}
+
+/** Refuses new references to objects that are missing or of another container; existing references may stay. */
+export async function refuseMissingTargets(
+  { group, allowsMissing = false }: ContentWriter,
+  container: Container,
+  objects: readonly WrittenObject[],
+): Promise<void> {
+  if (!allowsMissing) refuse(await findReferenceProblems(group, container, objects))
+}
+
+export interface Referrer {
+  id: string
+  containerId: string
+}
+
+interface ReferrersWanted {
+  /** Objects that do not count. */
+  besides?: readonly string[]
+  limit: number
+  skip: number
+}
+
+/** The objects that refer to some of these objects now, in any state. Former versions do not count. */
+export async function findReferrers(
+  group: GroupStore,
+  ids: readonly string[],
+  { besides = [], limit, skip }: ReferrersWanted,
+): Promise<{ referrers: Referrer[]; totalCount: number }> {
+  const containers = (await listContainers(group)).filter(({ schema }) => holdsReferences(schema)).map(({ id }) => id)
+  if (containers.length === 0 || ids.length === 0) return { referrers: [], totalCount: 0 }
+  const referring = group.database.read
+    .selectFrom('object_fields')
+    .where('container_id', 'in', containers)
+    .where('field', '=', referenceField)
+    .where('filter_key', 'in', ids.map(filterKeyOfText))
+    .$if(besides.length > 0, (query) => query.where('object_id', 'not in', besides))
+  const { total } = await referring
+    .select(({ fn }) => fn.count<number>('object_id').distinct().as('total'))
+    .executeTakeFirstOrThrow()
+  const rows = await referring
+    .select(['object_id as id', 'container_id as containerId'])
+    .distinct()
+    .orderBy('object_id')
+    .limit(limit)
+    .offset(skip)
+    .execute()
+  return { referrers: rows, totalCount: Number(total) }
+}

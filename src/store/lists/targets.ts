@@ -1,0 +1,117 @@
+import { maxTargets } from '../../content/answer-limit.ts'
+import type { VisibleObject } from '../../content/delivery-text.ts'
+import { type ExpandTree, parseExpand } from '../../content/expand.ts'
+import { maxLimit } from '../../content/list-query.ts'
+import type { Container } from '../../content/model.ts'
+import { mayReferTo, refersToAny } from '../../content/references.ts'
+import { type ContainerRef, type ContainersWanted, readContainersAtRevision } from '../content/containers.ts'
+import { type Revisions, revisionColumns } from '../content/revisions.ts'
+import { createSqlBuilder, isOneOf, runStatement } from '../engine/statement.ts'
+import type { ObjectRow } from '../schema/tables.ts'
+import type { CachedContainer } from './content-cache.ts'
+import { deliveredColumns, toVisible } from './delivered-rows.ts'
+import { readLargeValues, valueOrLength } from './large-values.ts'
+import { containerKeyOf } from './list-visible.ts'
+import type { Reading } from './reading.ts'
+
+/** A container by its id alone: that of an integration is otherwise cached by its type. */
+const idKeyOf = (id: string): string => `id ${id}`
+
+const refOf = ({ kind, id, name }: Container): ContainerRef =>
+  kind === 'collection' ? { kind, id } : { kind: 'integration', name }
+
+async function readContainers(
+  { group, cache, nowMs, confirm }: Reading,
+  wanted: ContainersWanted,
+): Promise<Container[]> {
+  const { found, revision } = await readContainersAtRevision(group, wanted, nowMs)
+  confirm(revision)
+  for (const { container, nextPublishMs } of found) {
+    const cached: CachedContainer = { container, revision, nextPublishMs }
+    for (const key of [containerKeyOf(refOf(container)), idKeyOf(container.id)])
+      cache.containers.set(group.groupId, revision, key, cached, { fromMs: nowMs, untilMs: nextPublishMs })
+  }
+  return found.map(({ container }) => container)
+}
+
+/** Containers by their ids, from the cache or with one statement. */
+async function findContainers(reading: Reading, ids: readonly string[]): Promise<Map<string, Container>> {
+  const { group, cache, nowMs, confirm } = reading
+  const { groupId } = group
+  const containers = new Map<string, Container>()
+  for (const id of ids) {
+    const get = (key: string) => cache.containers.get(groupId, cache.revisionOf(groupId), key, nowMs)
+    const cached = get(containerKeyOf({ kind: 'collection', id })) ?? get(idKeyOf(id))
+    if (!cached) continue
+    confirm(cached.revision)
+    containers.set(id, cached.container)
+  }
+  const missing = ids.filter((id) => !containers.has(id))
+  if (missing.length > 0)
+    for (const container of await readContainers(reading, { ids: missing })) containers.set(container.id, container)
+  return containers
+}
+
+/** Checks an `expand` parameter by the schemas of this revision. */
+export async function findExpansion(
+  reading: Reading,
+  { container, revision }: Pick<CachedContainer, 'container' | 'revision'>,
+  text: string | undefined,
+): Promise<ExpandTree | undefined> {
+  if (text === undefined) return undefined
+  const { group, cache, nowMs } = reading
+  const key = `${container.id} ${text}`
+  const cached = cache.expansions.get(group.groupId, revision, key, nowMs)
+  if (cached) return cached
+  const tree = await parseExpand(container.schema, text, async (fields) => {
+    const names = fields.flatMap(({ collections = [], products = [] }) => [...collections, ...products])
+    const containers = await readContainers(reading, fields.some(refersToAny) ? 'all' : { names })
+    return containers.filter((one) => fields.some((field) => mayReferTo(field, one))).map(({ schema }) => schema)
+  })
+  const always = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }
+  cache.expansions.set(group.groupId, revision, key, tree, always)
+  return tree
+}
+
+export interface Target {
+  container: Container
+  object: VisibleObject
+}
+
+export interface FoundTargets {
+  /** Those that are visible now. */
+  targets: Target[]
+  /** When the next one becomes visible. */
+  untilMs: number
+}
+
+type TargetRow = Pick<ObjectRow, Exclude<(typeof deliveredColumns)[number], 'value'> | 'container_id' | 'archived'> & {
+  /** Null if it is not visible. */
+  value: string | null
+}
+
+/** Objects of the group that are visible now, with two statements or three: some values are long, and containers may be cached. */
+export async function readTargets(reading: Reading, ids: readonly string[], maxBytes: number): Promise<FoundTargets> {
+  const { group, nowMs, confirm } = reading
+  const draft = createSqlBuilder(group.database)
+  const columns = [...deliveredColumns.filter((name) => name !== 'value'), 'container_id', 'archived']
+  const isVisible = `o.archived = 0 and o.publish_ms <= ${draft.bind(nowMs)}`
+  const value = `case when ${isVisible} then ${valueOrLength(maxBytes, ids.length > maxLimit ? maxTargets : maxLimit)} end as value`
+  const text = `select r.revision, r.media_revision, ${columns.map((name) => `o.${name}`).join(', ')}, ${value} from (select ${revisionColumns(draft, group.groupId)}) as r left join ${draft.table('objects')} as o on o.group_id = ${draft.bind(group.groupId)} and ${isOneOf(draft, 'o.id', ids)}`
+  const rows = await runStatement<(TargetRow | { id: null }) & Revisions>(group, text, draft)
+  for (const { revision } of rows.slice(0, 1)) confirm(revision)
+  const found = rows.filter((row): row is TargetRow & Revisions => row.id !== null)
+  const visible = found.flatMap((row) => (row.value === null ? [] : { ...row, value: row.value }))
+  const { values, revisions } = await readLargeValues(group, visible, maxBytes)
+  for (const { revision } of revisions) confirm(revision)
+  const containers = await findContainers(reading, [...new Set(visible.map(({ container_id }) => container_id))])
+  const targets = visible.flatMap((row): Target[] => {
+    const container = containers.get(row.container_id) // undefined while a deleted one is purged
+    const { id, publish_ms, created_ms, updated_ms, external_id, account_handle } = row
+    const valueText = values.get(id) ?? row.value
+    const object = toVisible([id, valueText, publish_ms, created_ms, updated_ms, external_id, account_handle])
+    return container ? [{ container, object }] : []
+  })
+  const due = found.filter(({ archived, publish_ms }) => archived === 0 && publish_ms > nowMs)
+  return { targets, untilMs: Math.min(...due.map(({ publish_ms }) => publish_ms)) }
+}
