@@ -49,11 +49,19 @@ const state = {
   updatedAt: timestamp,
 }
 
+const expanded = Type.Optional(
+  Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      'Only with `expand`: by the path of each reference, such as `author` or `sections.2.author`, the object it names in the shape of its listing, or `null`; for a list of references a list of objects.',
+  }),
+)
+
 const collectionObject = Type.Object({
   _id: id,
   objectValue,
   collectionObj: Type.Object({ name: Type.String(), refID: id }),
   ...state,
+  expanded,
 })
 
 const integrationObject = Type.Object({
@@ -65,6 +73,7 @@ const integrationObject = Type.Object({
   objectValue,
   usingVariant: Type.Optional(Type.Object({ name: Type.String(), values: Type.Array(Type.String()) })),
   ...state,
+  expanded,
 })
 
 const success = (data: TSchema, example: unknown) =>

@@ -66,6 +66,7 @@ describe('the OpenAPI document', () => {
       'filters',
       'search',
       'fields',
+      'expand',
     ])
     assert.deepEqual(parameters('/tenant/integrationObjects'), [
       'type!',
@@ -77,8 +78,9 @@ describe('the OpenAPI document', () => {
       'skip',
       'sort',
       'fields',
+      'expand',
     ])
-    assert.deepEqual(parameters('/tenant/preview'), ['token!'])
+    assert.deepEqual(parameters('/tenant/preview'), ['token!', 'expand'])
     for (const name of ['filters', 'groupBy']) {
       const parameter = operation('/tenant/integrationObjects')?.parameters.find((candidate) => candidate.name === name)
       assert.equal(parameter?.style, 'deepObject')
