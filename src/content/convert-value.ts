@@ -2,14 +2,18 @@ import { canonicalDecimal, isDecimalText, parseDecimal } from './decimal.ts'
 import { parseDateTime, toIso } from './moments.ts'
 import {
   type Field,
+  isMedia,
+  isNested,
+  isOrHolds,
   isScalar,
   isVariantMap,
   type ListField,
+  leafOf,
+  type ReferenceField,
   type ScalarField,
-  type ScalarType,
   type VariantField,
 } from './schema.ts'
-import { problemsOf } from './validate.ts'
+import { pathOfItem, problemsOf } from './validate.ts'
 
 /** A value under its new type, or why it cannot be converted. */
 export interface Conversion {
@@ -26,19 +30,45 @@ const maxCharactersShown = 60
 export const typeInWords = (field: Field): string =>
   field.type === 'list' || field.type === 'variant' ? `${field.type} of ${typeInWords(field.of)}` : field.type
 
+/** Converts the fields inside a value; undefined if the two fields have none in common. */
+export type ConvertInside = (path: string, from: Field, to: Field, value: unknown) => Conversion | undefined
+
+const convertsNothing: ConvertInside = () => undefined
+
 /** Converts a value if that is exact. Rules such as `max` are not checked here. */
-export function convertValue(path: string, from: Field, to: Field, value: unknown): Conversion {
-  if (value === undefined || value === null || typeInWords(from) === typeInWords(to)) return converted(value)
+export function convertValue(
+  path: string,
+  from: Field,
+  to: Field,
+  value: unknown,
+  inside: ConvertInside = convertsNothing,
+): Conversion {
+  if (value === undefined || value === null || isSameLeaf(from, to)) return converted(value)
+  if (from.type === 'json' || to.type === 'json') return convertJson(path, from, to, value)
   if (from.type === 'variant') {
-    if (!isVariantMap(from, value)) return convertValue(path, from.of, to, value)
+    if (!isVariantMap(from, value)) return convertValue(path, from.of, to, value, inside)
     return to.type === 'variant' ? convertVariants(path, from, to, value) : mergeVariants(path, from, to, value)
   }
-  if (to.type === 'variant') return convertValue(path, from, to.of, value)
-  if (from.type === 'list') return convertList(path, from, to, value)
-  if (to.type === 'list') return combine([convertValue(path, from, to.of, value)], (items) => items)
+  if (to.type === 'variant') return convertValue(path, from, to.of, value, inside)
+  if (from.type === 'list') return convertList(path, from, to, value, inside)
+  if (to.type === 'list') return combine([convertValue(path, from, to.of, value, inside)], (items) => items)
+  const changed = inside(path, from, to, value)
+  if (changed) return changed
   // Files do not convert, neither to another kind of file nor to text.
-  const result = isScalar(from) && isScalar(to) ? convertScalar(from.type, to, value) : undefined
+  const result = isText(from) && isText(to) ? convertScalar(from.type, to, value) : undefined
   return result === undefined ? refused(path, to, value) : converted(result)
+}
+
+/** Whether a value of one is one of the other, as far as types go. */
+const isSameLeaf = (from: Field, to: Field): boolean => typeInWords(from) === typeInWords(to) && !isNested(leafOf(from))
+
+/** A scalar, or an id. */
+const isText = (field: Field): field is ScalarField | ReferenceField => isScalar(field) || field.type === 'reference'
+
+/** JSON becomes what it is a valid value of. Files would no longer be delivered if they became JSON. */
+function convertJson(path: string, from: Field, to: Field, value: unknown): Conversion {
+  const fits = problemsOf(new Map([['it', to]]), { it: value }).length === 0
+  return fits && !isOrHolds(from, isMedia) ? converted(value) : refused(path, to, value)
 }
 
 const converted = (value: unknown): Conversion => ({ value, problems: [] })
@@ -60,18 +90,26 @@ function shorten(text: string): string {
 }
 
 /** One value made of several, or all their problems. */
-function combine(parts: Conversion[], build: (values: unknown[]) => unknown): Conversion {
+export function combine(parts: Conversion[], build: (values: unknown[]) => unknown): Conversion {
   const problems = parts.flatMap((part) => part.problems)
   return problems.length > 0 ? { value: undefined, problems } : converted(build(parts.map((part) => part.value)))
 }
 
-function convertList(path: string, from: ListField, to: Exclude<Field, VariantField>, value: unknown): Conversion {
+function convertList(
+  path: string,
+  from: ListField,
+  to: Exclude<Field, VariantField>,
+  value: unknown,
+  inside: ConvertInside,
+): Conversion {
   if (!Array.isArray(value)) return refused(path, to, value)
   if (to.type === 'list') {
-    const items = value.map((item, position) => convertValue(`${path}[${position}]`, from.of, to.of, item))
+    const items = value.map((item, position) =>
+      convertValue(pathOfItem(path, to, position), from.of, to.of, item, inside),
+    )
     return combine(items, (values) => values)
   }
-  return value.length > 1 ? refused(path, to, value) : convertValue(path, from.of, to, value[0])
+  return value.length > 1 ? refused(path, to, value) : convertValue(path, from.of, to, value[0], inside)
 }
 
 function convertVariants(path: string, from: VariantField, to: VariantField, map: Record<string, unknown>): Conversion {
@@ -92,12 +130,14 @@ function mergeVariants(path: string, from: VariantField, to: Field, map: Record<
   return differ && merged.problems.length === 0 ? refused(path, to, map) : merged
 }
 
+type TextType = ScalarField['type'] | 'reference'
+
 /** The value of the new type that prints the same, if there is one. */
-function convertScalar(from: ScalarType, to: ScalarField, value: unknown): unknown {
+function convertScalar(from: TextType, to: ScalarField | ReferenceField, value: unknown): unknown {
   const text = printScalar(value)
   if (text === undefined) return undefined
   const result = to.type === 'decimal' && typeof value === 'number' ? value : readScalar(from, to.type, text)
-  const typeAlone: ScalarField = { type: to.type, ...(to.values && { values: to.values }) }
+  const typeAlone = (to.type === 'enum' ? { type: to.type, values: to.values } : { type: to.type }) as Field
   return problemsOf(new Map([['it', typeAlone]]), { it: result }).length === 0 ? result : undefined
 }
 
@@ -108,7 +148,7 @@ function printScalar(value: unknown): string | undefined {
 }
 
 /** The value that a text would be in a type; the caller validates it. */
-function readScalar(from: ScalarType, to: ScalarType, text: string): unknown {
+function readScalar(from: TextType, to: TextType, text: string): unknown {
   switch (to) {
     case 'integer':
       return readInteger(from === 'decimal' && isDecimalText(text) ? canonicalDecimal(parseDecimal(text)) : text)

@@ -13,8 +13,7 @@ import {
   mayHoldHtml,
   type NestedField,
   type Schema,
-  schemaOf,
-  schemaOfBlock,
+  schemaOfValue,
 } from './schema.ts'
 import { ownKeys } from './site-settings.ts'
 
@@ -48,9 +47,8 @@ function deliverField(field: Field, value: unknown, sign: SignMedia): unknown {
 
 /** One object or block. */
 function deliverNested(field: NestedField, value: unknown, sign: SignMedia): Record<string, unknown> | null {
-  if (!isRecord(value)) return null
-  const schema = field.type === 'object' ? schemaOf(field.fields) : schemaOfBlock(field, value.type)
-  return schema ? deliverFields(schema, value, sign) : null
+  const schema = isRecord(value) ? schemaOfValue(field, value) : undefined
+  return isRecord(value) && schema ? deliverFields(schema, value, sign) : null
 }
 
 export type DeliverableObject = Omit<StoredObject, 'version' | 'review'>

@@ -1,6 +1,6 @@
 import { mediaKeysInHtml } from './html-media.ts'
 import { type Leaf, leavesIn } from './leaves.ts'
-import { isMedia, isRecord, mayHoldHtml, mediaTypes, type Schema } from './schema.ts'
+import { type Field, isMedia, isRecord, mayHoldHtml, mediaTypes, type Schema, schemaOfValue } from './schema.ts'
 
 /** A reference to a file in content. */
 export interface MediaUse {
@@ -63,6 +63,19 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
   if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}
+
+/** The same for an `objectValue`, except in its JSON, which is kept as it is. */
+export const mapFieldTexts = (schema: Schema, value: Record<string, unknown>, change: (text: string) => string) =>
+  Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapFieldText(schema.get(name), item, change)]))
+
+function mapFieldText(field: Field | undefined, value: unknown, change: (text: string) => string): unknown {
+  if (!field) return mapTexts(value, change)
+  if (Array.isArray(value) && (field.type === 'list' || field.type === 'blocks'))
+    return value.map((item) => mapFieldText(field.type === 'list' ? field.of : field, item, change))
+  if (field.type === 'json') return value
+  const schema = isRecord(value) ? schemaOfValue(field, value) : undefined
+  return isRecord(value) && schema ? mapFieldTexts(schema, value, change) : mapTexts(value, change)
 }
 
 /** A deep copy with every media value replaced. */

@@ -136,6 +136,12 @@ export function schemaOfBlock({ blocks }: BlocksField, type: unknown): Schema | 
   return schema
 }
 
+/** The fields of one object or block. */
+export const schemaOfValue = (field: Field, value: Record<string, unknown>): Schema | undefined => {
+  if (field.type === 'object') return schemaOf(field.fields)
+  return field.type === 'blocks' ? schemaOfBlock(field, value.type) : undefined
+}
+
 /** The fields directly in a field's values, each with its path: `title`, or `quote.author` in the block type `quote`. */
 export function* innerFieldsOf(field: Field): Generator<[path: string, field: Field]> {
   const leaf = leafOf(field)

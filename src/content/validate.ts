@@ -114,13 +114,15 @@ const deliveredProblem = (media: object): string | undefined =>
 export const isVariantName = (name: string): boolean =>
   name !== '' && name !== '__proto__' && name.length <= maxVariantNameLength && isStorableText(name)
 
-/** Items of a list, by position: those with fields of their own as in the paths of fields, others as `tags[0]`. */
+/** `sections.2` for an item with fields of its own, as in the paths of fields; `tags[2]` for any other. */
+export const pathOfItem = (path: string, { of }: ListField, position: number): string =>
+  isNested(of) ? `${path}.${position}` : `${path}[${position}]`
+
 function* problemsOfList(path: string, field: ListField, value: unknown): Generator<string> {
   const items = itemsOf(path, field, value)
   if (typeof items === 'string') return yield items
-  const { of } = field
   for (const [position, item] of items.entries())
-    yield* problemsOfField(of.type === 'object' ? `${path}.${position}` : `${path}[${position}]`, of, item)
+    yield* problemsOfField(pathOfItem(path, field, position), field.of, item)
 }
 
 /** The items, or the problem with the list as a whole. */

@@ -1,8 +1,10 @@
 import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import { mediaKeysInHtml, toMediaReferences } from '../content/html-media.ts'
 import { fileIdIn, isKeyOfGroup } from '../content/media-keys.ts'
-import { mapTexts } from '../content/media-uses.ts'
+import { mapFieldTexts, mapTexts } from '../content/media-uses.ts'
+import type { Schema } from '../content/schema.ts'
 import { type RemovePayload, removeKind } from '../media/job-kinds.ts'
+import { findContainerById } from '../store/content/containers.ts'
 import { findPendingJobs } from '../store/jobs/jobs.ts'
 import { findKeysOfFiles } from '../store/media/items.ts'
 import type { GroupStore } from '../store/store.ts'
@@ -23,19 +25,36 @@ function charactersIn(value: unknown): number {
   return characters
 }
 
-/** The keys in the stored texts of these objects: of two items with the same file, the one already shown is preferred. */
-async function keysInTexts(group: GroupStore, items: readonly Item[]): Promise<Set<string>> {
+interface StoredItems {
+  /** The keys in their texts: of two items with the same file, the one already shown is preferred. */
+  keys: Set<string>
+  /** Object id → id of its container. */
+  containerIds: Map<string, string>
+}
+
+async function readStored(group: GroupStore, items: readonly Item[]): Promise<StoredItems> {
   const ids = items.flatMap(({ objectId }) => objectId ?? [])
   const keys = new Set<string>()
+  const containerIds = new Map<string, string>()
   for await (const objects of readInBatches(group, ids)) {
-    for (const { object } of objects) {
+    for (const { object, containerId } of objects) {
+      containerIds.set(object.id, containerId)
       mapTexts(object.value, (html) => {
         for (const key of mediaKeysInHtml(html)) keys.add(key)
         return html
       })
     }
   }
-  return keys
+  return { keys, containerIds }
+}
+
+async function findSchemas(group: GroupStore, containerIds: Iterable<string>): Promise<Map<string, Schema>> {
+  const schemas = new Map<string, Schema>()
+  for (const id of new Set(containerIds)) {
+    const container = await findContainerById(group, id)
+    if (container) schemas.set(id, container.schema)
+  }
+  return schemas
 }
 
 /** The key by which content refers to each file, or to its replacement if it was replaced in the meantime. */
@@ -61,6 +80,8 @@ async function findKeys(
 export async function withMediaReferences<Given extends Item>(
   { group, content, media }: GroupContext,
   items: readonly Given[],
+  /** The container of new objects. */
+  ofContainer?: string,
 ): Promise<Given[]> {
   const keyOf = (address: URL): string | undefined => {
     const key = media.signer.keyOf(group.bucketName, address)
@@ -79,7 +100,14 @@ export async function withMediaReferences<Given extends Item>(
   }
   if (fileKeys.size === 0) return [...items]
   const fileIds = [...fileKeys].flatMap((key) => fileIdIn(key) ?? [])
-  const keys = await findKeys(content, fileIds, await keysInTexts(content, items))
+  const stored = await readStored(content, items)
+  const keys = await findKeys(content, fileIds, stored.keys)
+  const containerIdOf = ({ objectId }: Item) =>
+    objectId === undefined ? ofContainer : stored.containerIds.get(objectId)
+  const schemas = await findSchemas(
+    content,
+    items.flatMap((item) => containerIdOf(item) ?? []),
+  )
   const refer = (address: URL): string | undefined => {
     const key = keyOf(address)
     return key && (keys.get(fileIdIn(key) ?? '') ?? key)
@@ -87,7 +115,9 @@ export async function withMediaReferences<Given extends Item>(
   const referring: Given[] = []
   for (const item of items) {
     await yieldForHeavyWork(charactersIn(item.objectValue))
-    const objectValue = mapTexts(item.objectValue, (html) => toMediaReferences(html, refer))
+    const schema = schemas.get(containerIdOf(item) ?? '') ?? new Map()
+    const objectValue =
+      item.objectValue && mapFieldTexts(schema, item.objectValue, (html) => toMediaReferences(html, refer))
     referring.push({ ...item, objectValue } as Given)
   }
   return referring

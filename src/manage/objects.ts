@@ -132,7 +132,7 @@ export const objectVerbs: Verb[] = [
     input: { collectionId: containerId, objectValue, ...state, ...origin },
     answer: objectShape,
     async run({ ctx, input }) {
-      const items = await withMediaReferences(ctx, [input])
+      const items = await withMediaReferences(ctx, [input], input.collectionId)
       const [object] = await createObjects(ctx, input.collectionId, items, (_position, work) => work())
       if (!object) throw new Error('No object was stored.')
       return object
@@ -253,7 +253,7 @@ export const objectVerbs: Verb[] = [
     answer: listOf(objectShape),
     columns: ['_id', 'status', 'objectValue'],
     async run({ ctx, input }) {
-      const items = await withMediaReferences(ctx, input.items)
+      const items = await withMediaReferences(ctx, input.items, input.collectionId)
       return completeList(await createObjects(ctx, input.collectionId, items, forNamedItem))
     },
   }),

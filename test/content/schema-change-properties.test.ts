@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { canonicalDecimal, isDecimalText, parseDecimal } from '../../src/content/decimal.ts'
-import { scalarsIn } from '../../src/content/index-keys.ts'
+import { leavesOf } from '../../src/content/leaves.ts'
+import { isMediaValue } from '../../src/content/media-uses.ts'
 import { isDate, parseDateTime, toIso } from '../../src/content/moments.ts'
-import type { Field, Schema } from '../../src/content/schema.ts'
+import { type Field, innerFieldsOf, type Schema } from '../../src/content/schema.ts'
 import {
   changeValue,
   checkSchemaChange,
@@ -12,6 +13,7 @@ import {
   type SchemaChange,
 } from '../../src/content/schema-change.ts'
 import { problemsOf } from '../../src/content/validate.ts'
+import { type Kind, nestedKind } from '../helpers/nested-arbitrary.ts'
 
 /** Texts, many of which are valid as another type. */
 const someText = fc.oneof(
@@ -36,10 +38,6 @@ const leaves: Record<string, fc.Arbitrary<unknown>> = {
   file: media('file'),
 }
 
-interface Kind {
-  field: Field
-  values: fc.Arbitrary<unknown>
-}
 const leafKinds = Object.entries(leaves).map(
   ([type, values]): Kind => ({
     field: (type === 'enum' ? { type, values: ['small', '5', 'true'] } : { type }) as Field,
@@ -59,18 +57,34 @@ const variantKinds = [...leafKinds, ...listKinds].map(
     values: fc.oneof(values, fc.dictionary(variantName, values, { minKeys: 1, maxKeys: 3, noNullPrototype: true })),
   }),
 )
-const kind = fc.oneof(...[leafKinds, listKinds, variantKinds].map((kinds) => fc.constantFrom(...kinds)))
+const reference = { field: { type: 'reference' }, values: fc.constant('66f0c0ffee0123456789abcd') } as Kind
+const nested = nestedKind(fc.constantFrom(...leafKinds, ...listKinds, reference), 2)
+const kind = fc.oneof(...[leafKinds, listKinds, variantKinds].map((kinds) => fc.constantFrom(...kinds)), nested)
+
+/** The field with the first field inside it renamed, and the path of that one. */
+function renameInside(field: Field): { field: Field; path?: string; newPath?: string } {
+  const [first] = innerFieldsOf(field)
+  if (!first) return { field }
+  const [path] = first
+  const [name = '', type] = path.split('.').toReversed()
+  const renamed = JSON.parse(JSON.stringify(field))
+  const place = renamed.of ?? renamed
+  const fields = type === undefined ? place.fields : place.blocks[type].fields
+  const { [name]: moved, ...others } = fields
+  const holder = type === undefined ? place : place.blocks[type]
+  holder.fields = { ...others, renamed: moved }
+  return { field: renamed, path, newPath: type === undefined ? 'renamed' : `${type}.renamed` }
+}
 
 /** The change of one field: its new name, or none. */
 const fate = fc
-  .tuple(kind, kind, fc.constantFrom('kept', 'retyped', 'renamed', 'removed'), fc.boolean())
+  .tuple(kind, kind, fc.constantFrom('kept', 'retyped', 'renamed', 'renamed inside', 'removed'), fc.boolean())
   .chain(([from, to, what, required]) =>
-    fc.oneof({ weight: 9, arbitrary: from.values }, fc.constantFrom(null, undefined)).map((value) => ({
-      from: from.field,
-      to: { ...(what === 'kept' ? from.field : to.field), required },
-      what,
-      value,
-    })),
+    fc.oneof({ weight: 9, arbitrary: from.values }, fc.constantFrom(null, undefined)).map((value) => {
+      const inside = what === 'renamed inside' ? renameInside(from.field) : undefined
+      const field = inside?.field ?? (what === 'kept' ? from.field : to.field)
+      return { from: from.field, to: { ...field, required }, what, value, inside }
+    }),
   )
 
 interface Scenario {
@@ -89,7 +103,10 @@ const scenario = fc.array(fate, { minLength: 1, maxLength: 5 }).map((fates): Sce
     current: new Map(named.map(({ old, from }) => [old, from])),
     change: {
       schema: new Map(staying.map(({ now, to }) => [now, to])),
-      renames: Object.fromEntries(renamed.map(({ old, now }) => [old, now])),
+      renames: Object.fromEntries([
+        ...renamed.map(({ old, now }) => [old, now]),
+        ...named.flatMap(({ old, inside }) => (inside?.path ? [[`${old}.${inside.path}`, `${old}.${inside.newPath}`]] : [])),
+      ]),
       defaults: {},
     },
     value: Object.fromEntries(named.map(({ old, value }) => [old, value])),
@@ -107,7 +124,13 @@ function meaningOf(value: unknown): string {
 }
 
 const meaningsIn = (field: Field | undefined, value: unknown): Set<string> =>
-  new Set(field && scalarsIn(field, value).map(meaningOf))
+  new Set(field && leavesOf('', field, value).map((leaf) => meaningOf(leaf.value)))
+
+function meaningsAnywhere(value: unknown): string[] {
+  if (value === null) return []
+  if (typeof value !== 'object' || isMediaValue(value)) return [meaningOf(value)]
+  return Object.values(value).flatMap(meaningsAnywhere)
+}
 
 describe('a schema change, for any schemas and value:', () => {
   const always = (check: (scenario: Scenario, result: ReturnType<typeof changeValue>) => void) =>
@@ -148,7 +171,10 @@ describe('a schema change, for any schemas and value:', () => {
             (old.value ?? null) === null ? [] : [old],
           )
         } else if (!problems.some((problem) => problem.startsWith(`objectValue.${now}`))) {
-          assert.deepEqual(meaningsIn(change.schema.get(now), changed[now]), meaningsIn(field, old.value))
+          const lostInside = lost.filter((it) => it.field.startsWith(`${name}.`))
+          const found = meaningsIn(change.schema.get(now), changed[now])
+          const [before, gone] = [meaningsIn(field, old.value), lostInside.flatMap((it) => meaningsAnywhere(it.value))]
+          assert.deepEqual(found.union(new Set(gone)), before)
         }
       }
     })
@@ -158,9 +184,12 @@ describe('a schema change, for any schemas and value:', () => {
     always(({ current, change, value, newNames }, { value: changed }) => {
       const order = [...change.schema.keys()].filter((name) => name in changed)
       assert.deepEqual(Object.keys(changed), order)
-      const retyped = describeSchemaChange(current, change).retyped.map(({ field }) => field)
+      const { retyped, added, removed, renamed } = describeSchemaChange(current, change)
+      const touched = [...added, ...removed, ...retyped.map(({ field }) => field), ...renamed.map(({ from }) => from)]
       for (const [old, now] of newNames) {
-        if (!retyped.includes(now)) assert.equal(JSON.stringify(changed[now]), JSON.stringify(value[old]))
+        const isRetyped = retyped.some(({ field }) => field === now)
+        const isTouchedInside = touched.some((path) => path.startsWith(`${now}.`) || path.startsWith(`${old}.`))
+        if (!isRetyped && !isTouchedInside) assert.equal(JSON.stringify(changed[now]), JSON.stringify(value[old]))
       }
     })
   })

@@ -70,6 +70,30 @@ onBothEngines('a text that references files', (engine) => {
     }
   })
 
+  it('is also found inside objects and blocks, while JSON stays as it is', async () => {
+    const { does, scalePicture, delivered } = await writing(engine)
+    const picture = await scalePicture()
+    const schema = {
+      seo: { type: 'object', fields: { note: { type: 'text' }, data: { type: 'json' } } },
+      parts: { type: 'blocks', blocks: { prose: { fields: { body: { type: 'longText' } } } } },
+      data: { type: 'json' },
+    }
+    const pages = await does('POST', '/collections', { name: 'Pages', schema })
+    const [written, stored] = [picture.currentFile.source, `media:${picture.key}`].map((url) => `<img src="${url}">`)
+    const data = { html: written }
+    const page = (html: unknown) => ({ seo: { note: html, data }, parts: [{ type: 'prose', body: html }], data })
+    const created = await does('POST', `/collections/${pages._id}/objects`, { objectValue: page(written) })
+    assert.deepEqual(created.objectValue, page(stored))
+    const updated = await does('PUT', `/objects/${created._id}`, { version: 1, objectValue: page(written) })
+    assert.deepEqual(updated.objectValue, page(stored))
+    const { items } = await does('GET', `/media/${picture._id}/usage`)
+    assert.deepEqual(items.map((item: Data) => item._id), [created._id]) // biome-ignore format: short
+    const [{ objectValue }] = await delivered(pages._id)
+    const body = objectValue.parts[0].body
+    assert.equal((await load(addressesIn(body)[0] ?? '')).status, 200)
+    assert.deepEqual(objectValue.data, data)
+  })
+
   it('sent back after its URLs have expired still references the same item', async () => {
     const { post, scalePicture, does, clock } = await writing(engine)
     const picture = await scalePicture()

@@ -4,7 +4,13 @@ import { indexRowsOf } from '../../content/index-keys.ts'
 import type { Container } from '../../content/model.ts'
 import { retypeMetadata } from '../../content/product-metadata.ts'
 import type { Schema } from '../../content/schema.ts'
-import { changeValue, checkSchemaChange, describeSchemaChange, type SchemaChange } from '../../content/schema-change.ts'
+import {
+  changeValue,
+  checkSchemaChange,
+  createMigration,
+  describeSchemaChange,
+  type SchemaChange,
+} from '../../content/schema-change.ts'
 import { type UniqueValue, uniqueValuesOf } from '../../content/unique.ts'
 import { relaxSchema } from '../../content/working-copy.ts'
 import { conflict } from '../../core/errors.ts'
@@ -62,9 +68,10 @@ async function reviewUnique(
 ): Promise<void> {
   const suspects = repeatedDigests(digests)
   if (suspects.size === 0) return
+  const migrate = createMigration(container.schema, change)
   const firstHolders = new Map<string, string>()
   for await (const object of iterateObjects(group, container.id)) {
-    const { value, problems } = changeValue(container.schema, change, object.value)
+    const { value, problems } = migrate(object.value)
     if (problems.length > 0) continue
     const taken: string[] = []
     for (const unique of uniqueValuesOf(change.schema, value)) {
@@ -97,8 +104,9 @@ export async function reviewSchemaChange(
     failing: { count: 0, objects: [] },
   }
   const digests: number[] = []
+  const migrate = createMigration(container.schema, change)
   for await (const object of iterateObjects(group, container.id)) {
-    const { value, lost, problems } = changeValue(container.schema, change, object.value)
+    const { value, lost, problems } = migrate(object.value)
     report.objects += 1
     if (changedFields(object.value, value).length > 0) report.changed += 1
     for (const { field, value: lostValue } of lost) {
@@ -198,10 +206,11 @@ export async function changeSchema(
   if (isReviewed) refuseHarm(await reviewWorkingCopies(writer.group, before, change), allowLoss)
   const container = await updateContainer(writer, before, { schema: change.schema })
   if (container === before && report.changed === 0) return { container, report }
+  const migrate = createMigration(before.schema, change)
   for await (const objects of iterateObjectBatches(writer.group, before.id)) {
     const planned = objects.map((object) => ({
       before: object,
-      wanted: { value: changeValue(before.schema, change, object.value).value },
+      wanted: { value: migrate(object.value).value },
     }))
     await changeObjects(writer, container, planned, 'schema changed', before)
   }
