@@ -6,7 +6,10 @@ import type { Field } from '../content/schema.ts'
 import type { SeedProduct } from '../payments/sandbox/catalogue.ts'
 import type { NewSite } from '../store/content/sites.ts'
 
-/** The bakery is data: YAML and pictures. The tag `!picture` inserts a picture, `!collection` the id of a collection. */
+/**
+ * The bakery is data: YAML and pictures. The tag `!picture` inserts a picture, `!collection` the id of a collection, and
+ * `!object` that of an object created before, such as `Team/Mara Lindqvist`.
+ */
 const folder = join(import.meta.dirname, '../../demo')
 
 /** A picture as content refers to it. */
@@ -41,14 +44,16 @@ interface DemoProducts {
 interface References {
   mediaOf?: MediaOf | undefined
   collectionIds?: Readonly<Record<string, string>>
+  objectIds?: ReadonlyMap<string, string>
 }
 
-function read<Data>(name: string, { mediaOf, collectionIds = {} }: References = {}): Data {
+function read<Data>(name: string, { mediaOf, collectionIds = {}, objectIds }: References = {}): Data {
   const picture = (of: string) => mediaOf && { ...mediaOf(of), alt: altTexts[of] }
   return parse(readFileSync(join(folder, `${name}.yaml`), 'utf8'), {
     customTags: [
       { tag: '!picture', resolve: picture },
       { tag: '!collection', resolve: (of: string) => collectionIds[of] },
+      { tag: '!object', resolve: (of: string) => objectIds?.get(of) },
     ],
   })
 }
@@ -59,8 +64,11 @@ export const readPicture = (name: string): Buffer => readFileSync(join(folder, '
 
 /** In the order in which to create them. */
 export const demoCollections = read<Record<string, DemoCollection>>('collections')
-export const demoObjects = (collection: string, mediaOf: MediaOf): DemoObject[] =>
-  read(collection.toLowerCase(), { mediaOf })
+export const demoObjects = (
+  collection: string,
+  mediaOf: MediaOf,
+  objectIds: ReadonlyMap<string, string>,
+): DemoObject[] => read(collection.toLowerCase(), { mediaOf, objectIds })
 
 export const demoSite = (collectionIds: Readonly<Record<string, string>>, mediaOf: MediaOf): NewSite =>
   read('site', { collectionIds, mediaOf })

@@ -8,8 +8,8 @@ import { addMedia } from '../media/library.ts'
 import type { Media } from '../media/media.ts'
 import { listIntegrations } from '../store/commerce/integrations.ts'
 import { type Authoring, type ContentWriter, writeContent } from '../store/content/changes.ts'
-import { findCollection, insertContainer, updateContainer } from '../store/content/containers.ts'
-import { insertObjects } from '../store/content/objects.ts'
+import { findCollection, findIntegration, insertContainer, updateContainer } from '../store/content/containers.ts'
+import { insertObjects, iterateObjects } from '../store/content/objects.ts'
 import { createPreviewToken, previewLifeSeconds } from '../store/content/preview-tokens.ts'
 import { insertSite } from '../store/content/sites.ts'
 import { createAdminToken } from '../store/control/admin-tokens.ts'
@@ -79,8 +79,16 @@ const toNewObject =
     }),
   })
 
+/** The ids of the products, by the names that the demo's files use. */
+async function findProductIds(group: GroupStore): Promise<Map<string, string>> {
+  const shop = await findIntegration(group, 'stripe')
+  const products = shop ? await Array.fromAsync(iterateObjects(group, shop.id)) : []
+  return new Map(products.map(({ id, externalId }) => [`stripe/${externalId}`, id]))
+}
+
 async function seedCollections(writer: ContentWriter, media: MediaOf) {
   const collections: Record<string, string> = {}
+  const objectIds = await findProductIds(writer.group)
   let draftId = ''
   for (const [name, { schema, settings = {} }] of Object.entries(demoCollections)) {
     const collection = await insertContainer(writer, {
@@ -89,7 +97,9 @@ async function seedCollections(writer: ContentWriter, media: MediaOf) {
       schema: parseSchema(schema),
       settings,
     })
-    const stored = await insertObjects(writer, collection, demoObjects(name, media).map(toNewObject(writer.nowMs)))
+    const objects = demoObjects(name, media, objectIds).map(toNewObject(writer.nowMs))
+    const stored = await insertObjects(writer, collection, objects)
+    for (const { id, value } of stored) objectIds.set(`${name}/${value.name}`, id)
     draftId ||= stored.find((object) => object.publishMs > writer.nowMs)?.id ?? ''
     collections[name] = collection.id
   }
@@ -117,13 +127,13 @@ export async function seedDemo(deps: SeedDeps): Promise<Omit<Demo, 'baseUrl'>> {
   const group = await createGroup(store, { name: demoGroupName, tier: 'pro' }, authoring)
   const groupStore = await openContentOf(store, group)
   const pictures = await storePictures(media, group, groupStore, authoring)
+  await openShop(deps, groupStore, authoring, pictures)
   const content = await writeContent(groupStore, authoring, async (writer) => {
     const { collections, draftId } = await seedCollections(writer, pictures)
     const site = await insertSite(writer, demoSite(collections, pictures))
     const { token } = await createPreviewToken(writer, { objectId: draftId, lifeSeconds: previewLifeSeconds.most })
     return { siteId: site.id, collections, previewToken: token }
   })
-  await openShop(deps, groupStore, authoring, pictures)
   const { key } = await createApiKey(store, group.id, 'demo', authoring)
   const priceIds = demoProducts().offers.flatMap(({ prices }) => prices.map(({ id }) => id))
   return { groupId: group.id, apiKey: key, adminToken: await createAdministrator(store, nowMs), ...content, priceIds }

@@ -119,6 +119,21 @@ onBothEnginesInProve('npm start on an empty data folder', (engine) => {
       totals[name] = (await client.collections.list(id)).totalCount
     assert.deepEqual(totals, { Blog: 10, Team: 5, Reviews: 8, FAQ: 8, Subscribers: 3 }) // of 12 posts one is a draft, one archived
 
+    const query = `collectionId=${demo.collections.Blog}&filters[slug]=the-starter-is-older-than-the-shop`
+    const found = await fetch(
+      `${demo.baseUrl}/tenant/collectionObjects?${query}&expand=author,sections.product.product`,
+      {
+        headers: { authorization: demo.apiKey },
+      },
+    )
+    const [post] = (await found.json()).data.items
+    assert.deepEqual(
+      post.objectValue.sections.map(({ type }: { type: string }) => type),
+      ['quote', 'product', 'picture', 'text'],
+    )
+    assert.equal(post.expanded.author.objectValue.name, 'Mara Lindqvist')
+    assert.deepEqual(post.expanded['sections.1.product'].objectValue.price, { Small: '5.50', Large: '9.00' })
+
     const products = await client.products.list({ type: 'stripe' })
     assert.equal(products.totalCount, 8)
     assert.equal(products.items.filter((product) => product.usingVariant).length, 2)
