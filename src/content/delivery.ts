@@ -51,7 +51,7 @@ function deliverNested(field: NestedField, value: unknown, sign: SignMedia): Rec
   return isRecord(value) && schema ? deliverFields(schema, value, sign) : null
 }
 
-export type DeliverableObject = Omit<StoredObject, 'version' | 'review'>
+export type DeliverableObject = Omit<StoredObject, 'version' | 'review' | 'archiveMs'>
 
 /** Only public fields of the schema are delivered, in the order in which they are stored. */
 function deliverFields(schema: Schema, value: Record<string, unknown>, sign: SignMedia): Record<string, unknown> {

@@ -39,6 +39,8 @@ export interface StoredObject {
   /** Products only: the account it belongs to. Empty on all others. */
   accountHandle: string
   version: number
+  /** When it is archived, or was by this date; null if never. */
+  archiveMs: number | null
   /** Submissions only. */
   review: ReviewState | null
 }

@@ -10,7 +10,7 @@ import type { Timing } from '../http/timing.ts'
 import type { CurrentFiles, Signing } from '../media/current-files.ts'
 import type { ContentCache } from '../store/lists/content-cache.ts'
 import type { VisibleList } from '../store/lists/list-visible.ts'
-import { type Reading, readAtOneRevision } from '../store/lists/reading.ts'
+import { type Reading, readSettled } from '../store/lists/reading.ts'
 import { type GroupStore, openGroup, type Store, type Tenant } from '../store/store.ts'
 import { type Content, type EncodedContent, encodeContent } from './answer.ts'
 import { readExpansion } from './expand.ts'
@@ -93,7 +93,7 @@ export function createContentMaker(reads: ContentReads, deps: ReadDeps): MakeCon
     const read = reads[route] as ReadContent<object> | undefined
     if (!read) throw new Error(`${route} is not a content endpoint.`)
     const group = await openGroup(deps.store, request.tenant)
-    const content = await readAtOneRevision(group, deps.contentCache, nowMs, async (reading) => {
+    const content = await readSettled(group, deps.contentCache, nowMs, async (reading) => {
       const found = await read({ ...createReadCall(deps, { ...request, timing }, reading.group, nowMs), reading })
       return { ...found, revision: reading.revision }
     })

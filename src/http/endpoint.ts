@@ -11,6 +11,7 @@ import { Type } from '../core/type.ts'
 import { createReadCall, type ReadCall, type ReadContent, type ReadDeps } from '../delivery/make-content.ts'
 import type { Mail } from '../mail/types.ts'
 import type { Payments } from '../payments/payments.ts'
+import { settleIfDue } from '../store/content/due.ts'
 import { openGroup, type Store } from '../store/store.ts'
 import type { ServedTenant } from './admission.ts'
 import { failureAnswers } from './answer-schemas.ts'
@@ -98,8 +99,10 @@ async function createCall<Query, Body>(
   const { query, body, headers, timing } = request // as the route's schemas have parsed them
   const tenant = tenantOf(request)
   const group = await openGroup(deps.store, tenant)
+  const nowMs = deps.clock()
+  await settleIfDue(group, nowMs)
   return {
-    ...createReadCall(deps, { tenant, query: query as Query, timing }, group, deps.clock()),
+    ...createReadCall(deps, { tenant, query: query as Query, timing }, group, nowMs),
     body: body as Body,
     idempotencyKey,
     origin: headers.origin,

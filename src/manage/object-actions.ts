@@ -8,6 +8,7 @@ import { changeObjects, deleteObjects, type ObjectChange } from '../store/conten
 import { type ContentWriter, createWriteBudget, requestLimits } from '../store/content/changes.ts'
 import { findContainerById } from '../store/content/containers.ts'
 import { findObject, findObjects, insertObjects, measureObjects } from '../store/content/objects.ts'
+import { refuseContradictions } from '../store/content/publish-working-copies.ts'
 import { findReferrers } from '../store/content/references.ts'
 import { uniqueCopies } from '../store/content/unique.ts'
 import { showObject } from './object-shapes.ts'
@@ -25,12 +26,13 @@ export interface ObjectItem {
   objectValue?: Record<string, unknown> | undefined
   publishDate?: string | null | undefined
   archived?: boolean | undefined
+  archiveDate?: string | null | undefined
   draft?: boolean | undefined
   /** For a deletion: whether other objects may refer to it. */
   force?: boolean | undefined
 }
 
-type GivenState = Pick<ObjectItem, 'publishDate' | 'draft' | 'archived'>
+type GivenState = Pick<ObjectItem, 'publishDate' | 'draft' | 'archived' | 'archiveDate'>
 
 /** Reads a publish date: a time, or null for "always". A draft is never published automatically. */
 function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?: StoredObject): number | undefined {
@@ -47,16 +49,26 @@ function publishMsOf({ publishDate, draft }: GivenState, nowMs: number, before?:
   return ms
 }
 
+/** Reads an archive date: a time in the future, or null for "never". */
+export function archiveMsOf(archiveDate: string | null, nowMs: number): number | null {
+  if (archiveDate === null) return null
+  const ms = parseDateTime(archiveDate)
+  if (ms === undefined) throw invalid('archiveDate must be a moment such as 2026-03-01T09:30:00Z, or null.')
+  if (ms <= nowMs) throw invalid('archiveDate must lie in the future; to archive at once, archive.')
+  return ms
+}
+
 /** The changes to an object's state in an input. */
 export function stateOf(
   given: GivenState,
   nowMs: number,
   before?: StoredObject,
-): Pick<ObjectChange, 'publishMs' | 'archived'> {
+): Pick<ObjectChange, 'publishMs' | 'archived' | 'archiveMs'> {
   const publishMs = publishMsOf(given, nowMs, before)
   return {
     ...(publishMs !== undefined && { publishMs }),
     ...(given.archived !== undefined && { archived: given.archived }),
+    ...(given.archiveDate !== undefined && { archiveMs: archiveMsOf(given.archiveDate, nowMs) }),
   }
 }
 
@@ -190,6 +202,7 @@ async function actInContainer(
 ): Promise<StoredObject[]> {
   if (action !== 'duplicate') {
     const planned = targets.map(({ object, change }) => ({ before: object, wanted: change }))
+    await refuseContradictions(writer, container, planned)
     return changeObjects(writer, container, planned, pastTense[action])
   }
   // The copy is a draft, and may show the same missing media as the original.

@@ -9,12 +9,13 @@ import {
 } from '../content/model.ts'
 import { toIso } from '../content/moments.ts'
 import { Type } from '../core/type.ts'
-import { moment, openObject, orNull, ownId } from './shapes.ts'
+import { isoOrNull, moment, openObject, orNull, ownId } from './shapes.ts'
 
 const stateProperties = {
   objectValue: openObject('The fields of the schema as they were written, private ones too; media is not signed here.'),
   publishDate: orNull(moment),
   archived: Type.Boolean(),
+  archiveDate: orNull(moment),
   status: Type.Enum([...objectStatuses]),
   version: Type.Integer({ description: 'Send it back with an update: an update of an older version is refused.' }),
   createdAt: moment,
@@ -28,6 +29,7 @@ const showState = (object: StoredObject, nowMs: number) => ({
   objectValue: object.value,
   publishDate: publishDateOf(object.publishMs),
   archived: object.archived,
+  archiveDate: isoOrNull(object.archiveMs),
   status: statusOf(object, nowMs),
   version: object.version,
   createdAt: toIso(object.createdMs),

@@ -51,6 +51,11 @@ export const state = {
     Type.Boolean({ description: 'Whether it stays hidden until it is published. Use it instead of publishDate.' }),
   ),
   archived: Type.Optional(Type.Boolean({ description: 'Whether it is hidden, regardless of its publishDate.' })),
+  archiveDate: Type.Optional(
+    Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
+      description: 'When it is archived, a time in the future; null: never.',
+    }),
+  ),
 }
 
 const containerId = id('The _id of the collection or integration type.')

@@ -15,6 +15,7 @@ import {
 import { changeObject } from '../store/content/change-objects.ts'
 import { findContainerById, findIntegration, readByContainer } from '../store/content/containers.ts'
 import { accountFilter, findObject } from '../store/content/objects.ts'
+import { refuseContradictions } from '../store/content/publish-working-copies.ts'
 import { listObjectsInState } from '../store/lists/list-objects.ts'
 import type { GroupStore } from '../store/store.ts'
 import { stateOf } from './object-actions.ts'
@@ -98,6 +99,7 @@ export const productVerbs = [
       version: Type.Integer({ description: 'The version you started from.' }),
       publishDate: state.publishDate,
       archived: state.archived,
+      archiveDate: state.archiveDate,
       productType: Type.Optional(
         Type.Union([Type.String({ maxLength: 200 }), Type.Null()], {
           description: 'The value for filters[productType].',
@@ -108,13 +110,17 @@ export const productVerbs = [
     answer: productShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
-        const { productId, version, publishDate, archived, ...fields } = input
+        const { productId, version, publishDate, archived, archiveDate, ...fields } = input
         const { integration, product } = await requireProduct(writer.group, productId)
         refuseStale('product', product.version, version, () => ({
           current: showProduct(integration, product, ctx.nowMs),
-          yours: { publishDate, archived, ...fields },
+          yours: { publishDate, archived, archiveDate, ...fields },
         }))
-        const wanted = { ...stateOf({ publishDate, archived }, ctx.nowMs), value: mergeParts(product.value, fields) }
+        const wanted = {
+          ...stateOf({ publishDate, archived, archiveDate }, ctx.nowMs),
+          value: mergeParts(product.value, fields),
+        }
+        await refuseContradictions(writer, integration, [{ before: product, wanted }])
         return showProduct(integration, await changeObject(writer, integration, product, wanted, 'updated'), ctx.nowMs)
       }),
   }),

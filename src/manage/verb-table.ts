@@ -90,6 +90,7 @@ export const verbTable = {
   'object draft diff':              ['viewer',        'GET /manage/groups/:groupId/objects/:objectId/draft/diff'],
   'object draft discard':           ['editor',        'DELETE /manage/groups/:groupId/objects/:objectId/draft'],
   'object draft publish':           ['editor',        'POST /manage/groups/:groupId/objects/:objectId/draft/publish'],
+  'object draft schedule':          ['editor',        'POST /manage/groups/:groupId/objects/:objectId/draft/schedule'],
   'object draft list':              ['viewer',        'GET /manage/groups/:groupId/drafts'],
   'preview create':                 ['editor',        'POST /manage/groups/:groupId/previews'],
   'preview list':                   ['editor',        'GET /manage/groups/:groupId/previews'],

@@ -9,6 +9,7 @@ import type { Upload } from '../media/inbox.ts'
 import type { Media } from '../media/media.ts'
 import type { Payments } from '../payments/payments.ts'
 import { type Authoring, type ContentWriter, requestLimits, writeContent } from '../store/content/changes.ts'
+import { settleIfDue } from '../store/content/due.ts'
 import { findGroupById, type Group, noSuchGroup, openContentOf, refuseDeleting } from '../store/control/groups.ts'
 import type { GroupStore, Store } from '../store/store.ts'
 import { id } from './shapes.ts'
@@ -216,6 +217,7 @@ async function enterGroup(
   const group = await findGroupById(store, groupId)
   if (authoring.verb !== deletion) refuseDeleting(group)
   const content = await openContentOf(store, group)
+  if (authoring.verb !== deletion) await settleIfDue(content, authoring.nowMs)
   // A deletion is never over the quota, not even by its own audit record.
   const quotaBytes = method === 'DELETE' ? undefined : store.quotas?.database[group.tier]
   const inside = { ...authoring, versionsKept: group.versionsKept, limits: requestLimits, quotaBytes }

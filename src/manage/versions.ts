@@ -6,6 +6,7 @@ import { invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { limitParameter, skipParameter } from '../http/query.ts'
 import { changedFields, changeObject } from '../store/content/change-objects.ts'
+import { refuseContradictions } from '../store/content/publish-working-copies.ts'
 import { countVersions, findVersion, listVersions, type ObjectVersion } from '../store/content/versions.ts'
 import type { GroupStore } from '../store/store.ts'
 import { checkObjectVersion, requireObject } from './object-actions.ts'
@@ -119,6 +120,7 @@ export const versionVerbs = [
             `Version ${input.toVersion} cannot be restored, because ${reason}. Copy what you need from it with "object diff".`,
           )
         }
+        await refuseContradictions(writer, container, [{ before: object, wanted }])
         const restored = await changeObject(writer, container, object, wanted, `restored version ${input.toVersion}`)
         return showObject(container.id, restored, ctx.nowMs)
       }),

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { mediaUsesIn } from '../content/media-uses.ts'
 import { mergeParts } from '../content/merge.ts'
 import type { Container, StoredObject } from '../content/model.ts'
-import { toIso } from '../content/moments.ts'
+import { parseDateTime, toIso } from '../content/moments.ts'
 import { editableFields, isMirrored } from '../content/product-edits.ts'
 import { checkObjectValue, problemsOf } from '../content/validate.ts'
 import { compareThreeWay, isSameValue, relaxSchema } from '../content/working-copy.ts'
@@ -12,12 +12,18 @@ import { limitParameter, skipParameter } from '../http/query.ts'
 import type { ContentWriter } from '../store/content/changes.ts'
 import { findContainerById } from '../store/content/containers.ts'
 import { findObject } from '../store/content/objects.ts'
-import { editedValue, publishWorkingCopy, threeValuesOf } from '../store/content/publish-working-copies.ts'
+import {
+  editedValue,
+  publishWorkingCopy,
+  scheduleWorkingCopy,
+  threeValuesOf,
+} from '../store/content/publish-working-copies.ts'
 import {
   deleteWorkingCopy,
   findWorkingCopy,
   listWorkingCopyStates,
   saveWorkingCopy,
+  updateWorkingCopy,
   type WorkingCopy,
   type WorkingCopyState,
 } from '../store/content/working-copies.ts'
@@ -40,6 +46,9 @@ export const ifRevision = Type.Optional(
     description: 'The revision you started from, 0 for none: refused with 409 if someone else has saved since.',
   }),
 )
+export const publishAt = Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
+  description: 'A time in the future; null: cancels it, and the working copy stays.',
+})
 export const staleInput = {
   onto: Type.Optional(
     Type.Integer({
@@ -136,6 +145,22 @@ export function refuseScheduled(copy: WorkingCopy | undefined): void {
   throw conflict(
     `The working copy is scheduled for ${toIso(copy.dueMs)}. To change it, cancel that first: schedule it for null.`,
   )
+}
+
+export function dueMsOf(publishAt: string | null, nowMs: number): number | null {
+  if (publishAt === null) return null
+  const dueMs = parseDateTime(publishAt)
+  if (dueMs === undefined) throw invalid('publishAt must be a moment such as 2026-03-01T09:30:00Z, or null.')
+  if (dueMs <= nowMs) throw invalid('publishAt must lie in the future; to publish at once, publish.')
+  return dueMs
+}
+
+export async function unscheduleCopy(writer: ContentWriter, copy: WorkingCopy): Promise<WorkingCopy> {
+  if (copy.dueMs === null) return copy
+  await updateWorkingCopy(writer, copy.id, { dueMs: null })
+  const { id: subjectId, containerId } = copy
+  writer.record({ type: 'draft.unscheduled', subjectId, ...(containerId !== null && { containerId }) })
+  return { ...copy, dueMs: null }
 }
 
 /** What would stop publishing. */
@@ -258,7 +283,7 @@ export const workingCopyVerbs = [
       ctx.write(async (writer) => {
         const { container, object, copy } = await requireCopy(writer.group, input.objectId)
         refuseOtherRevision(copy, input.ifRevision)
-        await deleteWorkingCopy(writer, object.id)
+        await deleteWorkingCopy(writer, copy)
         writer.record({ type: 'draft.discarded', subjectId: object.id, containerId: container.id })
         return done
       }),
@@ -276,6 +301,27 @@ export const workingCopyVerbs = [
         refuseOtherRevision(copy, input.ifRevision)
         const published = await publishWorkingCopy(writer, container, object, copy, input)
         return showObject(container.id, published, ctx.nowMs)
+      }),
+  }),
+  defineGroupVerb({
+    name: 'object draft schedule',
+    args: ['publishAt'],
+    summary: 'Schedule when the working copy of an object is published',
+    description:
+      'From that second on it is delivered, in every process, and without a job. It must be valid now, and cannot be changed while it is scheduled. An edit of the live object that contradicts it is refused; other fields are merged.',
+    input: { objectId, publishAt, ifRevision, ...staleInput },
+    answer: workingCopyShape,
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const { publishAt, ifRevision, ...stale } = input
+        const { container, object, copy } = await requireCopy(writer.group, input.objectId)
+        refuseOtherRevision(copy, ifRevision)
+        const dueMs = dueMsOf(publishAt, ctx.nowMs)
+        const after =
+          dueMs === null
+            ? await unscheduleCopy(writer, copy)
+            : await scheduleWorkingCopy(writer, container, object, copy, { ...stale, dueMs })
+        return showWorkingCopy(writer.group, container, object, after)
       }),
   }),
   defineGroupVerb({

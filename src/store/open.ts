@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { Pool } from 'pg'
 import type { Clock } from '../core/clock.ts'
+import { createSettler } from './content/settle-due.ts'
 import type { AccessListener, Database, QueryListener, RevisionListener } from './engine/database.ts'
 import { longReadPool, openPostgres, openPostgresPool } from './engine/postgres.ts'
 import { createStatementNames, type StatementNames, supportsPreparedStatements } from './engine/prepared-statements.ts'
@@ -105,7 +106,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const database = opener.open<ContentTables>(name)
     try {
       await migrate(database, contentMigrations, clock())
-      return database
+      return { ...database, settleDue: createSettler(database) }
     } catch (error) {
       await database.close()
       throw error

@@ -102,6 +102,7 @@ function answerHoneypot(collection: Container, { type, objectValue: value }: Sub
     externalId: null,
     accountHandle: '',
     version: 1,
+    archiveMs: null,
     ...stateOfSubmission(collection, nowMs),
   })
 }

@@ -16,7 +16,7 @@ import { editedValue } from '../store/content/publish-working-copies.ts'
 import { readRevision } from '../store/content/revisions.ts'
 import { findWorkingCopy } from '../store/content/working-copies.ts'
 import { createContentCache } from '../store/lists/content-cache.ts'
-import { type Reading, readAtOneRevision } from '../store/lists/reading.ts'
+import { type Reading, readSettled } from '../store/lists/reading.ts'
 import { findExpansion } from '../store/lists/targets.ts'
 
 /** The visible targets of a previewed object's references. */
@@ -58,7 +58,7 @@ export const preview = defineEndpoint({
         const copy = await findWorkingCopy(group, objectId)
         const object = copy ? { ...found.object, value: editedValue(container, found.object, copy) } : found.object
         const meter = newMeter()
-        const expansion = await readAtOneRevision(group, createContentCache(0), nowMs, (reading) =>
+        const expansion = await readSettled(group, createContentCache(0), nowMs, (reading) =>
           expandOne(reading, { container, object }, query.expand, meter.maxBytes),
         )
         const keys = [...mediaKeysIn(container.schema, object.value), ...(expansion?.mediaKeys ?? [])]

@@ -16,12 +16,16 @@ export const siteDetails = defineContentEndpoint({
   answer: siteDetailsAnswer,
   failures: ['NotFound'],
   async read({ tenant, query, reading, group, signing, newMeter }) {
-    const { site, revision, mediaRevision } = await readSiteAtRevision(group, query.siteId)
+    const { site, revision, mediaRevision, dueMs } = await readSiteAtRevision(group, query.siteId)
     reading.confirm(revision)
+    const untilDueMs = reading.untilDue(dueMs)
     if (!site) throw notFound('There is no site with this siteId.')
     const keys = [...new Set(mediaUsesAnywhere(site.settings).map(({ key }) => key))]
     checkFiles(keys)
     const { sign, untilMs } = await signing(keys, mediaRevision)
-    return { json: [JSON.stringify(deliverSite(site, tenant.tier, newMeter().measured(sign)))], untilMs }
+    return {
+      json: [JSON.stringify(deliverSite(site, tenant.tier, newMeter().measured(sign)))],
+      untilMs: Math.min(untilMs, untilDueMs),
+    }
   },
 })

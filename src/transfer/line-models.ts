@@ -63,6 +63,7 @@ export const objectLine = (object: ExportedObject): ObjectLine => ({
   objectValue: object.value,
   publishDate: publishDateOf(object.publishMs),
   archived: object.archived,
+  ...(object.archiveMs !== null && { archiveDate: toIso(object.archiveMs) }),
   createdAt: toIso(object.createdMs),
   updatedAt: toIso(object.updatedMs),
   externalId: object.externalId,
@@ -139,8 +140,9 @@ export const containerFromLine = ({ type: kind, createdAt, updatedAt, ...line }:
 })
 
 export function objectFromLine(line: ObjectLine): ExportedObject {
-  const { type: _, objectValue: value, publishDate, createdAt, updatedAt, ...object } = line
-  return { ...object, value, publishMs: toPublishMs(publishDate), ...datesOf({ createdAt, updatedAt }) }
+  const { type: _, objectValue: value, publishDate, archiveDate, createdAt, updatedAt, ...object } = line
+  const archiveMs = archiveDate === undefined ? null : toMs(archiveDate)
+  return { ...object, value, publishMs: toPublishMs(publishDate), archiveMs, ...datesOf({ createdAt, updatedAt }) }
 }
 
 export function versionFromLine(objectId: string, line: VersionLine): ImportedVersion {

@@ -34,6 +34,7 @@ const object = (value: Record<string, unknown>, review: StoredObject['review'] =
   id: 'o1',
   value,
   publishMs: unsetPublishMs,
+  archiveMs: null,
   archived: false,
   createdMs: 5,
   updatedMs: 5,

@@ -152,10 +152,11 @@ async function heaviestSubjects(world: World, verb: NonNullable<Operation['verb'
     const path = `/manage/groups/${attacker.groupId}/objects/${found.objectId}`
     await scene.created.ask('PATCH', path, { version: 1, objectValue: { title: 'y' } })
   }
-  if (/^object draft (show|diff|discard|publish)$/.test(verb.name)) {
+  if (/^object draft (show|diff|discard|publish|schedule)$/.test(verb.name)) {
     const path = `/manage/groups/${attacker.groupId}/objects/${found.objectId}/draft`
     await scene.created.ask('PATCH', path, { objectValue: { title: 'y' } })
   }
+  if (verb.name === 'object draft schedule') found.publishAt = '2099-01-01T00:00:00Z'
   if (verb.name.startsWith('submission')) delete found.objectId
   if (verb.name === 'object schedule') found.publishDate = '2099-01-01T00:00:00Z'
   if ('collectionId' in properties && !changes) found.collectionId = stored.wall.id

@@ -377,6 +377,7 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'object draft diff': onDraft,
   'object draft discard': onDraft,
   'object draft publish': async (scene) => ({ ...(await onDraft(scene)), onto: 1, merge: true }),
+  'object draft schedule': async (scene) => ({ ...(await onDraft(scene)), publishAt: '2030-05-01T00:00:00Z' }),
   'object draft list': () => ({ limit: 50 }),
   'preview create': async (scene) => ({ ...(await onObject(scene)), lifeSeconds: 3600, maxUses: 3 }),
   'preview list': onObject,

@@ -69,6 +69,7 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['object draft save', ({ objectId }) => ({ objectId, objectValue: { title: `${canary} 4` } }), ''],
   ['object draft publish', ({ objectId }) => ({ objectId }), 'content.updated'],
   ['object draft patch', ({ objectId }) => ({ objectId, objectValue: { title: `${canary} 5` } }), ''],
+  ['object draft schedule', ({ objectId }) => ({ objectId, publishAt: '2030-01-01T00:00:00Z' }), 'draft.scheduled'],
   ['object draft discard', ({ objectId }) => ({ objectId }), 'draft.discarded'],
   ['collection change-schema', ({ collectionId }) => ({ collectionId, version: 2, schema: { name: schema.title }, renames: { title: 'name' } }), 'collection.updated content.updated'],
   ['preview create', ({ objectId }) => ({ objectId }), 'preview.created', 'previewId'],

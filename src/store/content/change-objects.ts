@@ -26,6 +26,7 @@ export interface ObjectChange {
   value?: Record<string, unknown>
   publishMs?: number
   archived?: boolean
+  archiveMs?: number | null
   review?: ReviewState
 }
 
@@ -34,11 +35,15 @@ export function changedFields(before: Record<string, unknown>, after: Record<str
   return [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 }
 
+const shownNames: Record<string, string> = { publishMs: 'publishDate', archiveMs: 'archiveDate' }
+
 /** The names of differing parts, as recorded with the change. */
 export function differencesOf(before: StoredObject, after: StoredObject): string[] {
-  const state = (['publishMs', 'archived', 'review'] as const).filter((name) => before[name] !== after[name])
+  const state = (['publishMs', 'archived', 'archiveMs', 'review'] as const).filter(
+    (name) => before[name] !== after[name],
+  )
   return [
-    ...state.map((name) => (name === 'publishMs' ? 'publishDate' : name)),
+    ...state.map((name) => shownNames[name] ?? name),
     ...(before.value === after.value ? [] : changedFields(before.value, after.value)),
   ]
 }
@@ -79,7 +84,8 @@ function planValue(former: Container, container: Container, step: Step): ValueSt
   }
 }
 
-const stateOf = ({ archived, publishMs, review }: StoredObject): string => JSON.stringify([archived, publishMs, review])
+const stateOf = ({ archived, publishMs, archiveMs, review }: StoredObject): string =>
+  JSON.stringify([archived, publishMs, archiveMs, review])
 
 const isMoved = ({ before, after }: Step): boolean =>
   before.archived !== after.archived || before.publishMs !== after.publishMs
@@ -117,6 +123,7 @@ async function overwriteState(
         .set((eb) => ({
           publish_ms: after.publishMs,
           archived: after.archived ? 1 : 0,
+          archive_ms: after.archiveMs,
           review: after.review,
           updated_ms: nowMs,
           version: eb('version', '+', 1),
@@ -159,7 +166,7 @@ async function overwrite(
       change,
       review: after.review,
       index_bytes: indexBytes,
-      archive_ms: null,
+      archive_ms: after.archiveMs,
     }),
   )
   for (const batch of inBatches(rows)) {
@@ -177,7 +184,7 @@ async function overwrite(
 
 const changingColumns = [
   'value', 'search_text', 'publish_ms', 'archived', 'review', 'updated_ms', 'version', 'changed_by', 'change',
-  'index_bytes',
+  'index_bytes', 'archive_ms',
 ] as const // biome-ignore format: one line reads better
 
 export interface PlannedChange {
@@ -185,6 +192,13 @@ export interface PlannedChange {
   before: StoredObject
   wanted: ObjectChange
 }
+
+/** What is taken out of the archive is not archived again by a date that has passed. */
+const isPastArchiving = (before: StoredObject, { archived, archiveMs }: StoredObject, nowMs: number): boolean =>
+  before.archived && !archived && archiveMs !== null && archiveMs <= nowMs
+
+const mayBeDue = ({ before, after }: Step): boolean =>
+  before.archiveMs !== after.archiveMs || (after.archiveMs !== null && before.archived !== after.archived)
 
 /**
  * Changes objects of one container, saves their former versions and returns the new states. A no-op writes nothing.
@@ -200,6 +214,7 @@ export async function changeObjects(
   const { group, nowMs, sweptMs } = writer
   const steps = planned.map(({ before, wanted }): Step => {
     const state = { ...before, ...wanted, ...datedWhenSeen(before, wanted, nowMs) }
+    if (isPastArchiving(before, state, nowMs)) state.archiveMs = null
     const differences = differencesOf(before, state)
     const after = differences.length > 0 ? { ...state, version: before.version + 1, updatedMs: nowMs } : state
     return { before, after, differences }
@@ -254,6 +269,7 @@ export async function changeObjects(
     if (!isVisible(before, sweptMs) && isVisible(after, sweptMs))
       writer.record({ type: 'content.published', ...recorded })
   }
+  if (changed.some(mayBeDue)) writer.changeDue()
   if (changed.length > 0) writer.bumpRevision()
   return steps.map(({ before, after, differences }) => (differences.length > 0 ? after : before))
 }

@@ -5,6 +5,7 @@ import { type AppError, conflict, invalid } from '../../core/errors.ts'
 import { inBatches, insideTransaction } from '../engine/database.ts'
 import type { ChangeRow, ContentTables } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
+import { findNextDue, isDue } from './due.ts'
 import { refuseOverQuota } from './usage.ts'
 
 const maxNoteLength = 500
@@ -28,6 +29,8 @@ export interface Authoring {
   nowMs: number
   /** Number of former versions to keep of each object. */
   versionsKept: number
+  /** Whether this write applies what is due; all others wait for it. */
+  settlesDue?: boolean
   /** For imports, whose content may refer to missing files and objects. */
   allowsMissing?: boolean
   /** For writes in several steps, which check unique values at their end with `refuseDuplicates`. */
@@ -43,7 +46,7 @@ export const contentChangeTypes = [
   'collection.created', 'collection.updated', 'collection.deleted',
   'integration.created', 'integration.updated', 'integration.deleted',
   'site.created', 'site.updated', 'site.deleted',
-  'draft.discarded',
+  'draft.scheduled', 'draft.unscheduled', 'draft.discarded', 'draft.failed',
   'preview.created', 'preview.revoked',
   'media.created', 'media.updated', 'media.deleted',
   'job.retried', 'job.cancelled',
@@ -63,6 +66,8 @@ export interface ContentChange {
   version?: number
   /** What was changed, in a word or by names of fields; never their values. */
   note?: string
+  /** By default, the time of the write. */
+  atMs?: number
 }
 
 /** A write transaction on a group's content. */
@@ -79,6 +84,8 @@ export interface ContentWriter extends Authoring {
   bumpRevision(): void
   /** Invalidates delivered media as well. */
   bumpMediaRevision(): void
+  /** Called when something is scheduled that no publish date covers, or no longer is. */
+  changeDue(): void
 }
 
 type Numbered = Pick<ChangeRow, 'type' | 'subject_id' | 'container_id' | 'version' | 'note' | 'at_ms' | 'verb'>
@@ -101,7 +108,7 @@ export const groupIsBeingDeleted = (): AppError => conflict('This group is being
 export async function lockGroup(db: Transaction<ContentTables>, { groupId, database }: GroupStore, nowMs: number) {
   const row = db
     .selectFrom('group_revisions')
-    .select(['revision', 'last_seq', 'swept_ms', 'closed', 'media_revision', 'changes_bytes']) // `select *` would not be prepared
+    .select(['revision', 'last_seq', 'swept_ms', 'closed', 'media_revision', 'changes_bytes', 'due_ms']) // `select *` would not be prepared
     .where('group_id', '=', groupId)
     .$if(database.engine === 'postgres', (query) => query.forUpdate())
   const found = await row.executeTakeFirst()
@@ -179,18 +186,36 @@ export async function writeContent<Result>(
   authoring: Authoring,
   work: (writer: ContentWriter) => Promise<Result>,
 ): Promise<Result> {
+  if (!authoring.settlesDue) {
+    const result = await writeUnlessDue(outside, authoring, work)
+    if (result !== somethingIsDue) return result
+    // If this fails, as on a full disk, the write itself shows why.
+    await outside.database.settleDue(outside.groupId, authoring.nowMs).catch(() => {})
+  }
+  return (await writeUnlessDue(outside, { ...authoring, settlesDue: true }, work)) as Result
+}
+
+const somethingIsDue = Symbol('a scheduled change or an archive date is due')
+
+async function writeUnlessDue<Result>(
+  outside: GroupStore,
+  authoring: Authoring,
+  work: (writer: ContentWriter) => Promise<Result>,
+): Promise<Result | typeof somethingIsDue> {
   const { groupId, database } = outside
   const { author, verb, nowMs, quotaBytes } = authoring
   let newRevision: number | undefined
   const result = await database.write(async (db) => {
     const state = await lockGroup(db, outside, nowMs)
     if (state.closed !== 0) throw groupIsBeingDeleted()
+    if (!authoring.settlesDue && isDue(state.due_ms, nowMs)) return somethingIsDue
     const since = state.swept_ms > nowMs + maxClockSkewMs ? nowMs : state.swept_ms
     const sweptMs = Math.max(since, nowMs)
     const due = await sweepDue(db, groupId, since, nowMs)
     const changes: Numbered[] = []
     let touched = false
     let mediaTouched = false
+    let isDueChanged = false
     const group: GroupStore = { groupId, database: insideTransaction(db, database) }
     const result = await work({
       ...authoring,
@@ -198,11 +223,11 @@ export async function writeContent<Result>(
       db,
       group,
       spend: createWriteBudget(authoring.limits),
-      record: ({ type, subjectId, containerId = null, version = null, note = '' }) =>
+      record: ({ type, subjectId, containerId = null, version = null, note = '', atMs = nowMs }) =>
         void changes.push({
           type,
           verb,
-          at_ms: nowMs,
+          at_ms: atMs,
           subject_id: subjectId,
           container_id: containerId,
           version,
@@ -215,12 +240,15 @@ export async function writeContent<Result>(
         touched = true
         mediaTouched = true
       },
+      changeDue: () => {
+        isDueChanged = true
+      },
     })
     const rows = [
       ...due.map((change) => ({ ...change, author: scheduleAuthor })),
       ...changes.map((change) => ({ ...change, author })),
     ]
-    if (rows.length === 0 && !touched) {
+    if (rows.length === 0 && !touched && !isDueChanged) {
       if (quotaBytes !== undefined) await refuseOverQuota(group, outside, quotaBytes)
       return result
     }
@@ -232,6 +260,7 @@ export async function writeContent<Result>(
         revision: newRevision ?? state.revision,
         last_seq: state.last_seq + rows.length,
         swept_ms: sweptMs,
+        due_ms: isDueChanged ? await findNextDue(db, groupId) : state.due_ms,
         media_revision: state.media_revision + (mediaTouched ? 1 : 0),
         changes_bytes: state.changes_bytes + rows.reduce((sum, row) => sum + bytesOfChange(row), 0),
       })

@@ -11,7 +11,7 @@ import type { ContainerRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
 import { deleteIfFew, hideContainer } from './purge.ts'
-import { revisionColumns } from './revisions.ts'
+import { dueColumn, revisionColumns } from './revisions.ts'
 
 const containerColumns = ['id', 'kind', 'name', 'schema', 'settings', 'version'] as const
 
@@ -143,6 +143,8 @@ export interface ContainerAtRevision {
   revision: number
   /** When the next object falls due; never because of a draft. */
   nextPublishMs: number
+  /** When the next scheduled change or archive date of the group is due. */
+  dueMs: number | null
 }
 
 /** A statement for containers with the group's revision; without a match it returns a row of nulls. */
@@ -155,7 +157,7 @@ function atRevision(
   const { table, bind } = draft
   const columns = containerColumns.map((column) => `c.${column}`).join(', ')
   const nextPublish = `select min(o.publish_ms) from ${table('objects')} as o where o.container_id = c.id and o.archived = 0 and o.publish_ms > ${bind(nowMs)}`
-  const text = `select r.revision, ${columns}, (${nextPublish}) as next_publish_ms from (select ${revisionColumns(draft, groupId)}) as r left join ${table('containers')} as c on c.group_id = ${bind(groupId)} and ${isWanted(draft)}`
+  const text = `select r.revision, r.due_ms, ${columns}, (${nextPublish}) as next_publish_ms from (select ${revisionColumns(draft, groupId)}, ${dueColumn(draft, groupId)}) as r left join ${table('containers')} as c on c.group_id = ${bind(groupId)} and ${isWanted(draft)}`
   return [text, draft]
 }
 
@@ -174,6 +176,7 @@ export async function readContainerAtRevision(
     container: row && row.id !== null ? toContainer(row) : undefined,
     revision: row?.revision ?? 0,
     nextPublishMs: row?.next_publish_ms ?? Number.POSITIVE_INFINITY,
+    dueMs: row?.due_ms ?? null,
   }
 }
 
@@ -185,7 +188,7 @@ export async function readContainersAtRevision(
   group: GroupStore,
   wanted: ContainersWanted,
   nowMs: number,
-): Promise<{ found: { container: Container; nextPublishMs: number }[]; revision: number }> {
+): Promise<{ found: { container: Container; nextPublishMs: number }[]; revision: number; dueMs: number | null }> {
   const [text, draft] = atRevision(group, nowMs, (sql) => {
     if (wanted === 'all') return 'true'
     return 'ids' in wanted ? isOneOf(sql, 'c.id', wanted.ids) : isOneOf(sql, 'c.name', wanted.names)
@@ -196,12 +199,13 @@ export async function readContainersAtRevision(
       ? []
       : { container: toContainer(row), nextPublishMs: row.next_publish_ms ?? Number.POSITIVE_INFINITY },
   )
-  return { found, revision: rows[0]?.revision ?? 0 }
+  return { found, revision: rows[0]?.revision ?? 0, dueMs: rows[0]?.due_ms ?? null }
 }
 
 interface AtRevision {
   revision: number
   next_publish_ms: number | null
+  due_ms: number | null
 }
 type FoundRow = StoredContainer & AtRevision
 type AbsentRow = { id: null } & AtRevision

@@ -34,6 +34,7 @@ export interface NewObject {
   value: Record<string, unknown>
   publishMs?: number
   archived?: boolean
+  archiveMs?: number | null
   createdMs?: number
   externalId?: string
   accountHandle?: string
@@ -43,7 +44,7 @@ export interface NewObject {
 /** The columns of an object, without those used only for finding it. */
 export const objectColumns = [
   'id', 'container_id', 'external_id', 'account_handle', 'publish_ms', 'archived', 'created_ms', 'updated_ms', 'value',
-  'version', 'review',
+  'version', 'review', 'archive_ms',
 ] as const // biome-ignore format: two lines read better
 
 export function toStoredObject(row: Pick<ObjectRow, (typeof objectColumns)[number]>): StoredObject {
@@ -57,6 +58,7 @@ export function toStoredObject(row: Pick<ObjectRow, (typeof objectColumns)[numbe
     externalId: row.external_id,
     accountHandle: row.account_handle,
     version: row.version,
+    archiveMs: row.archive_ms,
     review: row.review as ReviewState | null, // only our own values are stored
   }
 }
@@ -79,7 +81,7 @@ function toRow(groupId: string, { author, nowMs }: Authoring, container: Contain
     change: 'created',
     review: input.review ?? null,
     index_bytes: 0, // set with its index
-    archive_ms: null,
+    archive_ms: input.archiveMs ?? null,
   }
 }
 
@@ -125,6 +127,7 @@ async function insertPrepared(writer: ContentWriter, prepared: readonly Prepared
     const rows = batch.map(({ row }) => row)
     await writer.db.insertInto('objects').values(rows).execute()
   }
+  if (prepared.some(({ row }) => row.archive_ms !== null)) writer.changeDue()
   await insertIndexRows(
     writer,
     prepared.flatMap(({ fieldRows }) => fieldRows),

@@ -1,10 +1,12 @@
+import { sql } from 'kysely'
 import type { Container, StoredObject } from '../../content/model.ts'
+import { toIso } from '../../content/moments.ts'
 import { editableFields, isMirrored } from '../../content/product-edits.ts'
 import { compareThreeWay, haveSameFields, mergeThreeWay, type ThreeValues } from '../../content/working-copy.ts'
 import { conflict } from '../../core/errors.ts'
-import { changeObject } from './change-objects.ts'
+import { changeObject, type PlannedChange } from './change-objects.ts'
 import type { ContentWriter } from './changes.ts'
-import { deleteWorkingCopy, type WorkingCopy } from './working-copies.ts'
+import { deleteWorkingCopy, findScheduledCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
 type Value = Record<string, unknown>
 
@@ -21,7 +23,7 @@ export function threeValuesOf(container: Container, { value: live }: StoredObjec
 }
 
 /** The live value with an edit; of a provider's product, its other fields stay the provider's. */
-function withEdit(container: Container, { value: live }: StoredObject, edited: Value): Value {
+export function withEdit(container: Container, { value: live }: StoredObject, edited: Value): Value {
   if (!isMirrored(container)) return edited
   const isProviders = ([name]: [string, unknown]) => !(editableFields as readonly string[]).includes(name)
   return { ...Object.fromEntries(Object.entries(live).filter(isProviders)), ...edited }
@@ -67,7 +69,65 @@ export async function publishWorkingCopy(
 ): Promise<StoredObject> {
   const edited = resolveStale(threeValuesOf(container, object, copy), copy, object.version, stale)
   const value = withEdit(container, object, edited)
-  await deleteWorkingCopy(writer, object.id)
+  await deleteWorkingCopy(writer, copy)
   if (haveSameFields(value, object.value)) return object
   return changeObject(writer, container, object, { value }, 'working copy published')
+}
+
+/** Throws what publishing would throw, and changes nothing. */
+async function rehearse(writer: ContentWriter, publish: (writer: ContentWriter) => Promise<unknown>): Promise<void> {
+  const { db } = writer
+  const nothing = (): void => {}
+  await sql`savepoint rehearsal`.execute(db)
+  await publish({ ...writer, record: nothing, bumpRevision: nothing, bumpMediaRevision: nothing, changeDue: nothing })
+  await sql`rollback to savepoint rehearsal`.execute(db)
+  await sql`release savepoint rehearsal`.execute(db)
+}
+
+/** From `dueMs` on, the working copy is the live value. It could be published now, so that it can be then. */
+export async function scheduleWorkingCopy(
+  writer: ContentWriter,
+  container: Container,
+  object: StoredObject,
+  copy: WorkingCopy,
+  { dueMs, ...stale }: StaleBase & { dueMs: number },
+): Promise<WorkingCopy> {
+  const edited = resolveStale(threeValuesOf(container, object, copy), copy, object.version, stale)
+  await rehearse(writer, (inside) => publishWorkingCopy(inside, container, object, copy, stale))
+  const scheduled = {
+    value: withEdit(container, object, edited),
+    baseValue: object.value,
+    baseVersion: object.version,
+    dueMs,
+    versionsKept: writer.versionsKept,
+    problem: null,
+  }
+  await updateWorkingCopy(writer, object.id, scheduled)
+  writer.record({
+    type: 'draft.scheduled',
+    subjectId: object.id,
+    containerId: container.id,
+    note: `for ${toIso(dueMs)}`,
+  })
+  writer.bumpRevision() // cached answers end when it is due
+  return { ...copy, ...scheduled }
+}
+
+/** Refuses edits of fields that a scheduled change of the same object changes otherwise: one of the two would be lost. */
+export async function refuseContradictions(
+  { group }: ContentWriter,
+  container: Container,
+  planned: readonly PlannedChange[],
+): Promise<void> {
+  const edits = new Map(planned.flatMap(({ before, wanted }) => (wanted.value ? [[before.id, { before, value: wanted.value }]] : []))) // biome-ignore format: one line reads better
+  for (const copy of await findScheduledCopies(group, [...edits.keys()])) {
+    const edit = edits.get(copy.id)
+    if (!edit || copy.dueMs === null) continue
+    const { both } = compareThreeWay(threeValuesOf(container, { ...edit.before, value: edit.value }, copy))
+    if (both.length > 0)
+      throw conflict(
+        `A change of ${both.join(', ')} is scheduled for ${toIso(copy.dueMs)}. Cancel it first (schedule the working copy for null), or edit other fields.`,
+        { objectId: copy.id, publishAt: toIso(copy.dueMs), fields: both },
+      )
+  }
 }

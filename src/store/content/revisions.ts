@@ -24,6 +24,17 @@ export const revisionColumn = ({ table, bind }: SqlBuilder, groupId: string, nam
 export const revisionColumns = (draft: SqlBuilder, groupId: string): string =>
   `${revisionColumn(draft, groupId, 'revision')}, ${revisionColumn(draft, groupId, 'media_revision')}`
 
+/** The time from which answers may change because something is due; null for none. */
+export const dueColumn = ({ table, bind }: SqlBuilder, groupId: string): string =>
+  `(select due_ms from ${table('group_revisions')} where group_id = ${bind(groupId)}) as due_ms`
+
+/** Thrown by a read when something is due that must be applied first. */
+export class ChangesDue extends Error {
+  constructor() {
+    super('A scheduled change or an archive date is due.')
+  }
+}
+
 /** Thrown when content was written between two reads that must be consistent. */
 export class Superseded extends Error {
   constructor() {

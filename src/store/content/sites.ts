@@ -8,7 +8,7 @@ import { refuseMissingMedia } from '../media/uses.ts'
 import type { SiteRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
-import { type Revisions, revisionColumns } from './revisions.ts'
+import { dueColumn, type Revisions, revisionColumns } from './revisions.ts'
 
 export type NewSite = Pick<StoredSite, 'name' | 'domainName' | 'settings'> & {
   privateSettings?: StoredSite['privateSettings']
@@ -114,6 +114,8 @@ export interface SiteAtRevision {
   site: StoredSite | undefined
   revision: number
   mediaRevision: number
+  /** When the next scheduled change or archive date of the group is due. */
+  dueMs: number | null
 }
 
 /** A site with the revisions at which it was read. */
@@ -122,11 +124,16 @@ export async function readSiteAtRevision(group: GroupStore, id: string): Promise
   const draft = createSqlBuilder(database)
   const { table, bind } = draft
   const columns = siteColumns.map((column) => `s.${column}`).join(', ')
-  const text = `select r.revision, r.media_revision, ${columns} from (select ${revisionColumns(draft, groupId)}) as r left join ${table('sites')} as s on s.group_id = ${bind(groupId)} and s.id = ${bind(id)}`
-  const [row] = await runStatement<(SelectedSite | { id: null }) & Revisions>(group, text, draft)
+  const text = `select r.revision, r.media_revision, r.due_ms, ${columns} from (select ${revisionColumns(draft, groupId)}, ${dueColumn(draft, groupId)}) as r left join ${table('sites')} as s on s.group_id = ${bind(groupId)} and s.id = ${bind(id)}`
+  const [row] = await runStatement<(SelectedSite | { id: null }) & Revisions & { due_ms: number | null }>(
+    group,
+    text,
+    draft,
+  )
   return {
     site: row && row.id !== null ? toSite(row) : undefined,
     revision: row?.revision ?? 0,
     mediaRevision: row?.media_revision ?? 0,
+    dueMs: row?.due_ms ?? null,
   }
 }

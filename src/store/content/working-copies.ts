@@ -1,9 +1,11 @@
 import { type Selectable, sql } from 'kysely'
 import type { MediaUse } from '../../content/media-uses.ts'
 import { conflict } from '../../core/errors.ts'
+import { inBatches } from '../engine/database.ts'
 import type { WorkingCopyRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
+import { withinOneRead } from './objects.ts'
 
 /** A preview of the whole site reads them all at once. */
 export const maxWorkingCopies = 1000
@@ -81,6 +83,26 @@ export async function listWorkingCopies(
     .orderBy('id')
     .execute()
   return rows.map(toWorkingCopy)
+}
+
+/** Those that fell due, the earliest first; of one transaction at most `limit`, and at least one. */
+export async function findDueCopies(group: GroupStore, nowMs: number, limit: number): Promise<WorkingCopy[]> {
+  const { groupId, database } = group
+  const rows = await database.read
+    .selectFrom('working_copies')
+    .select(['id', sql<number>`octet_length(value)`.as('bytes')])
+    .where('group_id', '=', groupId)
+    .where('due_ms', 'is not', null)
+    .where('due_ms', '<=', nowMs)
+    .orderBy('due_ms')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  const copies = await findWorkingCopies(
+    group,
+    withinOneRead(rows).map(({ id }) => id),
+  )
+  return copies.sort((one, other) => (one.dueMs ?? 0) - (other.dueMs ?? 0))
 }
 
 /** A working copy without its value. */
@@ -183,13 +205,18 @@ export async function saveWorkingCopy(
   return toWorkingCopy(row)
 }
 
-export async function deleteWorkingCopy({ db, group }: ContentWriter, id: string): Promise<void> {
+/** Published or discarded. */
+export async function deleteWorkingCopy(
+  { db, group, changeDue }: ContentWriter,
+  { id, dueMs }: Pick<WorkingCopy, 'id' | 'dueMs'>,
+): Promise<void> {
   await db.deleteFrom('working_copies').where('group_id', '=', group.groupId).where('id', '=', id).execute()
+  if (dueMs !== null) changeDue()
 }
 
 /** Changes a working copy otherwise than by a save. */
 export async function updateWorkingCopy(
-  { db, group }: ContentWriter,
+  { db, group, changeDue }: ContentWriter,
   id: string,
   wanted: Partial<Pick<WorkingCopy, 'value' | 'baseValue' | 'baseVersion' | 'dueMs' | 'versionsKept' | 'problem'>>,
 ): Promise<void> {
@@ -207,6 +234,22 @@ export async function updateWorkingCopy(
     .where('group_id', '=', group.groupId)
     .where('id', '=', id)
     .execute()
+  if (dueMs !== undefined) changeDue()
+}
+
+/** The scheduled ones of these objects. */
+export async function findScheduledCopies(group: GroupStore, ids: readonly string[]): Promise<WorkingCopy[]> {
+  const scheduled: string[] = []
+  for (const batch of inBatches(ids)) {
+    const rows = await group.database.read
+      .selectFrom('working_copies')
+      .select('id')
+      .where('id', 'in', batch)
+      .where('due_ms', 'is not', null)
+      .execute()
+    scheduled.push(...rows.map(({ id }) => id))
+  }
+  return findWorkingCopies(group, scheduled)
 }
 
 /** The working copies that refer to a file. */

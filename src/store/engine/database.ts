@@ -47,6 +47,8 @@ export interface Database<Tables> {
   write<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>, groupId?: string): Promise<Result>
   /** Invalidates this process's cached answers of a group. */
   onRevision: RevisionListener
+  /** Content databases only: applies the group's scheduled changes and archive dates that are due. */
+  settleDue(groupId: string, nowMs: number): Promise<void>
   /** Invalidates this process's cached authorizations. */
   onAccess: AccessListener
   close(): Promise<void>

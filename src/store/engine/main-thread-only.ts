@@ -32,6 +32,7 @@ export function openReadOnlyStore(dataDir: string): { content(name: string): Pro
       withLongReadPermit: refuse,
       write: refuse,
       onRevision: () => {},
+      settleDue: refuse,
       onAccess: () => {},
       close: async () => reading.close(),
     }

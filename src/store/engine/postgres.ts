@@ -127,6 +127,7 @@ export function openPostgres<Tables>(pool: Pool, schemaName: string, options: Po
     snapshot: (work, whose) => withLongReadPermit(whose, () => withReadTimeout(snapshot(work))),
     write: (work, whose) => writeMutex.run(whose, () => db.transaction().execute(work)),
     onRevision,
+    settleDue: async () => {}, // see `openStore`
     onAccess,
     close: async () => {}, // the shared pool is closed by its opener
   }

@@ -113,6 +113,7 @@ export function openSqlite<Tables>(path: string, options: SqliteOptions = {}): D
       return result
     },
     onRevision,
+    settleDue: async () => {}, // see `openStore`
     onAccess,
     async close() {
       await durability.reached().catch(() => {}) // its callers have the error

@@ -38,7 +38,7 @@ export interface CachedContainer {
   /** Its settings and version may be outdated: changing them makes no new revision, since they are not delivered. */
   container: Container
   revision: number
-  /** When its next object becomes due. */
+  /** When its next object becomes due, or anything else in the group. */
   nextPublishMs: number
 }
 

@@ -33,8 +33,9 @@ export async function findContainerToList(reading: Reading, ref: ContainerRef): 
     confirm(cached.revision)
     return cached
   }
-  const { container, revision, nextPublishMs } = await readContainerAtRevision(group, ref, nowMs)
+  const { container, revision, ...next } = await readContainerAtRevision(group, ref, nowMs)
   confirm(revision)
+  const nextPublishMs = Math.min(next.nextPublishMs, reading.untilDue(next.dueMs))
   if (!container) return undefined
   const found = { container, revision, nextPublishMs }
   cache.containers.set(groupId, revision, key, found, { fromMs: nowMs, untilMs: nextPublishMs })

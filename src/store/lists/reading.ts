@@ -1,6 +1,8 @@
 import { AppError } from '../../core/errors.ts'
-import { readRevision, Superseded } from '../content/revisions.ts'
+import { isDue } from '../content/due.ts'
+import { ChangesDue, readRevision, Superseded } from '../content/revisions.ts'
 import { insideTransaction } from '../engine/database.ts'
+import { MainThreadOnly } from '../engine/main-thread-only.ts'
 import type { GroupStore } from '../store.ts'
 import { type ContentCache, createContentCache } from './content-cache.ts'
 
@@ -16,9 +18,14 @@ export interface Reading {
   readonly revision: number
   /** Must be called with the revision of each statement. Throws `Superseded` if it differs from the first one. */
   confirm(revision: number): void
+  /**
+   * The time until which an answer is valid, by when the next change of the group is due. Throws `ChangesDue` if it is due
+   * already, and not known to fail.
+   */
+  untilDue(dueMs: number | null): number
 }
 
-function beginReading(group: GroupStore, cache: ContentCache, nowMs: number): Reading {
+function beginReading(group: GroupStore, cache: ContentCache, nowMs: number, ignoresDue: boolean): Reading {
   let first: number | undefined
   return {
     group,
@@ -32,6 +39,10 @@ function beginReading(group: GroupStore, cache: ContentCache, nowMs: number): Re
       if (revision === first) return
       cache.observe(group.groupId, revision)
       throw new Superseded()
+    },
+    untilDue(dueMs) {
+      if (isDue(dueMs, nowMs) && !ignoresDue) throw new ChangesDue()
+      return dueMs ?? Number.POSITIVE_INFINITY
     },
   }
 }
@@ -49,6 +60,32 @@ async function isRefusedByOldSchema(error: unknown, { group, confirm }: Reading)
 }
 
 /**
+ * Reads like `readAtOneRevision`, after everything due has been applied. If that fails, as on a read-only disk, the former state
+ * is read; the answer is then outdated from the start, and so not cached.
+ */
+export async function readSettled<Result>(
+  group: GroupStore,
+  cache: ContentCache,
+  nowMs: number,
+  read: (reading: Reading) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    try {
+      return await readAtOneRevision(group, cache, nowMs, read)
+    } catch (error) {
+      if (!(error instanceof ChangesDue)) throw error
+    }
+    try {
+      await group.database.settleDue(group.groupId, nowMs)
+    } catch (error) {
+      if (error instanceof MainThreadOnly) throw error
+      break
+    }
+  }
+  return readAtOneRevision(group, cache, nowMs, read, true)
+}
+
+/**
  * Reads with several statements at one revision. After a concurrent write everything is read again; the last attempt reads
  * from a snapshot, with an empty cache.
  */
@@ -57,9 +94,10 @@ export async function readAtOneRevision<Result>(
   cache: ContentCache,
   nowMs: number,
   read: (reading: Reading) => Promise<Result>,
+  ignoresDue = false,
 ): Promise<Result> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const reading = beginReading(group, cache, nowMs)
+    const reading = beginReading(group, cache, nowMs, ignoresDue)
     try {
       return await read(reading)
     } catch (error) {
@@ -68,7 +106,14 @@ export async function readAtOneRevision<Result>(
   }
   return group.database.snapshot(
     (db) =>
-      read(beginReading({ ...group, database: insideTransaction(db, group.database) }, createContentCache(), nowMs)),
+      read(
+        beginReading(
+          { ...group, database: insideTransaction(db, group.database) },
+          createContentCache(),
+          nowMs,
+          ignoresDue,
+        ),
+      ),
     group.groupId,
   )
 }

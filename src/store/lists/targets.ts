@@ -21,12 +21,14 @@ const refOf = ({ kind, id, name }: Container): ContainerRef =>
   kind === 'collection' ? { kind, id } : { kind: 'integration', name }
 
 async function readContainers(
-  { group, cache, nowMs, confirm }: Reading,
+  { group, cache, nowMs, confirm, untilDue }: Reading,
   wanted: ContainersWanted,
 ): Promise<Container[]> {
-  const { found, revision } = await readContainersAtRevision(group, wanted, nowMs)
+  const { found, revision, dueMs } = await readContainersAtRevision(group, wanted, nowMs)
   confirm(revision)
-  for (const { container, nextPublishMs } of found) {
+  const untilDueMs = untilDue(dueMs)
+  for (const { container, ...next } of found) {
+    const nextPublishMs = Math.min(next.nextPublishMs, untilDueMs)
     const cached: CachedContainer = { container, revision, nextPublishMs }
     for (const key of [containerKeyOf(refOf(container)), idKeyOf(container.id)])
       cache.containers.set(group.groupId, revision, key, cached, { fromMs: nowMs, untilMs: nextPublishMs })

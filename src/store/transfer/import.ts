@@ -159,7 +159,7 @@ export const objectRow = (groupId: string, container: Container, object: Exporte
   change: object.change,
   review: object.review,
   index_bytes: 0, // set with its index
-  archive_ms: null,
+  archive_ms: object.archiveMs,
 })
 
 const versionRow = (groupId: string, version: ImportedVersion): ObjectVersionRow => ({

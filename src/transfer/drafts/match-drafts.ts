@@ -13,7 +13,7 @@ import { type Draft, fitDraft } from './draft.ts'
 export interface DraftChange {
   source: string
   before: StoredObject | undefined
-  after: { value: Record<string, unknown>; publishMs: number; archived: boolean }
+  after: { value: Record<string, unknown>; publishMs: number; archived: boolean; archiveMs: number | null }
   problems: string[]
 }
 
@@ -73,6 +73,9 @@ function publishMsOf({ draft, publishDate, archived }: Draft, before: StoredObje
   return before?.publishMs ?? unsetPublishMs
 }
 
+const archiveMsOf = ({ archiveDate }: Draft, before: StoredObject | undefined): number | null =>
+  (archiveDate === undefined ? before?.archiveMs : parseDateTime(archiveDate)) ?? null
+
 /**
  * Streams the changes to a collection in batches. Inside a transaction, `group` is the transaction's, so that an earlier
  * plan is repeated on the current content.
@@ -116,6 +119,7 @@ export async function* matchDrafts(
           value: mergeDraft(fitted, before),
           publishMs: publishMsOf(fitted, before, nowMs),
           archived: fitted.archived ?? before?.archived ?? false,
+          archiveMs: archiveMsOf(fitted, before),
         },
         problems: [...fitted.problems, ...(problem === undefined ? [] : [problem])],
       }

@@ -6,6 +6,8 @@ export interface Publishing {
   publishDate?: string
   draft?: boolean
   archived?: boolean
+  /** ISO, in UTC. */
+  archiveDate?: string
 }
 
 interface Extracted {
@@ -38,7 +40,7 @@ const show = (value: unknown): string => JSON.stringify(value).slice(0, 60).toWe
 const aMoment = 'a date such as 2026-03-01 or a moment such as 2026-03-01T09:30:00Z'
 
 /**
- * Extracts the publish date, `draft` and `archived` from the fields. The first of `dateKeys` present is the publish date;
+ * Extracts the publish date, `draft`, `archived` and the archive date from the fields. The first of `dateKeys` present is the publish date;
  * the others stay fields, so that nothing is lost.
  */
 export function extractPublishing(fields: Record<string, unknown>, dateKeys: readonly string[]): Extracted {
@@ -58,8 +60,10 @@ export function extractPublishing(fields: Record<string, unknown>, dateKeys: rea
   const publishDate = take(dateKeys, asMoment, aMoment)
   const draft = take(['draft'], asBoolean, 'true or false')
   const archived = take(['archived'], asBoolean, 'true or false')
+  const archiveDate = take(['archiveDate'], asMoment, aMoment)
   if (publishDate !== undefined) extracted.publishing.publishDate = publishDate
   if (draft !== undefined) extracted.publishing.draft = draft
   if (archived !== undefined) extracted.publishing.archived = archived
+  if (archiveDate !== undefined) extracted.publishing.archiveDate = archiveDate
   return extracted
 }

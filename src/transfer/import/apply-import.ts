@@ -97,9 +97,9 @@ export function createMerger(signedUrlLifetimeMs: number): ApplyStep {
     { before, after, imported }: MergedContainer,
   ): Promise<void> {
     const here = await findByIds(writer, objects)
-    const planned = objects.flatMap(({ id, value, publishMs, archived, review }): PlannedChange[] => {
+    const planned = objects.flatMap(({ id, value, publishMs, archived, archiveMs, review }): PlannedChange[] => {
       const found = here.get(id)
-      const wanted = { value, publishMs, archived, ...(review !== null && { review }) }
+      const wanted = { value, publishMs, archived, archiveMs, ...(review !== null && { review }) }
       return found ? [{ before: found, wanted }] : []
     })
     await changeObjects(writer, after, planned, 'imported', before)

@@ -113,8 +113,9 @@ describe('a CSV file', () => {
     assert.equal(drafts[1]?.value.b, 'café')
   })
 
-  it('has publishDate, draft and archived in separate columns; a date remains a field', async (t) => {
-    const text = 'name,publishDate,Draft,archived,date\nA,2024-05-01,TRUE,false,2024-01-01\nB,,,,\nC,soon,x,,\n'
+  it('has publishDate, draft, archived and archiveDate in separate columns; a date remains a field', async (t) => {
+    const text =
+      'name,publishDate,Draft,archived,date,archiveDate\nA,2024-05-01,TRUE,false,2024-01-01,2030-01-01\nB,,,,,\nC,soon,x,,,\n'
     const [first, second, third] = await readText(t, text)
     assert.deepEqual(first, {
       source: 'in.csv line 2',
@@ -122,6 +123,7 @@ describe('a CSV file', () => {
       publishDate: '2024-05-01T00:00:00.000Z',
       draft: true,
       archived: false,
+      archiveDate: '2030-01-01T00:00:00.000Z',
       problems: [],
       listSeparator: '|',
     })
