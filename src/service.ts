@@ -6,7 +6,7 @@ import { type Clock, hourMs, systemClock } from './core/clock.ts'
 import { createLogger, type ServiceLogger } from './core/logging.ts'
 import { databasePeer, storePeer } from './core/outage-log.ts'
 import { type AnswerCache, createAnswerCache } from './delivery/answer-cache.ts'
-import { createContentMaker, createFairMaker } from './delivery/make-content.ts'
+import { createContentMaker, createFairMaker, maxPreviewsPerGroup } from './delivery/make-content.ts'
 import { createReadWorkerPool, type ReadWorkerPool } from './delivery/worker-pool.ts'
 import type { ServedTenant } from './http/admission.ts'
 import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.ts'
@@ -30,6 +30,7 @@ import { loadMasterKey } from './security/master-key.ts'
 import { createRateLimiter } from './security/rate-limiter.ts'
 import { isAdminToken } from './security/tokens.ts'
 import { createVault } from './security/vault.ts'
+import { useSitePreview } from './store/content/preview-tokens.ts'
 import { readRevision } from './store/content/revisions.ts'
 import { findTokenHolder, type TokenHolder } from './store/control/admin-tokens.ts'
 import { findTenantOfKey } from './store/control/api-keys.ts'
@@ -192,7 +193,11 @@ export async function createService(config: Config, options: ServiceOptions = {}
     stalls,
     isServed: metricsLocation(config) !== undefined,
   })
-  const makeHere = createFairMaker(createContentMaker(contentReads, { store, contentCache, currentFiles, config }))
+  const makeUnfairly = createContentMaker(contentReads, { store, contentCache, currentFiles, config })
+  const makeHere = createFairMaker(makeUnfairly)
+  const makePreview = createFairMaker(makeUnfairly, maxPreviewsPerGroup)
+  const usePreview = async (tenant: ServedTenant, token: string, nowMs: number) =>
+    useSitePreview(await openGroup(store, tenant), token, nowMs)
   const readWorkers = createReadWorkerPool({
     config: { ...config, masterKey }, // as read at startup, even if its file has changed
     maxThreads: config.databaseUrl === undefined ? (config.readThreads ?? spareProcessors()) : 0,
@@ -205,7 +210,8 @@ export async function createService(config: Config, options: ServiceOptions = {}
     workersOnly: options.readsInWorkersOnly,
   })
   const makeContent = readWorkers.make
-  const parts = { store, contentCache, media, payments, mail, currentFiles, answers, makeContent }
+  const previews = { makePreview, usePreview }
+  const parts = { store, contentCache, media, payments, mail, currentFiles, answers, makeContent, ...previews }
   const { maxAnswerBytes } = config
   const deps = { config, maxAnswerBytes, logger, ...parts, ...admission, metrics, unsent, stalls, clock }
   const { managePort } = config

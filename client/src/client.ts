@@ -8,6 +8,7 @@ import type {
   CheckoutOptions,
   ListOptions,
   ListProductsOptions,
+  PreviewOptions,
   SendOptions,
 } from './query.ts'
 import type {
@@ -31,7 +32,7 @@ type AnyObject = CollectionObject<object> | IntegrationObject<object>
 /** Every call resolves with the answer's `data`, or rejects with a `SluiceError`. */
 export interface SluiceClient {
   site: {
-    details(siteId: string, options?: CallOptions): Promise<SiteDetails>
+    details(siteId: string, options?: PreviewOptions): Promise<SiteDetails>
   }
   collections: {
     /** A page of published items. */
@@ -91,6 +92,7 @@ export function createClient(options: ClientOptions): SluiceClient {
   const call = createEndpointCaller(settings)
   // The uses of a preview may be limited, and a failed attempt may count as one.
   const callOnce = createEndpointCaller({ ...settings, retries: 0 })
+  const callFor = ({ preview }: { preview?: string | undefined }) => (preview === undefined ? call : callOnce)
 
   /** Each request has an idempotency key, so that retries are safe. */
   const sendBy =
@@ -102,14 +104,15 @@ export function createClient(options: ClientOptions): SluiceClient {
   const sendCheckout = sendBy(createEndpointCaller({ ...settings, timeoutMs: settings.checkoutTimeoutMs }))
 
   const listObjects = <Fields extends object>(collectionId: string, { signal, ...query }: ListOptions = {}) =>
-    call<CollectionList<Fields>>('collectionObjects', { query: { ...query, collectionId }, signal })
+    callFor(query)<CollectionList<Fields>>('collectionObjects', { query: { ...query, collectionId }, signal })
 
   const listProducts = <Fields extends object>({ signal, ...query }: ListProductsOptions) =>
-    call<IntegrationList<Fields>>('integrationObjects', { query, signal })
+    callFor(query)<IntegrationList<Fields>>('integrationObjects', { query, signal })
 
   return {
     site: {
-      details: (siteId, { signal } = {}) => call('siteDetails', { query: { siteId }, signal }),
+      details: (siteId, { signal, preview } = {}) =>
+        callFor({ preview })('siteDetails', { query: { siteId, preview }, signal }),
     },
     collections: {
       list: listObjects,

@@ -20,6 +20,7 @@ export type {
   GroupBy,
   ListOptions,
   ListProductsOptions,
+  PreviewOptions,
   SendOptions,
   Sort,
   SortTerm,

@@ -46,7 +46,12 @@ export interface GroupBy {
   value?: FilterValue | undefined
 }
 
-interface Criteria extends CallOptions {
+export interface PreviewOptions extends CallOptions {
+  /** The token of a preview of the whole site: working copies in place of live values, drafts and scheduled items included. */
+  preview?: string | undefined
+}
+
+interface Criteria extends PreviewOptions {
   filters?: Filters | undefined
   search?: string | undefined
   sort?: Sort | undefined
@@ -77,7 +82,9 @@ export interface AllOptions extends Criteria, EveryPage {}
 export interface ListProductsOptions extends ProductCriteria, OnePage {}
 export interface AllProductsOptions extends ProductCriteria, EveryPage {}
 
-const plainNames = ['siteId', 'token', 'collectionId', 'type', 'accountHandle', 'search', 'limit', 'skip'] as const
+const plainNames = [
+  'siteId', 'token', 'collectionId', 'type', 'accountHandle', 'search', 'limit', 'skip', 'preview',
+] as const // biome-ignore format: two lines read better
 
 /** All parameters of the GET endpoints. */
 export type Query = { [Name in (typeof plainNames)[number]]?: string | number | undefined } & {

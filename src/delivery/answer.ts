@@ -62,6 +62,20 @@ function makeForm(encoding: Encoding, body: Buffer, etag: string): Form {
   return { encoding, body, etag, headers }
 }
 
+const previewHeaders = Object.entries({
+  ...securityHeaders,
+  'cache-control': 'no-store',
+  vary: contentHeaders.vary,
+  'content-type': 'application/json; charset=utf-8',
+}).flat()
+
+/** The headers of an answer that nobody may cache. */
+export const previewHeadersOf = (body: Buffer): readonly string[] => [
+  ...previewHeaders,
+  'content-length',
+  String(body.length),
+]
+
 /** Not pooled: a slice would keep the whole pool alive. */
 function bytesOf(text: string): Buffer {
   if (text.length > Buffer.poolSize) return Buffer.from(text)

@@ -18,9 +18,9 @@ import { answerHeaders, contentHeaders, findProtocolFault } from '../http/server
 import { findTimed, findTiming, type Timing, timingHeader } from '../http/timing.ts'
 import { tooManyUnread, type UnsentAnswers } from '../http/unsent-answers.ts'
 import type { StallWatch } from '../metrics/stalls.ts'
-import { type EncodedContent, type Form, matchIfNoneMatch } from './answer.ts'
+import { type EncodedContent, type Form, matchIfNoneMatch, previewHeadersOf } from './answer.ts'
 import type { AnswerCache, CachedAnswer } from './answer-cache.ts'
-import type { MakeContent } from './make-content.ts'
+import type { ContentRequest, MakeContent } from './make-content.ts'
 
 /** A request that takes longer is answered with 503. */
 const timeoutMs = 25_000
@@ -28,6 +28,9 @@ const timeoutMs = 25_000
 export interface ContentDeps extends AdmissionDeps, ManageAdmissionDeps {
   answers: AnswerCache
   makeContent: MakeContent
+  makePreview: MakeContent
+  /** Throws unless the token gives the tenant a preview of the site. Counts a limited use. */
+  usePreview(tenant: ServedTenant, token: string, nowMs: number): Promise<void>
   unsent: UnsentAnswers
   stalls: Pick<StallWatch, 'begin' | 'end'>
   logger: ServiceLogger
@@ -92,7 +95,19 @@ const free = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer
 
 /** Handles all requests to the content endpoints, GET and HEAD: admission, answer, failure and log line. */
 export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
-  const { authorize, answers, makeContent, inFlight, unsent, stalls, accessLog, logger, clock } = deps
+  const {
+    authorize,
+    answers,
+    makeContent,
+    makePreview,
+    usePreview,
+    inFlight,
+    unsent,
+    stalls,
+    accessLog,
+    logger,
+    clock,
+  } = deps
 
   const queries = createLruMap<string, Record<string, unknown>>(maxCachedQueries)
 
@@ -165,6 +180,19 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     return form && [answer, replyWith(form)]
   }
 
+  /** In the main thread, which can read anything; each request by itself. */
+  async function preparePreview(
+    content: ContentRequest,
+    tenant: ServedTenant,
+    token: string,
+    timing: Timing | undefined,
+  ): Promise<Reply> {
+    const nowMs = clock()
+    await usePreview(tenant, token, nowMs)
+    const { body } = await makePreview({ ...content, isPreview: true }, nowMs, timing)
+    return { status: 200, headers: previewHeadersOf(body), body }
+  }
+
   async function prepareReply(exchange: Exchange, known: ServedTenant | undefined): Promise<Reply> {
     const { request, route, startedMs, address } = exchange
     const { headers, url = '' } = request
@@ -174,6 +202,7 @@ export function createContentHandler(deps: ContentHandlerDeps): ContentHandler {
     const { timing } = exchange
     const query = readQuery(route, url)
     const content = { route: route.url, query, tenant }
+    if (typeof query.preview === 'string') return preparePreview(content, tenant, query.preview, timing)
     const answerRequest = { groupId: tenant.groupID, scope: tenant.scope, route: route.url, query, url }
     const make = (nowMs: number): Promise<EncodedContent> => makeContent(content, nowMs, timing)
     const answer = await (timing ? findTimed(timing, answers, answerRequest, make) : answers.find(answerRequest, make))

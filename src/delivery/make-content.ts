@@ -8,7 +8,7 @@ import { mediaKeysOfAll } from '../content/media-uses.ts'
 import type { Schema } from '../content/schema.ts'
 import type { Timing } from '../http/timing.ts'
 import type { CurrentFiles, Signing } from '../media/current-files.ts'
-import type { ContentCache } from '../store/lists/content-cache.ts'
+import { type ContentCache, createContentCache } from '../store/lists/content-cache.ts'
 import type { VisibleList } from '../store/lists/list-visible.ts'
 import { type Reading, readSettled } from '../store/lists/reading.ts'
 import { type GroupStore, openGroup, type Store, type Tenant } from '../store/store.ts'
@@ -52,6 +52,8 @@ export interface ContentRequest {
   tenant: Tenant
   /** As the endpoint's schema has parsed it. */
   query: object
+  /** After the token has been checked. */
+  isPreview?: boolean
 }
 
 interface ReadRequest<Query> {
@@ -93,15 +95,21 @@ export function createContentMaker(reads: ContentReads, deps: ReadDeps): MakeCon
     const read = reads[route] as ReadContent<object> | undefined
     if (!read) throw new Error(`${route} is not a content endpoint.`)
     const group = await openGroup(deps.store, request.tenant)
-    const content = await readSettled(group, deps.contentCache, nowMs, async (reading) => {
+    const { isPreview = false } = request
+    // The shared cache has live values.
+    const cache = isPreview ? createContentCache(0) : deps.contentCache
+    const readAll = async (reading: Reading) => {
       const found = await read({ ...createReadCall(deps, { ...request, timing }, reading.group, nowMs), reading })
       return { ...found, revision: reading.revision }
-    })
+    }
+    const content = await readSettled(group, cache, nowMs, readAll, isPreview)
     timing?.begin('serialise')
     return encodeContent(content, deps.config.maxAnswerBytes)
   }
 }
 
+/** Previews read all working copies of a list, and are not cached. */
+export const maxPreviewsPerGroup = 2
 /** Answers of one group built at once: fewer than PostgreSQL's ten connections, so that some remain for other groups. */
 const maxPerGroup = 8
 
@@ -109,8 +117,8 @@ const maxPerGroup = 8
 const isSearch = ({ query }: ContentRequest): boolean => 'search' in query && query.search !== undefined
 
 /** The requests of one group do not wait behind all the requests of another. */
-export function createFairMaker(make: MakeContent): MakeContent {
-  const reads = createAnswerSemaphore(maxPerGroup)
+export function createFairMaker(make: MakeContent, maxAtOnce = maxPerGroup): MakeContent {
+  const reads = createAnswerSemaphore(maxAtOnce)
   return (request, nowMs, timing) =>
     reads.run(isSearch(request) ? undefined : request.tenant.groupID, () => make(request, nowMs, timing))
 }

@@ -181,6 +181,15 @@ export const searchParameter = Type.Optional(
   Type.String({ maxLength: 200, description: 'Words that must all occur, in any case.', examples: ['sourdough'] }),
 )
 
+export const previewParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description:
+      'The token of a preview of the whole site: working copies are delivered in place of live values, and drafts and scheduled items are included. Such an answer is never cached.',
+  }),
+)
+
 export const fieldsParameter = Type.Optional(
   Type.String({
     minLength: 1,

@@ -13,7 +13,7 @@ import { defineGroupVerb } from './verb.ts'
 
 export const previewShape = Type.Object({
   _id: ownId,
-  objectId: ownId,
+  objectId: orNull(Type.String({ description: 'Null for a preview of the whole site.' })),
   createdAt: moment,
   expiresAt: moment,
   maxUses: orNull(Type.Integer()),
@@ -35,6 +35,13 @@ export const newPreviewShape = Type.Object({ token: oneTimeSecret('token'), ...p
 
 const { least, most } = previewLifeSeconds
 
+const lifeInput = {
+  lifeSeconds: durationInput('How long the link is valid, 1 minute to 30 days. Default: 24 hours.', least, most),
+  maxUses: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'How often it can be opened. Default: unlimited.' }),
+  ),
+}
+
 export const previewVerbs = [
   defineGroupVerb({
     name: 'preview create',
@@ -44,19 +51,26 @@ export const previewVerbs = [
     description: 'The token gives access to this one object through GET /tenant/preview, in any state.',
     input: {
       objectId: id('The object or product.'),
-      lifeSeconds: durationInput('How long the link is valid, 1 minute to 30 days. Default: 24 hours.', least, most),
-      maxUses: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: 1_000_000,
-          description: 'How often it can be opened. Default: unlimited.',
-        }),
-      ),
+      ...lifeInput,
     },
     answer: newPreviewShape,
     run: ({ ctx, input }) =>
       ctx.write(async (writer) => {
         const created = await createPreviewToken(writer, input)
+        return { token: created.token, ...showPreview(created) }
+      }),
+  }),
+  defineGroupVerb({
+    name: 'preview create-site',
+    isCreation: true,
+    summary: 'Share a preview of the whole site with all working copies',
+    description:
+      'With preview=<token>, siteDetails, collectionObjects and integrationObjects deliver every working copy in place of its live value, and drafts and scheduled items, too. It needs an API key of the group as usual, and changes nothing for other callers.',
+    input: lifeInput,
+    answer: newPreviewShape,
+    run: ({ ctx, input }) =>
+      ctx.write(async (writer) => {
+        const created = await createPreviewToken(writer, { ...input, objectId: null })
         return { token: created.token, ...showPreview(created) }
       }),
   }),

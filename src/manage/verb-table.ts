@@ -93,6 +93,7 @@ export const verbTable = {
   'object draft schedule':          ['editor',        'POST /manage/groups/:groupId/objects/:objectId/draft/schedule'],
   'object draft list':              ['viewer',        'GET /manage/groups/:groupId/drafts'],
   'preview create':                 ['editor',        'POST /manage/groups/:groupId/previews'],
+  'preview create-site':            ['editor',        'POST /manage/groups/:groupId/previews/site'],
   'preview list':                   ['editor',        'GET /manage/groups/:groupId/previews'],
   'preview revoke':                 ['editor',        'POST /manage/groups/:groupId/previews/:previewId/revoke'],
   'integration connect':            ['owner',         'POST /manage/groups/:groupId/integrations'],

@@ -13,10 +13,12 @@ import {
   filtersParameter,
   idParameter,
   limitParameter,
+  previewParameter,
   searchParameter,
   skipParameter,
   sortParameter,
 } from '../http/query.ts'
+import { listPreview } from '../store/lists/list-preview.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
 import { findExpansion } from '../store/lists/targets.ts'
 
@@ -36,9 +38,10 @@ export const collectionObjects = defineContentEndpoint({
     search: searchParameter,
     fields: fieldsParameter,
     expand: expandParameter,
+    preview: previewParameter,
   }),
   answer: collectionListAnswer,
-  failures: ['NotFound'],
+  failures: ['NotFound', 'PreviewExpired'],
   async read(call) {
     const { query, reading } = call
     const found = await findContainerToList(reading, { kind: 'collection', id: query.collectionId })
@@ -47,7 +50,7 @@ export const collectionObjects = defineContentEndpoint({
     const shown = parseFields(found.container.schema, query.fields)
     const expand = await findExpansion(reading, found, query.expand)
     const meter = call.newMeter()
-    const list = await listVisible(reading, found, listQuery, meter.maxBytes)
+    const list = await (reading.isPreview ? listPreview : listVisible)(reading, found, listQuery, meter.maxBytes)
     const { items, untilMs } = await deliverPage(call, { ...list, meter, shown, expand })
     const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}}`]
     return { json, untilMs: Math.min(list.untilMs, untilMs) }

@@ -13,12 +13,14 @@ import {
   fieldsParameter,
   filtersParameter,
   limitParameter,
+  previewParameter,
   searchParameter,
   skipParameter,
   sortParameter,
 } from '../http/query.ts'
 import { accountFilter } from '../store/content/objects.ts'
 import { countByValue } from '../store/lists/count-by-value.ts'
+import { listPreview } from '../store/lists/list-preview.ts'
 import { findContainerToList, listVisible } from '../store/lists/list-visible.ts'
 import { findExpansion } from '../store/lists/targets.ts'
 
@@ -66,9 +68,10 @@ export const integrationObjects = defineContentEndpoint({
     sort: sortParameter,
     fields: fieldsParameter,
     expand: expandParameter,
+    preview: previewParameter,
   }),
   answer: integrationListAnswer,
-  failures: [],
+  failures: ['NotFound', 'PreviewExpired'],
   async read(call) {
     const { query, reading } = call
     const found = await findContainerToList(reading, { kind: 'integration', name: query.type })
@@ -80,13 +83,13 @@ export const integrationObjects = defineContentEndpoint({
     const { field } = parseGroupBy(schema, query.groupBy)
     const expand = await findExpansion(reading, found, query.expand)
     const meter = call.newMeter()
-    const list = await listVisible(reading, found, listQuery, meter.maxBytes)
+    const list = await (reading.isPreview ? listPreview : listVisible)(reading, found, listQuery, meter.maxBytes)
     const { objects, items, ...page } = await deliverPage(call, { ...list, meter, shown, expand })
     const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}`]
     const untilMs = Math.min(list.untilMs, page.untilMs)
     if (field === undefined) return { json: [...json, '}'], untilMs }
     const wanted = { field, limit: maxGroups + 1, matches: list.totalCount }
-    const counts = await countByValue(reading, container, list.query, wanted)
+    const counts = await countByValue(reading, list, wanted)
     const grouped = objects.map((object, position) => ({
       item: items[position] ?? [],
       value: toDeliverable(object).value,

@@ -5,16 +5,19 @@ import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { siteDetailsAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
-import { idParameter } from '../http/query.ts'
+import { idParameter, previewParameter } from '../http/query.ts'
 import { readSiteAtRevision } from '../store/content/sites.ts'
 
 /** spec §4.1 */
 export const siteDetails = defineContentEndpoint({
   summary: 'Site configuration',
   description: 'Colours, logo, hero image, business information and pages of one site.',
-  query: Type.Object({ siteId: idParameter('The id of the site.', '66f0c0ffee0123456789abd0') }),
+  query: Type.Object({
+    siteId: idParameter('The id of the site.', '66f0c0ffee0123456789abd0'),
+    preview: previewParameter,
+  }),
   answer: siteDetailsAnswer,
-  failures: ['NotFound'],
+  failures: ['NotFound', 'PreviewExpired'],
   async read({ tenant, query, reading, group, signing, newMeter }) {
     const { site, revision, mediaRevision, dueMs } = await readSiteAtRevision(group, query.siteId)
     reading.confirm(revision)

@@ -47,6 +47,7 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
   const contentCache = createContentCache(0)
   const signing = { signer: media.signer, ttlSeconds: config.signedUrlTtlSeconds, clock: now }
   const currentFiles = createCurrentFiles({ ...signing, maxCached: 0 })
+  const makeContent = createContentMaker(contentReads, { store, contentCache, currentFiles, config })
   const app = buildApp(
     {
       config,
@@ -57,7 +58,9 @@ export async function openReference(env: Record<string, string>, clock: TestCloc
       payments,
       mail,
       answers,
-      makeContent: createContentMaker(contentReads, { store, contentCache, currentFiles, config }),
+      makeContent,
+      makePreview: makeContent,
+      usePreview: async () => {},
       currentFiles,
       authorize: Object.assign(authorize, { peek: () => undefined }),
       authorizeManager: async () => undefined,

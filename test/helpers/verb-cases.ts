@@ -380,6 +380,7 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
   'object draft schedule': async (scene) => ({ ...(await onDraft(scene)), publishAt: '2030-05-01T00:00:00Z' }),
   'object draft list': () => ({ limit: 50 }),
   'preview create': async (scene) => ({ ...(await onObject(scene)), lifeSeconds: 3600, maxUses: 3 }),
+  'preview create-site': () => ({ lifeSeconds: 3600, maxUses: 3 }),
   'preview list': onObject,
   'preview revoke': async (scene) => ({ previewId: await newPreview(scene) }),
   'integration connect': (scene) => ({ type: 'stripe', accountHandle: scene.fresh(), secretKey: accountKey(scene) }),

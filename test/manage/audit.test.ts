@@ -66,6 +66,7 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['object duplicate', ({ objectId }) => ({ objectId }), 'content.created'],
   ['object bulk', ({ objectId }) => ({ action: 'archive', items: [{ objectId }] }), 'content.updated'],
   // Saves are frequent, and change nothing that is delivered.
+  ['preview create-site', () => ({}), 'preview.created'],
   ['object draft save', ({ objectId }) => ({ objectId, objectValue: { title: `${canary} 4` } }), ''],
   ['object draft publish', ({ objectId }) => ({ objectId }), 'content.updated'],
   ['object draft patch', ({ objectId }) => ({ objectId, objectValue: { title: `${canary} 5` } }), ''],

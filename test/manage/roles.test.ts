@@ -104,7 +104,7 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
     'site update', 'site set-page', 'site remove-page', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
     'object bulk', 'object restore-version', 'object draft save', 'object draft patch', 'object draft discard',
-    'object draft publish', 'object draft schedule', 'preview create', 'preview list', 'preview revoke', 'product update',
+    'object draft publish', 'object draft schedule', 'preview create', 'preview create-site', 'preview list', 'preview revoke', 'product update',
     'sandbox create-product', 'sandbox update-product',
     'submission approve', 'submission reject', 'media add', 'media rename', 'media replace', 'media delete',
     'media derive', 'job retry', 'job cancel', 'integration sync', 'mail retry', 'mail cancel', 'suppression add',

@@ -23,7 +23,7 @@ export function threeValuesOf(container: Container, { value: live }: StoredObjec
 }
 
 /** The live value with an edit; of a provider's product, its other fields stay the provider's. */
-export function withEdit(container: Container, { value: live }: StoredObject, edited: Value): Value {
+export function withEdit(container: Container, { value: live }: Pick<StoredObject, 'value'>, edited: Value): Value {
   if (!isMirrored(container)) return edited
   const isProviders = ([name]: [string, unknown]) => !(editableFields as readonly string[]).includes(name)
   return { ...Object.fromEntries(Object.entries(live).filter(isProviders)), ...edited }

@@ -85,6 +85,34 @@ export async function listWorkingCopies(
   return rows.map(toWorkingCopy)
 }
 
+/** The values of a container's working copies as JSON. */
+export const readCopiedValues = ({ groupId, database }: GroupStore, containerId: string) =>
+  database.read
+    .selectFrom('working_copies')
+    .select(['id', 'value'])
+    .where('group_id', '=', groupId)
+    .where('container_id', '=', containerId)
+    .orderBy('id')
+    .execute()
+
+/** The values of some objects' working copies as JSON, by id. */
+export async function findCopiedValues(
+  { groupId, database }: GroupStore,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const values = new Map<string, string>()
+  for (const batch of inBatches(ids)) {
+    const rows = await database.read
+      .selectFrom('working_copies')
+      .select(['id', 'value'])
+      .where('group_id', '=', groupId)
+      .where('id', 'in', batch)
+      .execute()
+    for (const { id, value } of rows) values.set(id, value)
+  }
+  return values
+}
+
 /** Those that fell due, the earliest first; of one transaction at most `limit`, and at least one. */
 export async function findDueCopies(group: GroupStore, nowMs: number, limit: number): Promise<WorkingCopy[]> {
   const { groupId, database } = group

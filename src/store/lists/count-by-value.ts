@@ -1,9 +1,8 @@
-import type { ListQuery } from '../../content/list-query.ts'
-import type { Container } from '../../content/model.ts'
 import { revisionColumn } from '../content/revisions.ts'
 import { createSqlBuilder, runStatement, timeLimitConditions } from '../engine/statement.ts'
-import { all, type Listing, matchingIds } from './list-conditions.ts'
+import { all, matchingIds } from './list-conditions.ts'
 import { isLong } from './list-objects.ts'
+import type { VisibleList } from './list-visible.ts'
 import type { Reading } from './reading.ts'
 
 /**
@@ -11,12 +10,11 @@ import type { Reading } from './reading.ts'
  * of their number.
  */
 export async function countByValue(
-  { group, nowMs, confirm }: Reading,
-  container: Container,
-  query: ListQuery,
+  { confirm }: Reading,
+  { listing, edited }: Pick<VisibleList, 'listing' | 'edited'>,
   { field, limit, matches }: { field: string; limit: number; matches: number },
 ): Promise<Map<string, number>> {
-  const listing: Listing = { group, container, query, show: 'visible', nowMs }
+  const { group } = listing
   const draft = createSqlBuilder(group.database, isLong(listing, matches))
   const { table, bind } = draft
   const matching = matchingIds(draft, listing)
@@ -29,5 +27,9 @@ export async function countByValue(
   const counts = rows.flatMap((row): [string, number][] =>
     row.filter_key === null ? [] : [[row.filter_key, row.total]],
   )
-  return new Map(counts)
+  const byKey = new Map(counts)
+  for (const { rows: itsRows } of edited)
+    for (const { field: name, filterKey } of itsRows)
+      if (name === field) byKey.set(filterKey, (byKey.get(filterKey) ?? 0) + 1)
+  return byKey
 }

@@ -8,8 +8,10 @@ export interface Listing {
   group: GroupStore
   container: Container
   query: ListQuery
-  /** Visible objects only, as in all delivered listings, or an editor's selection. */
-  show: 'visible' | EditorView
+  /** Visible objects only, as in all delivered listings; all but archived ones; or an editor's selection. */
+  show: 'visible' | 'preview' | EditorView
+  /** Objects to leave out. */
+  except?: readonly string[]
   nowMs: number
 }
 
@@ -69,6 +71,7 @@ function hasStatus(draft: SqlBuilder, columns: StateColumns, status: ObjectStatu
 
 function shown(draft: SqlBuilder, { show, nowMs }: Listing, columns: StateColumns, id: string): string[] {
   if (show === 'visible') return [visible(draft, columns, nowMs)]
+  if (show === 'preview') return [`${columns.archived} = 0`]
   const { status, review } = show
   const reviewed = draft.table('objects')
   return [
@@ -147,6 +150,7 @@ export function rowConditions(
     ...timeLimitConditions(draft),
     ...shown(draft, listing, stateColumns(draft, listing, source), id),
     ...(query.ids ? [isOneOf(draft, id, query.ids)] : []),
+    ...(listing.except?.length ? [`not (${isOneOf(draft, id, listing.except)})`] : []),
     ...filters.map((filter) => hasValue(draft, source, filter)),
     ...query.ranges.flatMap((range) => inRange(draft, source, range)),
     ...query.exclusions.flatMap((exclusion) => isExcluded(draft, source, exclusion)),

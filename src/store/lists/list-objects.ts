@@ -147,7 +147,7 @@ export async function listObjectsInState(
 }
 
 /** Counts a container's objects in all states, up to the number that requires a long read. */
-async function countSome({ group, container }: Listing): Promise<number> {
+export async function countSome({ group, container }: Listing): Promise<number> {
   const draft = createSqlBuilder(group.database)
   const some = `select 1 from ${draft.table('objects')} where container_id = ${draft.bind(container.id)} limit ${maxShortLookUps + 1}`
   const [row] = await runStatement<{ total: number }>(

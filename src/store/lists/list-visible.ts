@@ -2,6 +2,7 @@ import { memoizeByPair } from '../../cache/memo.ts'
 import type { VisibleObject } from '../../content/delivery-text.ts'
 import { noConditions } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
+import type { ListedObject } from '../../content/listed-object.ts'
 import type { Container } from '../../content/model.ts'
 import { type ContainerRef, readContainerAtRevision } from '../content/containers.ts'
 import { type Revisions, revisionColumns } from '../content/revisions.ts'
@@ -150,13 +151,20 @@ async function readRevisions(group: GroupStore): Promise<Revisions> {
   return row ?? { revision: 0, media_revision: 0 }
 }
 
+/** An object with its working copy as its value, in a preview. */
+export interface EditedObject extends ListedObject {
+  object: VisibleObject
+}
+
 /** A page of visible objects as of one revision. */
 export interface VisibleList {
   container: Container
   objects: VisibleObject[]
   totalCount: number
   /** Selects the same matches; after a search by their ids. */
-  query: ListQuery
+  listing: Listing
+  /** In a preview: further matches, which are not in the database. */
+  edited: readonly EditedObject[]
   mediaRevision: number
   /** From this time on, the list may differ at the same revision. */
   untilMs: number
@@ -186,7 +194,8 @@ export async function listVisible(
     container: found.container,
     objects: page.objects,
     totalCount,
-    query: listing.query,
+    listing,
+    edited: [],
     mediaRevision: revisions[0]?.media_revision ?? 0,
     untilMs: found.nextPublishMs,
   }

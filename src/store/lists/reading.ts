@@ -14,6 +14,8 @@ export interface Reading {
   readonly group: GroupStore
   readonly cache: ContentCache
   readonly nowMs: number
+  /** Whether working copies are read in place of live values, for a preview of the whole site. */
+  readonly isPreview: boolean
   /** Of everything read so far; 0 before the first statement. */
   readonly revision: number
   /** Must be called with the revision of each statement. Throws `Superseded` if it differs from the first one. */
@@ -25,12 +27,24 @@ export interface Reading {
   untilDue(dueMs: number | null): number
 }
 
-function beginReading(group: GroupStore, cache: ContentCache, nowMs: number, ignoresDue: boolean): Reading {
+interface ReadingOptions {
+  isPreview?: boolean
+  /** Whether to read the former state of what is due. */
+  ignoresDue?: boolean
+}
+
+function beginReading(
+  group: GroupStore,
+  cache: ContentCache,
+  nowMs: number,
+  { isPreview = false, ignoresDue = false }: ReadingOptions,
+): Reading {
   let first: number | undefined
   return {
     group,
     cache,
     nowMs,
+    isPreview,
     get revision() {
       return first ?? 0
     },
@@ -68,10 +82,11 @@ export async function readSettled<Result>(
   cache: ContentCache,
   nowMs: number,
   read: (reading: Reading) => Promise<Result>,
+  isPreview = false,
 ): Promise<Result> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     try {
-      return await readAtOneRevision(group, cache, nowMs, read)
+      return await readAtOneRevision(group, cache, nowMs, read, { isPreview })
     } catch (error) {
       if (!(error instanceof ChangesDue)) throw error
     }
@@ -82,7 +97,7 @@ export async function readSettled<Result>(
       break
     }
   }
-  return readAtOneRevision(group, cache, nowMs, read, true)
+  return readAtOneRevision(group, cache, nowMs, read, { isPreview, ignoresDue: true })
 }
 
 /**
@@ -94,10 +109,10 @@ export async function readAtOneRevision<Result>(
   cache: ContentCache,
   nowMs: number,
   read: (reading: Reading) => Promise<Result>,
-  ignoresDue = false,
+  options: ReadingOptions = {},
 ): Promise<Result> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const reading = beginReading(group, cache, nowMs, ignoresDue)
+    const reading = beginReading(group, cache, nowMs, options)
     try {
       return await read(reading)
     } catch (error) {
@@ -111,7 +126,7 @@ export async function readAtOneRevision<Result>(
           { ...group, database: insideTransaction(db, group.database) },
           createContentCache(),
           nowMs,
-          ignoresDue,
+          options,
         ),
       ),
     group.groupId,

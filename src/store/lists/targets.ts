@@ -6,11 +6,13 @@ import type { Container } from '../../content/model.ts'
 import { mayReferTo, refersToAny } from '../../content/references.ts'
 import { type ContainerRef, type ContainersWanted, readContainersAtRevision } from '../content/containers.ts'
 import { type Revisions, revisionColumns } from '../content/revisions.ts'
+import { findCopiedValues } from '../content/working-copies.ts'
 import { createSqlBuilder, isOneOf, runStatement } from '../engine/statement.ts'
 import type { ObjectRow } from '../schema/tables.ts'
 import type { CachedContainer } from './content-cache.ts'
 import { deliveredColumns, toVisible } from './delivered-rows.ts'
 import { readLargeValues, valueOrLength } from './large-values.ts'
+import { editedText } from './list-preview.ts'
 import { containerKeyOf } from './list-visible.ts'
 import type { Reading } from './reading.ts'
 
@@ -94,10 +96,10 @@ type TargetRow = Pick<ObjectRow, Exclude<(typeof deliveredColumns)[number], 'val
 
 /** Objects of the group that are visible now, with two statements or three: some values are long, and containers may be cached. */
 export async function readTargets(reading: Reading, ids: readonly string[], maxBytes: number): Promise<FoundTargets> {
-  const { group, nowMs, confirm } = reading
+  const { group, nowMs, confirm, isPreview } = reading
   const draft = createSqlBuilder(group.database)
   const columns = [...deliveredColumns.filter((name) => name !== 'value'), 'container_id', 'archived']
-  const isVisible = `o.archived = 0 and o.publish_ms <= ${draft.bind(nowMs)}`
+  const isVisible = isPreview ? 'o.archived = 0' : `o.archived = 0 and o.publish_ms <= ${draft.bind(nowMs)}`
   const value = `case when ${isVisible} then ${valueOrLength(maxBytes, ids.length > maxLimit ? maxTargets : maxLimit)} end as value`
   const text = `select r.revision, r.media_revision, ${columns.map((name) => `o.${name}`).join(', ')}, ${value} from (select ${revisionColumns(draft, group.groupId)}) as r left join ${draft.table('objects')} as o on o.group_id = ${draft.bind(group.groupId)} and ${isOneOf(draft, 'o.id', ids)}`
   const rows = await runStatement<(TargetRow | { id: null }) & Revisions>(group, text, draft)
@@ -106,11 +108,14 @@ export async function readTargets(reading: Reading, ids: readonly string[], maxB
   const visible = found.flatMap((row) => (row.value === null ? [] : { ...row, value: row.value }))
   const { values, revisions } = await readLargeValues(group, visible, maxBytes)
   for (const { revision } of revisions) confirm(revision)
+  const copies = isPreview ? await findCopiedValues(group, ids) : undefined
   const containers = await findContainers(reading, [...new Set(visible.map(({ container_id }) => container_id))])
   const targets = visible.flatMap((row): Target[] => {
     const container = containers.get(row.container_id) // undefined while a deleted one is purged
     const { id, publish_ms, created_ms, updated_ms, external_id, account_handle } = row
-    const valueText = values.get(id) ?? row.value
+    const liveText = values.get(id) ?? row.value
+    const copy = copies?.get(id)
+    const valueText = container && copy !== undefined ? editedText(container, liveText, copy) : liveText
     const object = toVisible([id, valueText, publish_ms, created_ms, updated_ms, external_id, account_handle])
     return container ? [{ container, object }] : []
   })

@@ -1,0 +1,180 @@
+import { splitIntoSlices, yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
+import { searchTextOf } from '../../content/index-keys.ts'
+import type { ListQuery } from '../../content/list-query.ts'
+import { compareInOrder, matchesQuery, type SortableObject } from '../../content/listed-object.ts'
+import type { Container, StoredObject } from '../../content/model.ts'
+import { isMirrored } from '../../content/product-edits.ts'
+import { fieldRowsOf } from '../content/objects.ts'
+import { withEdit } from '../content/publish-working-copies.ts'
+import { readCopiedValues } from '../content/working-copies.ts'
+import { inBatches } from '../engine/database.ts'
+import type { GroupStore } from '../store.ts'
+import type { CachedContainer } from './content-cache.ts'
+import { readEntries } from './delivered-rows.ts'
+import type { Listing } from './list-conditions.ts'
+import { countMatches, countSome, readInOrder } from './list-objects.ts'
+import { selectIds } from './list-plans.ts'
+import type { EditedObject, VisibleList } from './list-visible.ts'
+import type { Reading } from './reading.ts'
+import { narrowTo, searchMatches } from './search-matches.ts'
+
+function toEdited(container: Container, object: StoredObject): EditedObject {
+  const rows = fieldRowsOf(container, object).map(({ field, filter_key, sort_key }) => ({
+    field,
+    filterKey: filter_key,
+    sortKey: sort_key,
+  }))
+  const { id, publishMs, createdMs, updatedMs, externalId, accountHandle, value } = object
+  const valueText = JSON.stringify(value)
+  return {
+    id,
+    publishMs,
+    createdMs,
+    updatedMs,
+    rows,
+    sortKeys: new Map(rows.flatMap(({ field, sortKey }) => (sortKey === null ? [] : [[field, sortKey]]))),
+    searchText: searchTextOf(container.schema, value),
+    object: { id, valueText, publishMs, createdMs, updatedMs, externalId, accountHandle },
+  }
+}
+
+/** The live states of objects; their values only where a working copy is a part of it. */
+async function* readStates({ groupId, database }: GroupStore, container: Container, ids: readonly string[]) {
+  for (const batch of inBatches(ids)) {
+    const rows = await database.read
+      .selectFrom('objects')
+      .select(['id', 'external_id', 'account_handle', 'publish_ms', 'archived', 'created_ms', 'updated_ms'])
+      .$if(isMirrored(container), (query) => query.select('value'))
+      .where('group_id', '=', groupId)
+      .where('id', 'in', batch)
+      .execute()
+    for (const row of rows)
+      yield {
+        id: row.id,
+        value: JSON.parse(row.value ?? '{}') as Record<string, unknown>,
+        publishMs: row.publish_ms,
+        archived: row.archived !== 0,
+        archiveMs: null,
+        createdMs: row.created_ms,
+        updatedMs: row.updated_ms,
+        externalId: row.external_id,
+        accountHandle: row.account_handle,
+        version: 0,
+        review: null,
+      }
+  }
+}
+
+/** All objects of a container with a working copy, archived ones left out. */
+async function readEdited(group: GroupStore, container: Container): Promise<{ ids: string[]; edited: EditedObject[] }> {
+  const copies = await readCopiedValues(group, container.id)
+  const states = new Map<string, StoredObject>()
+  const ids = copies.map(({ id }) => id)
+  for await (const state of readStates(group, container, ids)) states.set(state.id, state)
+  const edited: EditedObject[] = []
+  for (const { items, characters } of splitIntoSlices(copies, ({ value }) => value.length)) {
+    await yieldForHeavyWork(characters)
+    for (const { id, value } of items) {
+      const state = states.get(id)
+      if (!state || state.archived) continue
+      edited.push(toEdited(container, { ...state, value: withEdit(container, state, JSON.parse(value)) }))
+    }
+  }
+  return { ids, edited }
+}
+
+/** An object's value with a working copy, both as JSON. */
+export const editedText = (container: Container, live: string, copy: string): string =>
+  isMirrored(container) ? JSON.stringify(withEdit(container, { value: JSON.parse(live) }, JSON.parse(copy))) : copy
+
+/** What decides the order of these objects, from the index. */
+async function readSortable(
+  { groupId, database }: GroupStore,
+  { sort }: ListQuery,
+  ids: readonly string[],
+): Promise<Map<string, SortableObject>> {
+  const fields = sort.flatMap(({ by }) => ('field' in by ? by.field : []))
+  const found = new Map<string, SortableObject & { sortKeys: Map<string, string> }>()
+  for (const batch of inBatches(ids)) {
+    const rows = await database.read
+      .selectFrom('objects')
+      .select(['id', 'publish_ms', 'created_ms', 'updated_ms'])
+      .where('group_id', '=', groupId)
+      .where('id', 'in', batch)
+      .execute()
+    for (const { id, publish_ms: publishMs, created_ms: createdMs, updated_ms: updatedMs } of rows)
+      found.set(id, { id, publishMs, createdMs, updatedMs, sortKeys: new Map() })
+    if (fields.length === 0) continue
+    const keys = await database.read
+      .selectFrom('object_fields')
+      .select(['object_id', 'field', 'sort_key'])
+      .where('object_id', 'in', batch)
+      .where('field', 'in', fields)
+      .where('sort_key', 'is not', null)
+      .execute()
+    for (const { object_id, field, sort_key } of keys) found.get(object_id)?.sortKeys.set(field, sort_key ?? '')
+  }
+  return found
+}
+
+/** Merges two ordered lists. */
+function merge<One extends SortableObject, Other extends SortableObject>(
+  { sort }: ListQuery,
+  ones: readonly One[],
+  others: readonly Other[],
+): (One | Other)[] {
+  const merged: (One | Other)[] = []
+  let next = 0
+  for (const one of ones) {
+    for (; next < others.length && compareInOrder(sort, others[next] as Other, one) < 0; next += 1)
+      merged.push(others[next] as Other)
+    merged.push(one)
+  }
+  return [...merged, ...others.slice(next)]
+}
+
+/**
+ * The list as it would be if everything were published now: all objects that are not archived, drafts and scheduled ones
+ * included, with working copies as values. The database lists the objects without a working copy; those with one, which are
+ * few, are matched and sorted here, and merged in.
+ */
+export async function listPreview(
+  reading: Reading,
+  { container }: CachedContainer,
+  query: ListQuery,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<VisibleList> {
+  const { group, nowMs } = reading
+  const { ids: except, edited: all } = await readEdited(group, container)
+  const edited = all
+    .filter((object) => matchesQuery(query, object))
+    .sort((one, other) => compareInOrder(query.sort, one, other))
+  const requested: Listing = { group, container, query, show: 'preview', except, nowMs }
+  const searched = query.words.length > 0 ? await searchMatches(requested, reading.confirm) : undefined
+  const listing = searched ? narrowTo(requested, searched) : requested
+  const objects = await countSome(listing)
+  const matches = searched?.total ?? (await countMatches(listing, async () => objects)).total
+  // At most all edited objects come between the live ones before this one and the page.
+  const first = Math.max(0, query.skip - edited.length)
+  const range = { limit: query.skip + query.limit - first, skip: first }
+  const counts = { matches, all: Math.max(matches, objects) }
+  const rows = first < matches ? await readInOrder<{ page_id: string }>(listing, counts, range, selectIds) : []
+  const ids = rows.map((row) => row.page_id)
+  const sortable = await readSortable(group, query, ids)
+  const live = ids.flatMap((id) => sortable.get(id) ?? [])
+  const page = merge(query, live, edited).slice(query.skip - first, query.skip - first + query.limit)
+  const isLive = (object: SortableObject | EditedObject): boolean => !('object' in object)
+  const entries = page.filter(isLive).map(({ id }) => ({ id, row: undefined }))
+  const delivered = await readEntries({ group, container, maxBytes }, entries)
+  for (const { revision } of delivered.revisions) reading.confirm(revision)
+  const byId = new Map(delivered.objects.map((object) => [object.id, object]))
+  return {
+    container,
+    objects: page.flatMap((object) => ('object' in object ? object.object : (byId.get(object.id) ?? []))),
+    totalCount: matches + edited.length,
+    listing,
+    edited,
+    mediaRevision: delivered.revisions[0]?.media_revision ?? 0,
+    untilMs: nowMs,
+  }
+}
