@@ -1,12 +1,19 @@
+import { typeInWords } from '../../content/convert-value.ts'
+import { isDeeperThan } from '../../content/json.ts'
 import { parseDateTime } from '../../content/moments.ts'
 import {
   type Field,
   isMedia,
+  isNested,
+  isRecord,
   isScalar,
   isVariantMap,
   type ListField,
+  leafOf,
+  type NestedField,
   type ScalarField,
   type Schema,
+  schemaOfValue,
 } from '../../content/schema.ts'
 import type { Publishing } from './publishing.ts'
 import { readBoolean, readInteger, readMoment } from './read-text.ts'
@@ -55,6 +62,35 @@ function fitList(field: ListField, value: unknown, listSeparator: string | undef
   return items.filter((item) => item !== '').map((item) => fitValue(field.of, item))
 }
 
+/** An object or blocks, whose values are fitted one by one. */
+function fitNested(field: NestedField, value: unknown): unknown {
+  if (value === '') return undefined
+  if (field.type === 'blocks' && Array.isArray(value)) return value.map((item) => fitMembers(field, item))
+  return field.type === 'object' ? fitMembers(field, value) : value
+}
+
+function fitMembers(field: NestedField, value: unknown): unknown {
+  const schema = isRecord(value) ? schemaOfValue(field, value) : undefined
+  if (!isRecord(value) || !schema) return value
+  const fitted = Object.entries(value).map(([name, item]) => {
+    const member = schema.get(name)
+    return [name, member ? fitValue(member, item) : item] as const
+  })
+  return Object.fromEntries(fitted.filter(([, item]) => item !== undefined))
+}
+
+/** Deeper than any schema and JSON in it. */
+const maxJsonDepth = 40
+
+function readJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isDeeperThan(maxJsonDepth, value) ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
 /** YAML has one type for both; a plain date is read as a midnight. */
 function printDate(date: Date): string {
   if (Number.isNaN(date.getTime())) return String(date)
@@ -75,9 +111,11 @@ export function fitValue(field: Field, value: unknown, listSeparator?: string): 
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fitValue(field.of, item)]))
   }
   if (isMedia(field)) return value === '' ? undefined : value
-  if (!isScalar(field)) return value
-  if (typeof value === 'number') return numberTypes.has(field.type) ? value : String(value)
-  return typeof value === 'string' ? fitText(field, value) : value
+  if (isNested(field)) return fitNested(field, value)
+  if (field.type === 'json') return value
+  if (typeof value === 'number' && isScalar(field)) return numberTypes.has(field.type) ? value : String(value)
+  if (typeof value !== 'string') return value
+  return field.type === 'reference' ? value.trim() || undefined : fitText(field, value)
 }
 
 /** Written name → the schema's name, ignoring case, unless that is ambiguous. */
@@ -100,22 +138,32 @@ export function fitDraft(schema: Schema, draft: Draft): Draft {
   // Without a field for the title, the heading stays in the body.
   const titleIsLost = derived.includes('title') && fieldOf('title') === undefined
 
-  const lost: string[] = []
+  const problems: string[] = []
+  /** In a format of texts, a value with other values in it is written as JSON. */
+  function readCell(name: string, field: Field, value: unknown): unknown {
+    const isJson = field.type === 'json' || isNested(leafOf(field))
+    if (listSeparator === undefined || !isJson || typeof value !== 'string') return value
+    if (value.trim() === '') return undefined
+    const read = readJson(value)
+    if (read === undefined) problems.push(`has a ${name} that is not JSON, as its type ${typeInWords(field)} needs`)
+    return read
+  }
+
   const fitted = Object.entries(draft.value).flatMap(([name, value]): [string, unknown][] => {
     const field = fieldOf(name)
     if (field === undefined && derived.includes(name)) {
       // A generated slug or title can be dropped; a written body cannot.
-      if (name === 'body' && value !== '') lost.push('the collection has no field "body" for the text')
+      if (name === 'body' && value !== '') problems.push('the collection has no field "body" for the text')
       return []
     }
     if (field === undefined) return [[name, value]]
     const whole = name === 'body' && titleIsLost ? (bodyWithTitle ?? value) : value
-    return [[names.get(name) ?? name, fitValue(field, whole, listSeparator)]]
+    return [[names.get(name) ?? name, fitValue(field, readCell(name, field, whole), listSeparator)]]
   })
   const emptied = fitted.filter(([, value]) => value === undefined).map(([name]) => name)
   return {
     ...known,
-    problems: [...known.problems, ...lost],
+    problems: [...known.problems, ...problems],
     value: Object.fromEntries(fitted.filter(([, value]) => value !== undefined)),
     ...(emptied.length > 0 && { emptied }),
   }

@@ -1,4 +1,4 @@
-import type { Field, ScalarType } from '../../content/schema.ts'
+import { type Field, isRecord, type ScalarType } from '../../content/schema.ts'
 import { problemsOf } from '../../content/validate.ts'
 import { type Draft, fitValue } from './draft.ts'
 
@@ -14,12 +14,13 @@ interface Impression {
   possible: ScalarType[]
   hasValue: boolean
   hasList: boolean
+  hasObject: boolean
   hasLongText: boolean
 }
 
 function firstImpression(name: string): Impression {
   const possible = name === 'slug' ? (['slug'] as const) : name === 'body' ? [] : exactTypes
-  return { possible: [...possible], hasValue: false, hasList: false, hasLongText: name === 'body' }
+  return { possible: [...possible], hasValue: false, hasList: false, hasObject: false, hasLongText: name === 'body' }
 }
 
 /** Uses the rules of the import itself, so that both agree. */
@@ -40,11 +41,13 @@ function addValue(impression: Impression, value: unknown): void {
   if (isBlank(value)) return
   impression.hasValue = true
   impression.hasList ||= Array.isArray(value)
+  impression.hasObject ||= [value].flat().some(isRecord)
   impression.hasLongText ||= isLongText(value)
   impression.possible = impression.possible.filter((type) => fits(type, value))
 }
 
-function toField({ possible, hasValue, hasList, hasLongText }: Impression): Field {
+function toField({ possible, hasValue, hasList, hasObject, hasLongText }: Impression): Field {
+  if (hasObject) return { type: 'json' }
   if (hasList) return { type: 'list', of: { type: 'text' } }
   const [exact] = possible
   if (hasValue && exact !== undefined) return { type: exact }

@@ -82,6 +82,31 @@ describe('a draft is converted if the conversion is exact and unambiguous', () =
     assert.equal(fit({ type: 'text' }, 'a|b', csv), 'a|b')
   })
 
+  const prices = {
+    type: 'list',
+    of: { type: 'object', fields: { size: { type: 'text' }, price: { type: 'decimal' }, day: { type: 'date' } } },
+  }
+  const parts = { type: 'blocks', blocks: { prose: { fields: { body: { type: 'text' }, rank: { type: 'integer' } } } } }
+
+  it('the values in objects and blocks', () => {
+    assert.deepEqual(fit(prices, [{ size: 5, price: '4.50', day: '', extra: 1 }]), [{ size: '5', price: '4.50', extra: 1 }])
+    assert.deepEqual(fit(prices, { size: 'L' }), [{ size: 'L' }])
+    assert.deepEqual(fit(parts, [{ type: 'prose', rank: '7' }, { type: 'gone', rank: '7' }, 'x']), [{ type: 'prose', rank: 7 }, { type: 'gone', rank: '7' }, 'x'])
+    assert.equal(fit(parts, ''), 'nothing')
+    assert.deepEqual(fit({ type: 'json' }, { a: ['5', 5] }), { a: ['5', 5] })
+    assert.equal(fit({ type: 'reference' }, ' 66f0c0ffee0123456789abcd '), '66f0c0ffee0123456789abcd')
+  }) // biome-ignore format: short
+
+  it('a cell of JSON in such a field, and no other text', () => {
+    assert.deepEqual(fit(prices, '[{"size": 5, "price": "4.50"}]', csv), [{ size: '5', price: '4.50' }])
+    assert.deepEqual(fit({ type: 'json' }, '{"a": [null]}', csv), { a: [null] })
+    assert.equal(fit({ type: 'json' }, ' ', csv), 'nothing')
+    for (const cell of ['fresh', '{"a": 1', '['.repeat(100_000) + ']'.repeat(100_000)]) {
+      const { problems, value } = fitDraft(parseSchema({ it: parts }), draftOf({ it: cell }, csv))
+      assert.deepEqual([problems, value], [['has a it that is not JSON, as its type blocks needs'], {}])
+    }
+  })
+
   it('variants, one value or a map of them', () => {
     const field = { type: 'variant', of: { type: 'integer' } }
     assert.equal(fit(field, '5'), 5)

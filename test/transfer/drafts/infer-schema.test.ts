@@ -51,6 +51,11 @@ describe('a schema is inferred from all values of a field', () => {
     assert.deepEqual(await inferOf('tags', []), listOfText)
   })
 
+  it('JSON when any value is an object or a list of them', async () => {
+    assert.deepEqual(await inferOf('seo', 'none', { title: 'x' }), { type: 'json' })
+    assert.deepEqual(await inferOf('hours', [{ day: 'Monday' }]), { type: 'json' })
+  })
+
   it('a slug only in a field of that name, and only if all values are slugs', async () => {
     assert.deepEqual(await inferOf('slug', 'a-b', 'c/d', 2024), { type: 'slug' })
     assert.deepEqual(await inferOf('slug', 'a-b', 'Not One'), { type: 'text' })
