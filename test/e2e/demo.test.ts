@@ -9,6 +9,7 @@ import { type BusinessInfo, createClient, type Page } from '../../client/src/ind
 import { demoCollections, demoSite } from '../../src/demo/content.ts'
 import type { Order } from '../../src/store/commerce/orders.ts'
 import { createDemoDatabase } from '../helpers/demo.ts'
+import type { Data } from '../helpers/editing.ts'
 import { createEmptyDatabase, onBothEnginesInProve, type TestEngine } from '../helpers/harness.ts'
 import { runCli, type ServerProcess, startServer } from '../helpers/process.ts'
 
@@ -126,7 +127,8 @@ onBothEnginesInProve('npm start on an empty data folder', (engine) => {
         headers: { authorization: demo.apiKey },
       },
     )
-    const [post] = (await found.json()).data.items
+    const { data } = (await found.json()) as { data: { items: Data[] } }
+    const [post] = data.items
     assert.deepEqual(
       post.objectValue.sections.map(({ type }: { type: string }) => type),
       ['quote', 'product', 'picture', 'text'],
