@@ -10,6 +10,7 @@ import { createContentMaker, createFairMaker, maxPreviewsPerGroup } from './deli
 import { createReadWorkerPool, type ReadWorkerPool } from './delivery/worker-pool.ts'
 import type { ServedTenant } from './http/admission.ts'
 import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.ts'
+import { fillSearchHandler } from './jobs/fill-search-handler.ts'
 import type { JobHandler } from './jobs/handler.ts'
 import { purgeHandler } from './jobs/purge-handler.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
@@ -124,6 +125,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const stalls = watchStalls({ logger })
   const handlers = [
     purgeHandler,
+    fillSearchHandler,
     ...mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
     ...catalogueHandlers({ store, payments, media, clock }),
     ...orderHandlers({ payments }),

@@ -139,12 +139,37 @@ function withoutMarkup(html: string): string {
     .replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name] ?? ' ')
 }
 
-/** The text that searches match, prepared when the object is written. */
+/** The field whose words rank highest: `title`, else `name`, else the first plain text. */
+function titleFieldOf(schema: Schema): string | undefined {
+  const isTitle = (field: Field | undefined): boolean =>
+    field !== undefined && isSearched(field) && leafOf(field).type === 'text'
+  const named = ['title', 'name'].find((name) => isTitle(schema.get(name)))
+  return named ?? [...schema].find(([, field]) => isTitle(field))?.[0]
+}
+
+/** The distinct words of a text, which is all that matters to a search: none of its words contains a space. */
+export const distinctWords = (text: string): Set<string> => new Set(text.split(/\s+/u).filter((word) => word !== ''))
+
+/**
+ * The text that searches match, prepared when the object is written: each word once, those of the title on the first line, the
+ * others on the second.
+ */
 export function searchTextOf(schema: Schema, objectValue: Record<string, unknown>): string {
-  const texts = leavesIn(schema, objectValue, isSearched)
-    .filter(({ field }) => isSearchable(field))
-    .map(({ field, value }) => (field.type === 'longText' ? withoutMarkup(String(value)) : String(value)))
-  return normaliseText([...texts].join('\n'))
+  const titleField = titleFieldOf(schema)
+  const titles: string[] = []
+  const others: string[] = []
+  for (const { path, field, value } of leavesIn(schema, objectValue, isSearched)) {
+    if (!isSearchable(field)) continue
+    const text = field.type === 'longText' ? withoutMarkup(String(value)) : String(value)
+    if (path.split('.', 1)[0] === titleField) titles.push(text)
+    else others.push(text)
+  }
+  const ofTitle = distinctWords(normaliseText(titles.join('\n')))
+  const rest = distinctWords(normaliseText(others.join('\n'))).difference(ofTitle)
+  return [ofTitle, rest]
+    .map((words) => [...words].join(' '))
+    .join('\n')
+    .trimEnd()
 }
 
 /** The words of a search, longest first: all must occur in an item, and the longest is the most selective. */

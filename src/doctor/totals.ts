@@ -57,20 +57,24 @@ export const objectIndexCheck: Check = {
   },
 }
 
-/** Whether the triggers that count objects exist. */
+/** Whether the triggers that count and index objects exist. */
 async function checkTriggers(ctx: DoctorContext): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const found of (await ctx.databases()).contents) {
     const database = usableDatabase(found)
     const missing = database ? await findMissingTriggers(database) : []
     if (!database || missing.length === 0) continue
-    const what = `${found.location} lacks ${counted(missing.length, 'trigger')} by which it counts objects`
+    const what = `${found.location} lacks ${counted(missing.length, 'trigger')} by which it counts and indexes objects`
     const examples = missing.map(({ name }) => name)
     if (ctx.repairAs) await createTriggers(database, missing)
     findings.push(
       ...(ctx.repairAs
         ? attention({ what: `${what}; created again.`, examples, ...checking })
-        : wrong({ what: `${what}: its totals become wrong.`, examples, ...repairing('dropped or changed them') })),
+        : wrong({
+            what: `${what}: its totals and searches become wrong.`,
+            examples,
+            ...repairing('dropped or changed them'),
+          })),
     )
   }
   return findings

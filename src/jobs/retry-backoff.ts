@@ -1,6 +1,7 @@
 /** Seconds until the next attempt after the first, second, … failure. One more failure is final: see `JobHandler.giveUp`. */
 export const retryDelaysSeconds = {
   purgeContainer: [60, 600, 3600, 24 * 3600],
+  fillSearchIndex: [60, 600, 3600, 24 * 3600],
   deriveImages: [30, 300],
   removeFiles: [60, 600, 3600, 24 * 3600],
   syncCatalogue: [60, 300, 1800, 7200],

@@ -46,6 +46,10 @@ const damageCases: [what: string, damage: (database: Database<ContentTables>) =>
   ['a sort key differs', ({ write }) => write((db) => db.updateTable('object_fields').set({ sort_key: 'tzz' }).where('filter_key', '=', '=Rye').execute())],
   ['the state differs', ({ write }) => write((db) => db.updateTable('object_fields').set({ archived: 1 }).where('filter_key', '=', '=Rye').execute())],
   ['the search text differs', ({ write }) => write((db) => db.updateTable('objects').set({ search_text: '' }).where('search_text', 'like', '%rye%').execute())],
+  ['an entry in the search index is missing', ({ write }) => write((db) => db.deleteFrom('search_entries').where('words', 'like', '%rye%').execute())],
+  ['an entry in the search index has other words', ({ write }) => write((db) => db.updateTable('search_entries').set({ words: 'wry' }).where('words', 'like', '%rye%').execute())],
+  ['an entry in the search index has another state', ({ write }) => write((db) => db.updateTable('search_entries').set({ archived: 1 }).where('words', 'like', '%rye%').execute())],
+  ['the search index lacks a container', ({ write }) => write((db) => db.deleteFrom('search_containers').where('container_id', 'in', (eb) => eb.selectFrom('search_entries').select('container_id').where('words', 'like', '%rye%')).execute())],
   ['a row is too many', ({ write }) => write((db) => db.insertInto('object_fields').columns(['object_id', 'field', 'filter_key', 'container_id', 'archived', 'publish_ms']).expression((eb) => eb.selectFrom('objects').select(['id', sql.lit('rank').as('field'), sql.lit('=9').as('filter_key'), 'container_id', 'archived', 'publish_ms']).where('search_text', 'like', '%rye%')).execute())],
 ] // biome-ignore format: a table
 

@@ -79,7 +79,10 @@ onBothEngines('the doctor’s check of totals', (engine) => {
         ['Totals', 'wrong'],
       ],
     )
-    assert.match(sick[0]?.what ?? '', /lacks 1 trigger by which it counts objects: its totals become wrong/)
+    assert.match(
+      sick[0]?.what ?? '',
+      /lacks 1 trigger by which it counts and indexes objects: its totals and searches become wrong/,
+    )
     await examine({ repairAs })
     assertSound(await examine())
     await group.add(posts, { value: { title: 'Barley' } })

@@ -23,6 +23,8 @@ const contentTables: Record<keyof ContentTables, true> = {
   object_fields: true,
   totals: true,
   working_copies: true,
+  search_containers: true,
+  search_entries: true,
   preview_tokens: true,
   site_previews: true,
   group_revisions: true,

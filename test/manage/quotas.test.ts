@@ -40,10 +40,10 @@ const isOverQuota = (answer: LightMyRequestResponse, message: RegExp): void => {
 onBothEngines('a group over its storage quota', (engine) => {
   it('gets the name of the quota, the usage and advice, and nothing is stored', async () => {
     const { create, group, used } = await withQuota(engine)
-    assert.equal((await create(90_000)).statusCode, 201)
+    assert.equal((await create(45_000)).statusCode, 201)
     const before = await everythingIn(group.store)
     isOverQuota(
-      await create(60_000),
+      await create(30_000),
       /would have 0\.\d+ MB in the database, of 0\.2 MB that its tier allows; it has 0\.\d+ MB\. Nothing was stored\. Delete/,
     )
     assert.deepEqual(await everythingIn(group.store), before)
@@ -53,21 +53,21 @@ onBothEngines('a group over its storage quota', (engine) => {
 
   it('is also limited by versions: saving the same object again and again ends', async () => {
     const { create, send, group, used } = await withQuota(engine)
-    const { _id } = (await create(20_000)).json().data
+    const { _id } = (await create(10_000)).json().data
     const save = (version: number) =>
-      send('PUT', `/objects/${_id}`, { version, objectValue: { title: `${version}`, body: long(20_000) } })
+      send('PUT', `/objects/${_id}`, { version, objectValue: { title: `${version}`, body: long(10_000) } })
     let saved = 0
     let answer = await save(1)
     for (; answer.statusCode === 200; answer = await save(saved + 1)) saved += 1
     isOverQuota(answer, /in the database/)
-    assert.ok(saved > 1 && saved < 12, `${saved}`)
+    assert.ok(saved > 1 && saved < 20, `${saved}`)
     assert.ok((await used()) <= quotaBytes)
     await assertUsageIsRight(group.store)
   })
 
   it('can delete to free space, and is served throughout', async () => {
     const { create, send, does, delivered, posts, group } = await withQuota(engine)
-    const { _id } = (await create(70_000)).json().data
+    const { _id } = (await create(35_000)).json().data
     await group.store.database.write((db) =>
       db
         .updateTable('group_revisions')
@@ -84,7 +84,7 @@ onBothEngines('a group over its storage quota', (engine) => {
 
   it('refuses submissions and e-mails entirely: no object, no message, and no idempotency key is stored', async () => {
     const { create, group, posts } = await withQuota(engine)
-    assert.equal((await create(90_000)).statusCode, 201)
+    assert.equal((await create(45_000)).statusCode, 201)
     const key = { 'idempotency-key': 'once' }
     const review = (length: number) => ({
       collectionId: posts._id,
@@ -92,7 +92,7 @@ onBothEngines('a group over its storage quota', (engine) => {
       objectValue: { title: 'b', body: long(length) },
     })
     const before = await everythingIn(group.store)
-    isOverQuota(await group.post('/tenant/definedCollectionObject', review(60_000), key), /in the database/)
+    isOverQuota(await group.post('/tenant/definedCollectionObject', review(30_000), key), /in the database/)
     const mail = { name: 'Ada', to: 'a@shop.example', message: long(9000), siteName: 'Shop', htmlInfo: { title: 'x' } }
     const sent: LightMyRequestResponse[] = []
     for (let n = 0; n < 8; n += 1) sent.push(await group.post('/tenant/sendContactEmail', mail))

@@ -5,6 +5,7 @@ import { findContainerById } from '../content/containers.ts'
 import { emailField } from '../content/objects.ts'
 import { qualifiedTable } from '../engine/database.ts'
 import { mediaField } from '../media/uses.ts'
+import { countedEntries } from '../schema/migrations/content-search.ts'
 import { changeBytes, countedTables } from '../schema/migrations/content-usage.ts'
 import type { ContentTables } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
@@ -99,7 +100,7 @@ export async function recountUsage({
 }: GroupStore): Promise<Record<'database' | 'media' | 'changes', number>> {
   const counts = { database: 0, media: 0, changes: 0 }
   const ofGroup = sql`where group_id = ${groupId}`
-  for (const counted of countedTables) {
+  for (const counted of [...countedTables, countedEntries]) {
     const { rows } = await sql<{ in_database: number | null; in_media: number | null }>`
       select sum(${sql.raw(counted.database(''))}) as in_database, sum(${sql.raw(counted.media('', database.engine))}) as in_media
       from ${qualifiedTable(database, counted.table as keyof ContentTables)} ${ofGroup}`.execute(database.read)

@@ -133,8 +133,8 @@ function isExcluded(draft: SqlBuilder, source: Source, { by, keys }: Exclusion):
   return testItem(draft, source, by.item, (column) => keys.map((key) => `${column} <> ${draft.bind(key)}`))
 }
 
-const hasWord = ({ engine, bind }: SqlBuilder, word: string): string =>
-  `${engine === 'sqlite' ? 'instr' : 'strpos'}(o.search_text, ${bind(word)}) > 0`
+export const hasWord = ({ engine, bind }: SqlBuilder, column: string, word: string): string =>
+  `${engine === 'sqlite' ? 'instr' : 'strpos'}(${column}, ${bind(word)}) > 0`
 
 /** Conditions on the rows of `objects` or of its index. A search requires `objects` as `o`. */
 export function rowConditions(
@@ -154,7 +154,7 @@ export function rowConditions(
     ...filters.map((filter) => hasValue(draft, source, filter)),
     ...query.ranges.flatMap((range) => inRange(draft, source, range)),
     ...query.exclusions.flatMap((exclusion) => isExcluded(draft, source, exclusion)),
-    ...query.words.map((word) => hasWord(draft, word)),
+    ...query.words.map((word) => hasWord(draft, 'o.search_text', word)),
   ]
 }
 

@@ -1,84 +1,192 @@
 import { noConditions } from '../../content/filters.ts'
+import { searchByTrigrams } from '../../content/trigrams.ts'
 import { revisionColumn } from '../content/revisions.ts'
 import { readTimedOut } from '../engine/database.ts'
-import { createSqlBuilder, isOneOf } from '../engine/statement.ts'
+import { createSqlBuilder, isOneOf, type SqlBuilder } from '../engine/statement.ts'
 import type { Matches } from './content-cache.ts'
-import { all, type Listing, rowConditions } from './list-conditions.ts'
+import { all, hasWord, type Listing, rowConditions } from './list-conditions.ts'
+import { findSearchIndex, type SearchIndex } from './search-index.ts'
 
 /**
- * A search reads the text of every object, and finding a word may take time proportional to the product of both lengths. So
- * it runs through a container in pieces by id, each a short statement, so that other work can run in between.
+ * Finding a word in a text may take time proportional to the product of both lengths. So a search runs through its texts
+ * in pieces, each a short statement, so that other work can run in between.
  */
 
 /** Bytes of text in a piece, exceeded by one object at most. A million take 10 ms, at worst 40 ms. */
 const pieceBytes = 1_000_000
 const pieceRows = 2000
+/** In texts that have all trigrams of the words, these are found sooner. */
+const indexedPieceBytes = 4_000_000
+const indexedPieceRows = 16_000
+/** Entries that one statement may look up in the index, which takes 40 ms at worst. */
+const pieceEntries = 100_000
 /** Time limit for all pieces of a search. */
 const maxSearchMs = 15_000
 /** Up to this number of matches their ids are retained, so that their pages need no further search. */
-const maxKeptIds = 20_000
+export const maxKeptIds = 20_000
 const idCharacters = 24
 
+/** Where a search reads texts. */
+interface Texts {
+  table: 'objects' | 'search_entries'
+  alias: string
+  /** Selects the candidates. */
+  from(draft: SqlBuilder): string
+  conditions(draft: SqlBuilder): string[]
+  /** The order of the pieces. */
+  key: string
+  id: string
+  words: string
+  /** The words that each text must be searched for. */
+  uncertain: readonly string[]
+  maxBytes: number
+  maxRows: number
+}
+
+/** The objects themselves: for a few ids, and while the index does not have all of them. */
+const textsOfObjects = ({ query }: Listing): Texts => ({
+  table: 'objects',
+  alias: 'o',
+  from: ({ table }) => `${table('objects')} as o`,
+  conditions: (draft) => (query.ids ? [isOneOf(draft, 'o.id', query.ids)] : []),
+  key: 'o.id',
+  id: 'o.id',
+  words: 'o.search_text',
+  uncertain: query.words,
+  maxBytes: pieceBytes,
+  maxRows: pieceRows,
+})
+
+/** The entries of the index: they are smaller than objects, and those of a container are consecutive. */
+const textsOfEntries = ({ query, group: { database } }: Listing): Texts => ({
+  table: 'search_entries',
+  alias: 'e',
+  from: ({ table }) => `${table('search_entries')} as e`,
+  conditions: () => [],
+  key: database.engine === 'sqlite' ? 'e.id' : 'e.object_id',
+  id: 'e.object_id',
+  words: 'e.words',
+  uncertain: query.words,
+  maxBytes: pieceBytes,
+  maxRows: pieceRows,
+})
+
+/** The entries that have all trigrams of the words; SQLite only. */
+function indexedTexts(listing: Listing): Texts {
+  const { trigrams, uncertain } = searchByTrigrams(listing.query.words)
+  const texts = textsOfEntries(listing)
+  if (trigrams.length === 0 || listing.group.database.engine === 'postgres') return texts
+  const pattern = trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND ')
+  return {
+    ...texts,
+    from: () => `search_index as i${uncertain.length > 0 ? ' cross join search_entries as e on e.id = i.rowid' : ''}`,
+    conditions: ({ bind }) => [`i.search_index match ${bind(pattern)}`],
+    key: 'i.rowid',
+    uncertain,
+    maxBytes: indexedPieceBytes,
+    maxRows: indexedPieceRows,
+  }
+}
+
+/** A piece has keys after the first bound, and up to the second. */
+interface Bounds {
+  after: string | number
+  upTo?: number
+}
+
 interface Piece {
-  last_id: string | null
+  last_key: string | number | null
   /** Numbers of objects searched and of candidates. */
   looked_at: number
   rows_found: number
   ids: string | null
+  total: number
   revision: number
 }
 
-function pieceText(listing: Listing, afterId: string): { text: string; parameters: unknown[] } {
+/** Without the cast, SQLite would get a floating point number, with which FTS5 does not seek. */
+const bindKey = ({ bind }: SqlBuilder, key: string | number): string =>
+  typeof key === 'number' ? `cast(${bind(key)} as integer)` : bind(key)
+
+function pieceText(
+  listing: Listing,
+  texts: Texts,
+  { after, upTo }: Bounds,
+  keepsIds: boolean,
+): { text: string; parameters: unknown[] } {
   const { group, container, query } = listing
   const draft = createSqlBuilder(group.database, true)
   const { engine, table, bind, parameters } = draft
-  const [row, join, on, joined] =
-    engine === 'sqlite'
-      ? ['o.rowid as row_key', 'cross join', 'o.rowid = p.row_key', 'group_concat']
-      : ['o.id as row_key', 'join', 'o.id = p.row_key', 'string_agg']
-  const objects = `${table('objects')} as o`
+  const { alias, key, id, words, uncertain } = texts
+  const isSqlite = engine === 'sqlite'
+  const [row, join] = isSqlite ? ['rowid', 'cross join'] : [id.slice(2), 'join']
+  const bytes = uncertain.length > 0 ? `octet_length(${words})` : '0'
+  const inContainer = `${alias}.container_id = ${bind(container.id)}`
   const conditions = [
-    `o.container_id = ${bind(container.id)}`,
-    `o.id > ${bind(afterId)}`,
-    ...(query.ids ? [isOneOf(draft, 'o.id', query.ids)] : []),
+    ...(upTo === undefined ? [inContainer] : [`${key} <= ${bindKey(draft, upTo)}`]),
+    `${key} > ${bindKey(draft, after)}`,
+    ...texts.conditions(draft),
   ]
-  const some = `select o.id, ${row}, octet_length(o.search_text) as bytes from ${objects} where ${all(conditions)} order by o.id limit ${pieceRows}`
-  const piece = `select id, row_key, sum(bytes) over (order by id rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
-  const matches = all(rowConditions(draft, listing, { alias: 'o', id: 'o.id' }))
+  const some = `select ${key} as piece_key, ${key.slice(0, 2)}${row} as row_key, ${bytes} as bytes from ${texts.from(draft)} where ${all(conditions)} order by ${key} limit ${texts.maxRows}`
+  const piece = `select piece_key, row_key, sum(bytes) over (order by piece_key rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
+  const matches = all([
+    ...rowConditions(draft, { ...listing, query: { ...query, words: [] } }, { alias, id }),
+    ...uncertain.map((word) => hasWord(draft, words, word)),
+  ])
+  const matching = (value: string): string => `case when ${matches} then ${value} end`
+  const joined = `${isSqlite ? 'group_concat' : 'string_agg'}(${matching(id)}, ',')`
+  const found = keepsIds ? `${joined} as ids, 0 as total` : `null as ids, count(${matching('1')}) as total`
   const text =
-    `with piece as materialized (${piece}) select max(p.id) as last_id, count(*) as looked_at,` +
-    ` (select count(*) from piece) as rows_found, ${joined}(case when ${matches} then p.id end, ',') as ids,` +
-    ` ${revisionColumn(draft, group.groupId, 'revision')}` +
-    ` from piece as p ${join} ${objects} on ${on} where p.bytes_before < ${bind(pieceBytes)}`
+    `with piece as materialized (${piece}) select max(p.piece_key) as last_key, count(*) as looked_at,` +
+    ` (select count(*) from piece) as rows_found, ${found}, ${revisionColumn(draft, group.groupId, 'revision')}` +
+    ` from piece as p ${join} ${table(texts.table)} as ${alias} on ${alias}.${row} = p.row_key` +
+    ` where p.bytes_before < ${bind(texts.maxBytes)}`
   return { text, parameters }
 }
 
 const countIds = (ids: string | null): number => (ids === null ? 0 : (ids.length + 1) / (idCharacters + 1))
+
+/** Counts the matches in all pieces, and keeps their ids while they are not too many. */
+async function searchInPieces(
+  listing: Listing,
+  texts: Texts,
+  index: SearchIndex | undefined,
+  onRevision: (revision: number) => void,
+): Promise<Matches> {
+  const { database } = listing.group
+  const endMs = performance.now() + maxSearchMs
+  const { after: first, last } = index ?? { after: '', last: undefined }
+  const kept: string[] = []
+  let total = 0
+  for (let after = first; ; ) {
+    const upTo = last === undefined ? undefined : Math.min(Number(after) + pieceEntries, last)
+    const bounds = upTo === undefined ? { after } : { after, upTo }
+    const { text, parameters } = pieceText(listing, texts, bounds, total <= maxKeptIds)
+    const [piece] = await database.readLong<Piece>(text, parameters)
+    if (!piece) throw new Error('A piece of a search has no row.')
+    onRevision(piece.revision)
+    total += countIds(piece.ids) + Number(piece.total)
+    if (piece.ids !== null && total <= maxKeptIds) kept.push(piece.ids)
+    const isWhole = piece.looked_at === piece.rows_found && piece.rows_found < texts.maxRows
+    if (isWhole && upTo === last) {
+      const ids = total <= maxKeptIds ? kept.flatMap((some) => some.split(',')) : undefined
+      return { total, ids }
+    }
+    if (performance.now() > endMs) throw readTimedOut()
+    after = (isWhole ? upTo : piece.last_key) ?? after
+  }
+}
 
 /** All matches of a search. `onRevision` receives the revision of each piece, and may throw. */
 export async function searchMatches(
   listing: Listing,
   onRevision: (revision: number) => void = () => {},
 ): Promise<Matches> {
-  const { groupId, database } = listing.group
-  return database.withLongReadPermit(groupId, async () => {
-    const endMs = performance.now() + maxSearchMs
-    const kept: string[] = []
-    let total = 0
-    for (let afterId = ''; ; ) {
-      const { text, parameters } = pieceText(listing, afterId)
-      const [piece] = await database.readLong<Piece>(text, parameters)
-      if (!piece) throw new Error('A piece of a search has no row.')
-      onRevision(piece.revision)
-      total += countIds(piece.ids)
-      if (piece.ids !== null && total <= maxKeptIds) kept.push(piece.ids)
-      if (piece.looked_at === piece.rows_found && piece.rows_found < pieceRows) {
-        const ids = total <= maxKeptIds ? kept.flatMap((some) => some.split(',')) : undefined
-        return { total, ids }
-      }
-      if (performance.now() > endMs) throw readTimedOut()
-      afterId = piece.last_id ?? ''
-    }
+  const { group, container, query } = listing
+  return group.database.withLongReadPermit(group.groupId, async () => {
+    const index = query.ids ? undefined : await findSearchIndex(group, container)
+    const texts = index ? indexedTexts(listing) : textsOfObjects(listing)
+    return searchInPieces(listing, texts, index, onRevision)
   })
 }
 

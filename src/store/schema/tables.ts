@@ -131,6 +131,24 @@ export interface TotalRow {
   total: number
 }
 
+/** A container whose objects are in the search index. Written by triggers and by the job that fills the index. */
+export interface SearchContainerRow {
+  container_id: string
+  /** The id up to which its objects are indexed; null when all are. */
+  filled_to: string | null
+}
+
+/** The searchable words of an object, in a narrow table with a trigram index. Written by triggers, from `objects`. */
+export interface SearchEntryRow {
+  object_id: string
+  container_id: string
+  group_id: string
+  archived: number
+  publish_ms: number
+  created_ms: number
+  words: string
+}
+
 export interface PreviewTokenRow {
   id: string
   group_id: string
@@ -256,6 +274,8 @@ export interface ContentTables {
   working_copies: WorkingCopyRow
   object_fields: ObjectFieldRow
   totals: TotalRow
+  search_containers: SearchContainerRow
+  search_entries: SearchEntryRow
   preview_tokens: PreviewTokenRow
   site_previews: SitePreviewRow
   group_revisions: GroupRevisionRow

@@ -5,6 +5,7 @@ import { type Migration, textType } from '../migrate.ts'
 import { addCommerce } from './content-commerce.ts'
 import { addMail } from './content-mail.ts'
 import { addOrderEmails } from './content-order-emails.ts'
+import { addSearchIndex } from './content-search.ts'
 import { dateSubmissions } from './content-submissions.ts'
 import { addTotals } from './content-totals.ts'
 import { addUsage } from './content-usage.ts'
@@ -404,5 +405,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'working copies, archive dates and previews of whole sites',
     up: addWorkingCopies,
+  },
+  {
+    name: 'the search index',
+    up: addSearchIndex,
   },
 ]
