@@ -15,6 +15,7 @@ import { previewVerbs } from './previews.ts'
 import { productVerbs } from './products.ts'
 import { recordVerbs } from './records.ts'
 import { sandboxProductVerbs } from './sandbox-products.ts'
+import { siteWorkingCopyVerbs } from './site-working-copies.ts'
 import { siteVerbs } from './sites.ts'
 import { submissionVerbs } from './submissions.ts'
 import { suppressionVerbs } from './suppressions.ts'
@@ -31,6 +32,7 @@ export const verbs: readonly Verb[] = [
   ...invitationVerbs,
   ...keyVerbs,
   ...siteVerbs,
+  ...siteWorkingCopyVerbs,
   ...mediaVerbs,
   ...collectionVerbs,
   ...objectVerbs,

@@ -9,6 +9,7 @@ import { invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import type { ContentWriter } from '../store/content/changes.ts'
 import { listContainers } from '../store/content/containers.ts'
+import { refuseSiteContradiction } from '../store/content/publish-site-copies.ts'
 import { deleteSite, findSite, insertSite, listSites, updateSite } from '../store/content/sites.ts'
 import type { GroupStore } from '../store/store.ts'
 import { completeList, done, doneShape, id, listOf, moment, openObject, ownId, refuseStale } from './shapes.ts'
@@ -47,7 +48,7 @@ export const showSite = (site: StoredSite): Static<typeof siteShape> => ({
 })
 
 export const siteId = id('The site.')
-const settings = Type.Record(Type.String(), Type.Unknown(), {
+export const settings = Type.Record(Type.String(), Type.Unknown(), {
   description: `Delivered unchanged. ${settingsRules}`,
 })
 const addresses = (description: string) => Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50, description })
@@ -131,10 +132,12 @@ async function writeSite(
   }))
   const { settings: changes = {} } = rest
   await checkBindings(writer.group, changes)
+  const merged = mergeParts(before.settings, changes)
+  await refuseSiteContradiction(writer, before, merged)
   return updateSite(writer, before, {
     ...(name !== undefined && { name }),
     ...(domainName !== undefined && { domainName }),
-    settings: mergeParts(before.settings, changes),
+    settings: merged,
     privateSettings: privateSettingsOf(before.privateSettings, rest),
   })
 }
@@ -157,6 +160,7 @@ async function changePages(
   const before = await requireSite(writer.group, wantedId)
   refuseStale('site', before.version, version, () => ({ current: showSite(before), yours }))
   const settings = { ...before.settings, pages: change(before.settings.pages) }
+  await refuseSiteContradiction(writer, before, settings)
   return showSite(await updateSite(writer, before, { settings }))
 }
 

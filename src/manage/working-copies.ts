@@ -18,6 +18,7 @@ import {
   scheduleWorkingCopy,
   threeValuesOf,
 } from '../store/content/publish-working-copies.ts'
+import { findReferenceProblems } from '../store/content/references.ts'
 import {
   deleteWorkingCopy,
   findWorkingCopy,
@@ -62,7 +63,7 @@ export const staleInput = {
   ),
 }
 
-const stateProperties = {
+export const copyStateProperties = {
   revision: Type.Integer({ description: 'Changes with every save; send it back as ifRevision.' }),
   baseVersion: Type.Integer({ description: 'The live version that the working copy was begun with.' }),
   publishAt: orNull(moment),
@@ -86,14 +87,14 @@ export const workingCopyShape = Type.Object({
   objectValue: openObject('The fields of the working copy, private ones too; media is not signed here.'),
   version: Type.Integer({ description: 'The live version; if it is not the base version, the object was changed.' }),
   problems: Type.Array(Type.String(), { description: 'What must be corrected before it can be published.' }),
-  ...stateProperties,
+  ...copyStateProperties,
 })
 
 const listedShape = Type.Object({
   _id: ownId,
   kind: Type.Enum(['object', 'site']),
   collectionId: orNull(ownId),
-  ...stateProperties,
+  ...copyStateProperties,
 })
 
 const fields = Type.Array(Type.String())
@@ -166,12 +167,14 @@ export async function unscheduleCopy(writer: ContentWriter, copy: WorkingCopy): 
 /** What would stop publishing. */
 async function problemsIn(
   group: GroupStore,
-  { schema }: Container,
-  { value: live }: StoredObject,
+  container: Container,
+  { id: ofObject, value: live }: StoredObject,
   value: Record<string, unknown>,
 ): Promise<string[]> {
+  const { schema } = container
   const missing = await findMediaProblems(group, mediaUsesIn(schema, live), mediaUsesIn(schema, value))
-  return [...problemsOf(schema, value), ...missing].slice(0, maxProblemsShown)
+  const targets = await findReferenceProblems(group, container, [{ id: ofObject, before: live, value }])
+  return [...problemsOf(schema, value), ...missing, ...targets].slice(0, maxProblemsShown)
 }
 
 async function showWorkingCopy(

@@ -7,6 +7,7 @@ import { siteDetailsAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import { idParameter, previewParameter } from '../http/query.ts'
 import { readSiteAtRevision } from '../store/content/sites.ts'
+import { findWorkingCopy } from '../store/content/working-copies.ts'
 
 /** spec §4.1 */
 export const siteDetails = defineContentEndpoint({
@@ -19,10 +20,12 @@ export const siteDetails = defineContentEndpoint({
   answer: siteDetailsAnswer,
   failures: ['NotFound', 'PreviewExpired'],
   async read({ tenant, query, reading, group, signing, newMeter }) {
-    const { site, revision, mediaRevision, dueMs } = await readSiteAtRevision(group, query.siteId)
+    const { site: live, revision, mediaRevision, dueMs } = await readSiteAtRevision(group, query.siteId)
     reading.confirm(revision)
     const untilDueMs = reading.untilDue(dueMs)
-    if (!site) throw notFound('There is no site with this siteId.')
+    if (!live) throw notFound('There is no site with this siteId.')
+    const copy = reading.isPreview ? await findWorkingCopy(group, live.id) : undefined
+    const site = copy ? { ...live, settings: copy.value } : live
     const keys = [...new Set(mediaUsesAnywhere(site.settings).map(({ key }) => key))]
     checkFiles(keys)
     const { sign, untilMs } = await signing(keys, mediaRevision)

@@ -94,6 +94,14 @@ async function newSite({ group, created, fresh }: Scene, pages?: object[]): Prom
   return (await createSite(group.store, site, created.clock.now)).id
 }
 
+/** A site with a working copy. */
+async function onSiteDraft(scene: Scene): Promise<{ siteId: string }> {
+  const { group, created, fresh } = scene
+  const siteId = await newSite(scene)
+  await created.ask('PATCH', `/manage/groups/${group.groupId}/sites/${siteId}/draft`, { settings: { motto: fresh() } })
+  return { siteId }
+}
+
 async function newFile({ created, group, fresh }: Scene): Promise<string> {
   const form = fileForm(`${fresh()}.txt`, `a text, ${makeId()}`)
   return (await created.ask('POST', `/manage/groups/${group.groupId}/media`, form))._id
@@ -302,6 +310,16 @@ const inputs: Record<string, (scene: Scene) => Promise<Input> | Input> = {
     version: 1,
   }),
   'site delete': async (scene) => ({ siteId: await newSite(scene) }),
+  'site draft save': async (scene) => ({
+    siteId: await newSite(scene),
+    ifRevision: 0,
+    settings: { motto: null, pages: pagesOf(scene.posts.id) },
+  }),
+  'site draft show': onSiteDraft,
+  'site draft diff': onSiteDraft,
+  'site draft discard': onSiteDraft,
+  'site draft publish': async (scene) => ({ ...(await onSiteDraft(scene)), onto: 1, merge: true }),
+  'site draft schedule': async (scene) => ({ ...(await onSiteDraft(scene)), publishAt: '2030-05-01T00:00:00Z' }),
   'media add': ({ fresh }) => ({ name: fresh() }),
   'media list': () => ({ type: 'file', search: 'note', limit: 50 }),
   'media show': onFile,

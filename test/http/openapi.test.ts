@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
   it('names every parameter of the specification, and marks required ones', () => {
     const parameters = (path: string) =>
       operation(path)?.parameters.map(({ name, required }) => (required ? `${name}!` : name))
-    assert.deepEqual(parameters('/tenant/siteDetails'), ['siteId!'])
+    assert.deepEqual(parameters('/tenant/siteDetails'), ['siteId!', 'preview'])
     assert.deepEqual(parameters('/tenant/collectionObjects'), [
       'collectionId!',
       'limit',
@@ -67,6 +67,7 @@ describe('the OpenAPI document', () => {
       'search',
       'fields',
       'expand',
+      'preview',
     ])
     assert.deepEqual(parameters('/tenant/integrationObjects'), [
       'type!',
@@ -79,6 +80,7 @@ describe('the OpenAPI document', () => {
       'sort',
       'fields',
       'expand',
+      'preview',
     ])
     assert.deepEqual(parameters('/tenant/preview'), ['token!', 'expand'])
     for (const name of ['filters', 'groupBy']) {
@@ -107,8 +109,8 @@ describe('the OpenAPI document', () => {
 
   it('documents every failure an endpoint can answer', () => {
     const statuses = (path: string) => Object.keys(operation(path)?.responses ?? {})
-    assert.deepEqual(statuses('/tenant/siteDetails'), ['200', '400', '401', '404', '429', '500', '503'])
-    assert.deepEqual(statuses('/tenant/integrationObjects'), ['200', '400', '401', '429', '500', '503'])
+    assert.deepEqual(statuses('/tenant/siteDetails'), ['200', '400', '401', '404', '410', '429', '500', '503'])
+    assert.deepEqual(statuses('/tenant/integrationObjects'), ['200', '400', '401', '404', '410', '429', '500', '503'])
     assert.deepEqual(statuses('/tenant/preview'), ['200', '400', '401', '404', '410', '429', '500', '503'])
     assert.deepEqual(statuses('/tenant/createCheckoutSession'), [
       '200', '400', '401', '403', '409', '413', '415', '422', '429', '500', '502', '503',

@@ -52,6 +52,10 @@ const script: [verb: string, input: (ids: Ids) => object, types: string, keep?: 
   ['site update', ({ siteId }) => ({ siteId, version: 1, settings: { motto: `${canary} 2` }, allowedRecipients: [`${canary}@example.com`] }), 'site.updated'],
   ['site set-page', ({ siteId }) => ({ siteId, slug: 'home', version: 2, page: { name: canary } }), 'site.updated'],
   ['site remove-page', ({ siteId }) => ({ siteId, slug: 'home', version: 3 }), 'site.updated'],
+  ['site draft save', ({ siteId }) => ({ siteId, settings: { motto: canary } }), ''],
+  ['site draft schedule', ({ siteId }) => ({ siteId, publishAt: '2030-01-01T00:00:00Z' }), 'draft.scheduled'],
+  ['site draft publish', ({ siteId }) => ({ siteId, merge: true }), 'site.updated'],
+  ['site draft discard', ({ siteId }) => ({ siteId }), 'draft.discarded'],
   ['site delete', ({ siteId }) => ({ siteId }), 'site.deleted'],
   ['object create', ({ collectionId }) => ({ collectionId, objectValue: { title: canary } }), 'content.created content.published', 'objectId'],
   ['object create-many', ({ collectionId }) => ({ collectionId, items: [{ objectValue: { title: canary }, draft: true }] }), 'content.created'],
@@ -169,6 +173,8 @@ async function withScript(engine: TestEngine) {
   }
   async function run(verb: Verb, given: object, keep?: string): Promise<Data> {
     if (verb.name === 'media sweep') await forgetFile()
+    if (verb.name === 'site draft discard')
+      await ask('PATCH', `/manage/groups/${ids.groupId}/sites/${ids.siteId}/draft`, { settings: { motto: canary } })
     if (verb.name === 'media derive') await forgetWork()
     clock.now += 2000
     const request = await requestOf(verb, { ...ids, ...given })

@@ -142,7 +142,7 @@ onBothEngines('a request to the management API', (engine) => {
     const large = verbs.filter(({ maxBodyBytes }) => maxBodyBytes > defaultBodyBytes).map(({ name }) => name)
     assert.deepEqual(large.sort(), [
       'collection change-schema', 'collection create', 'integration-type change-schema', 'integration-type create',
-      'object bulk', 'object create', 'object create-many', 'object draft patch', 'object draft save', 'object patch', 'object update', 'site create', 'site set-page',
+      'object bulk', 'object create', 'object create-many', 'object draft patch', 'object draft save', 'object patch', 'object update', 'site create', 'site draft save', 'site set-page',
       'site update',
     ]) // biome-ignore format: two lines read better
   })

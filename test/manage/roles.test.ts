@@ -94,14 +94,15 @@ const whoMayDoWhat: Record<Verb['needs'], string[]> = {
   anyone: ['group list', 'whoami', 'invitation list'],
   viewer: [
     'group show', 'site list', 'site show', 'collection list', 'collection show', 'object list', 'object show',
-    'object references', 'object versions', 'object diff', 'object draft show', 'object draft diff', 'object draft list',
+    'object references', 'object versions', 'object diff', 'site draft show', 'site draft diff', 'object draft show', 'object draft diff', 'object draft list',
     'integration list', 'integration show', 'integration-type list', 'integration-type show', 'product list', 'product show',
     'submission list', 'order list', 'order show',
     'submission export', 'event list', 'media list', 'media show', 'media usage', 'job list', 'job show',
     'mail list', 'mail show', 'mail-server show', 'suppression list',
   ],
   editor: [
-    'site update', 'site set-page', 'site remove-page', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
+    'site update', 'site set-page', 'site remove-page', 'site draft save', 'site draft discard', 'site draft publish',
+    'site draft schedule', 'object create', 'object update', 'object patch', 'object delete', 'object duplicate',
     'object publish', 'object schedule', 'object unpublish', 'object archive', 'object restore', 'object create-many',
     'object bulk', 'object restore-version', 'object draft save', 'object draft patch', 'object draft discard',
     'object draft publish', 'object draft schedule', 'preview create', 'preview create-site', 'preview list', 'preview revoke', 'product update',

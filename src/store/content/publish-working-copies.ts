@@ -75,7 +75,10 @@ export async function publishWorkingCopy(
 }
 
 /** Throws what publishing would throw, and changes nothing. */
-async function rehearse(writer: ContentWriter, publish: (writer: ContentWriter) => Promise<unknown>): Promise<void> {
+export async function rehearse(
+  writer: ContentWriter,
+  publish: (writer: ContentWriter) => Promise<unknown>,
+): Promise<void> {
   const { db } = writer
   const nothing = (): void => {}
   await sql`savepoint rehearsal`.execute(db)

@@ -8,7 +8,9 @@ import { findContainerById } from './containers.ts'
 import { isDue, objectsToArchive, readDueMs } from './due.ts'
 import { countIndexRows, moveIndexRows, sumOfRows } from './object-index.ts'
 import { findObject } from './objects.ts'
+import { publishDueSiteCopy } from './publish-site-copies.ts'
 import { threeValuesOf, withEdit } from './publish-working-copies.ts'
+import { findSite } from './sites.ts'
 import { deleteWorkingCopy, findDueCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
 /** Limits of one transaction, for which other writers wait. What is due in the same second appears together up to them. */
@@ -61,6 +63,10 @@ async function archiveDue(writer: ContentWriter): Promise<void> {
 
 /** Fields that only the live value changed since are kept. */
 async function publishDue(writer: ContentWriter, copy: WorkingCopy): Promise<void> {
+  if (copy.containerId === null) {
+    const site = await findSite(writer.group, copy.id)
+    return site ? publishDueSiteCopy(writer, site, copy) : deleteWorkingCopy(writer, copy)
+  }
   const found = await findObject(writer.group, copy.id)
   const container = found && (await findContainerById(writer.group, found.containerId))
   if (!found || !container) return deleteWorkingCopy(writer, copy)

@@ -14,7 +14,7 @@ import { readEntries } from './delivered-rows.ts'
 import type { Listing } from './list-conditions.ts'
 import { countMatches, countSome, readInOrder } from './list-objects.ts'
 import { selectIds } from './list-plans.ts'
-import type { EditedObject, VisibleList } from './list-visible.ts'
+import { type EditedObject, matchingOf, type VisibleList } from './list-visible.ts'
 import type { Reading } from './reading.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 
@@ -172,7 +172,7 @@ export async function listPreview(
     container,
     objects: page.flatMap((object) => ('object' in object ? object.object : (byId.get(object.id) ?? []))),
     totalCount: matches + edited.length,
-    listing,
+    matching: matchingOf(listing),
     edited,
     mediaRevision: delivered.revisions[0]?.media_revision ?? 0,
     untilMs: nowMs,

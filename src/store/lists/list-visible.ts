@@ -151,6 +151,11 @@ async function readRevisions(group: GroupStore): Promise<Revisions> {
   return row ?? { revision: 0, media_revision: 0 }
 }
 
+/** The set of matches of a listing. */
+export type Matching = Pick<Listing, 'container' | 'query' | 'show' | 'except' | 'nowMs'>
+
+export const matchingOf = ({ group: _, ...matching }: Listing): Matching => matching
+
 /** An object with its working copy as its value, in a preview. */
 export interface EditedObject extends ListedObject {
   object: VisibleObject
@@ -162,7 +167,7 @@ export interface VisibleList {
   objects: VisibleObject[]
   totalCount: number
   /** Selects the same matches; after a search by their ids. */
-  listing: Listing
+  matching: Matching
   /** In a preview: further matches, which are not in the database. */
   edited: readonly EditedObject[]
   mediaRevision: number
@@ -194,7 +199,7 @@ export async function listVisible(
     container: found.container,
     objects: page.objects,
     totalCount,
-    listing,
+    matching: matchingOf(listing),
     edited: [],
     mediaRevision: revisions[0]?.media_revision ?? 0,
     untilMs: found.nextPublishMs,
