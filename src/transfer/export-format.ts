@@ -38,11 +38,11 @@ export function storageProblem(value: unknown): string | undefined {
  * versions; items of the media library; orders ordered by id; files; end. Ids are kept, because answers and media keys
  * contain them. Secrets and payment accounts are not exported: products and orders refer to accounts by their handles.
  */
-export const exportFormat = 3
+export const exportFormat = 4
 /** Written before version 0.3, without a library: content referred to files directly. */
 export const formatWithoutLibrary = 1
-/** Readable formats. Version 0.3 wrote format 2, without orders. */
-export const knownFormats: readonly number[] = [formatWithoutLibrary, 2, exportFormat]
+/** Readable formats. Version 0.3 wrote format 2, without orders; versions before 0.8 wrote format 3, without working copies. */
+export const knownFormats: readonly number[] = [formatWithoutLibrary, 2, 3, exportFormat]
 export const linesFile = 'group.ndjson'
 export const mediaFolder = 'media'
 
@@ -213,6 +213,17 @@ const order = object({
   ...dates,
 })
 
+/** The unpublished value of an object or of a site's settings, with its base. */
+const workingCopy = object({
+  value: storable<Record<string, unknown>>(),
+  baseValue: storable<Record<string, unknown>>(),
+  baseVersion: version,
+  publishAt: orNull(moment),
+  problem: orNull(word),
+  savedAt: moment,
+  savedBy: word,
+})
+
 /** The shape of each type of line. `import/check-export.ts` checks the content. */
 const lineShapes = {
   'sluice-export': object({
@@ -227,16 +238,20 @@ const lineShapes = {
     ),
     exportedAt: moment,
   }),
-  site: object({
-    type: type('site'),
-    id,
-    name: string,
-    domainName: string,
-    settings: storable<StoredSite['settings']>(),
-    privateSettings: storable<StoredSite['privateSettings']>(),
-    version,
-    ...dates,
-  }),
+  site: object(
+    {
+      type: type('site'),
+      id,
+      name: string,
+      domainName: string,
+      settings: storable<StoredSite['settings']>(),
+      privateSettings: storable<StoredSite['privateSettings']>(),
+      version,
+      ...dates,
+      workingCopy,
+    },
+    ['workingCopy'],
+  ),
   collection: container('collection'),
   integration: container('integration'),
   object: object(
@@ -254,8 +269,9 @@ const lineShapes = {
       changedBy: word,
       change: word,
       review: orNull(oneOf(reviewStates)),
+      workingCopy,
     },
-    ['archiveDate'],
+    ['archiveDate', 'workingCopy'],
   ),
   version: object({
     type: type('version'),
@@ -301,6 +317,7 @@ export type LineType = keyof typeof lineShapes
 type Line<Type extends LineType> = ValueOf<(typeof lineShapes)[Type]>
 export type HeadLine = Line<'sluice-export'>
 export type SiteLine = Line<'site'>
+export type CopyPart = ValueOf<typeof workingCopy>
 export type ContainerLine = Line<'collection' | 'integration'>
 export type ObjectLine = Line<'object'>
 export type VersionLine = Line<'version'>

@@ -9,8 +9,10 @@ import type { Derivative } from '../store/media/files.ts'
 import type { MediaItem } from '../store/media/items.ts'
 import type { ExportedObject } from '../store/transfer/export.ts'
 import type { ImportedContainer, ImportedVersion } from '../store/transfer/import.ts'
+import type { ExportedCopy } from '../store/transfer/working-copies.ts'
 import {
   type ContainerLine,
+  type CopyPart,
   exportFormat,
   type HeadLine,
   type LibraryItemLine,
@@ -34,7 +36,23 @@ export const headLine = (group: Group, nowMs: number): HeadLine => ({
   exportedAt: toIso(nowMs),
 })
 
-export const siteLine = (site: StoredSite): SiteLine => ({
+const copyPart = ({ dueMs, savedMs, value, baseValue, baseVersion, problem, savedBy }: ExportedCopy): CopyPart => ({
+  value,
+  baseValue,
+  baseVersion,
+  publishAt: dueMs === null ? null : toIso(dueMs),
+  problem,
+  savedAt: toIso(savedMs),
+  savedBy,
+})
+
+export const copyFromPart = ({ publishAt, savedAt, ...copy }: CopyPart): ExportedCopy => ({
+  ...copy,
+  dueMs: publishAt === null ? null : toMs(publishAt),
+  savedMs: toMs(savedAt),
+})
+
+export const siteLine = (site: StoredSite, copy: ExportedCopy | undefined): SiteLine => ({
   type: 'site',
   id: site.id,
   name: site.name,
@@ -44,6 +62,7 @@ export const siteLine = (site: StoredSite): SiteLine => ({
   version: site.version,
   createdAt: toIso(site.createdMs),
   updatedAt: toIso(site.updatedMs),
+  ...(copy && { workingCopy: copyPart(copy) }),
 })
 
 export const containerLine = (container: ListedContainer): ContainerLine => ({
@@ -72,6 +91,7 @@ export const objectLine = (object: ExportedObject): ObjectLine => ({
   changedBy: object.changedBy,
   change: object.change,
   review: object.review,
+  ...(object.workingCopy && { workingCopy: copyPart(object.workingCopy) }),
 })
 
 export const versionLine = (version: ObjectVersion): VersionLine => ({
@@ -127,7 +147,7 @@ const datesOf = ({ createdAt, updatedAt }: { createdAt: string; updatedAt: strin
   updatedMs: toMs(updatedAt),
 })
 
-export const siteFromLine = ({ type: _, createdAt, updatedAt, ...site }: SiteLine): StoredSite => ({
+export const siteFromLine = ({ type: _, workingCopy: _w, createdAt, updatedAt, ...site }: SiteLine): StoredSite => ({
   ...site,
   ...datesOf({ createdAt, updatedAt }),
 })
@@ -140,9 +160,15 @@ export const containerFromLine = ({ type: kind, createdAt, updatedAt, ...line }:
 })
 
 export function objectFromLine(line: ObjectLine): ExportedObject {
-  const { type: _, objectValue: value, publishDate, archiveDate, createdAt, updatedAt, ...object } = line
-  const archiveMs = archiveDate === undefined ? null : toMs(archiveDate)
-  return { ...object, value, publishMs: toPublishMs(publishDate), archiveMs, ...datesOf({ createdAt, updatedAt }) }
+  const { type: _, objectValue: value, publishDate, archiveDate, createdAt, updatedAt, workingCopy, ...object } = line
+  return {
+    ...object,
+    value,
+    publishMs: toPublishMs(publishDate),
+    archiveMs: archiveDate === undefined ? null : toMs(archiveDate),
+    ...datesOf({ createdAt, updatedAt }),
+    ...(workingCopy && { workingCopy: copyFromPart(workingCopy) }),
+  }
 }
 
 export function versionFromLine(objectId: string, line: VersionLine): ImportedVersion {

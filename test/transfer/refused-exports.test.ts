@@ -119,7 +119,7 @@ const cases: [what: string, edit: Edit, message: RegExp][] = [
   ['with an id twice', (lines) => lines.toSpliced(4, 0, lines[3] as AnyLine), /appears more than once in the file/],
   ['with a product twice', inText((text) => text.replace('"externalId":"p2"', '"externalId":"p1"')), /the externalId p1 appears more than once/],
   ['with two collections of one name', (lines) => lines.toSpliced(3, 0, { ...(lines[2] as AnyLine), id: otherGroupId }), /more than one collection "Posts"/],
-  ['of a newer format', change('sluice-export', { format: 4 }), /has the format 4, and this Sluice reads 1, 2, 3\./],
+  ['of a newer format', change('sluice-export', { format: 5 }), /has the format 5, and this Sluice reads 1, 2, 3, 4\./],
   ['without a head', (lines) => lines.slice(1), /not an export of Sluice: its first line is not the head/],
   ['with an id that is a path', change('sluice-export', { groupId: '../../../etc' }), /groupId must be an id/],
   ['with a tier that does not exist', change('sluice-export', { tier: 'gold' }), /tier must be one of free/],

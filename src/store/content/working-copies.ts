@@ -191,46 +191,67 @@ async function refuseTooMany({ groupId, database }: GroupStore): Promise<void> {
     throw conflict(`The working copies of a group have at most ${maxWorkingCopyBytes / 1024 ** 2} MB. ${advice}`)
 }
 
+/** Stores a working copy as a whole. */
+export async function putWorkingCopy(
+  { db, group }: ContentWriter,
+  copy: WorkingCopy,
+  uses: readonly MediaUse[],
+): Promise<void> {
+  const isObject = copy.containerId !== null
+  const row: WorkingCopyRow = {
+    id: copy.id,
+    group_id: group.groupId,
+    object_id: isObject ? copy.id : null,
+    site_id: isObject ? null : copy.id,
+    container_id: copy.containerId,
+    value: JSON.stringify(copy.value),
+    base_value: JSON.stringify(copy.baseValue),
+    base_version: copy.baseVersion,
+    revision: copy.revision,
+    media_keys: mediaKeysText(uses),
+    due_ms: copy.dueMs,
+    versions_kept: copy.versionsKept,
+    problem: copy.problem,
+    saved_ms: copy.savedMs,
+    saved_by: copy.savedBy,
+  }
+  const { id: _, group_id: _g, object_id: _o, site_id: _s, container_id: _c, ...changing } = row
+  await db
+    .insertInto('working_copies')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(changing))
+    .execute()
+}
+
 /**
  * Saves a working copy. Nothing that is delivered depends on it, so this is one small write: without a new revision, a
  * version or a recorded change.
  */
 export async function saveWorkingCopy(
-  { db, group, nowMs, author }: ContentWriter,
+  writer: ContentWriter,
   subject: CopiedSubject,
   before: WorkingCopy | undefined,
   value: Record<string, unknown>,
   uses: readonly MediaUse[],
 ): Promise<WorkingCopy> {
-  const isObject = subject.containerId !== null
-  const row: WorkingCopyRow = {
+  const { nowMs, author, group } = writer
+  const copy: WorkingCopy = {
     id: subject.id,
-    group_id: group.groupId,
-    object_id: isObject ? subject.id : null,
-    site_id: isObject ? null : subject.id,
-    container_id: subject.containerId,
-    value: JSON.stringify(value),
-    base_value: JSON.stringify(before?.baseValue ?? subject.value),
-    base_version: before?.baseVersion ?? subject.version,
+    containerId: subject.containerId,
+    value,
+    baseValue: before?.baseValue ?? subject.value,
+    baseVersion: before?.baseVersion ?? subject.version,
     // Times, so that a number never returns after the copy was discarded and begun again.
     revision: Math.max(nowMs, (before?.revision ?? 0) + 1),
-    media_keys: mediaKeysText(uses),
-    due_ms: null,
-    versions_kept: 0,
+    dueMs: null,
+    versionsKept: 0,
     problem: null,
-    saved_ms: nowMs,
-    saved_by: author.name,
+    savedMs: nowMs,
+    savedBy: author.name,
   }
-  const { value: text, revision, media_keys, problem, saved_ms, saved_by } = row
-  await db
-    .insertInto('working_copies')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet({ value: text, revision, media_keys, problem, saved_ms, saved_by }),
-    )
-    .execute()
+  await putWorkingCopy(writer, copy, uses)
   await refuseTooMany(group)
-  return toWorkingCopy(row)
+  return copy
 }
 
 /** Published or discarded. */

@@ -4,8 +4,10 @@ import type { StoredObject } from '../../content/model.ts'
 import { type Order, toOrder } from '../commerce/orders.ts'
 import { iterateBatches, objectColumns, toStoredObject, withinOneRead } from '../content/objects.ts'
 import { type ObjectVersion, toVersion } from '../content/versions.ts'
+import { findWorkingCopies } from '../content/working-copies.ts'
 import type { ObjectVersionRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
+import { type ExportedCopy, toExportedCopy } from './working-copies.ts'
 
 const rowsPerRead = 500
 
@@ -13,6 +15,7 @@ const rowsPerRead = 500
 export interface ExportedObject extends StoredObject {
   changedBy: string
   change: string
+  workingCopy?: ExportedCopy
 }
 
 /** An object, or a former version of the object before it. */
@@ -54,7 +57,12 @@ export async function* iterateExportRows(group: GroupStore, containerId: string)
     part.select([...objectColumns, 'changed_by', 'change']).execute(),
   )
   for await (const rows of parts) {
-    const objects = rows.map((row) => ({ ...toStoredObject(row), changedBy: row.changed_by, change: row.change }))
+    const copies = new Map((await findWorkingCopies(group, rows.map(({ id }) => id))).map((copy) => [copy.id, copy])) // biome-ignore format: one line reads better
+    const objects = rows.map((row): ExportedObject => {
+      const copy = copies.get(row.id)
+      const object = { ...toStoredObject(row), changedBy: row.changed_by, change: row.change }
+      return copy ? { ...object, workingCopy: toExportedCopy(copy) } : object
+    })
     const changed = objects.filter(({ version }) => version > 1).map(({ id }) => id)
     const versions = changed.length > 0 ? eachVersion(group, changed) : undefined
     let next = await versions?.next()

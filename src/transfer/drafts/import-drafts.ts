@@ -69,7 +69,7 @@ async function findOrInfer(content: GroupStore, wanted: DraftImport): Promise<Co
 }
 
 const verdictOf = ({ before, after }: DraftChange): Verdict =>
-  before ? judgeObject(before, { ...before, ...after }) : 'added'
+  before ? judgeObject(before, { ...before, ...after }, true) : 'added'
 
 async function checkChange(
   content: GroupStore,

@@ -8,11 +8,13 @@ import { conflict } from '../../core/errors.ts'
 import type { MediaStorage } from '../../media/storage.ts'
 import { countObjects, listContainers } from '../../store/content/containers.ts'
 import { listSites } from '../../store/content/sites.ts'
+import { findWorkingCopy } from '../../store/content/working-copies.ts'
 import { type Group, openContentOf } from '../../store/control/groups.ts'
 import { insideTransaction } from '../../store/engine/database.ts'
 import { iterateMediaItems } from '../../store/media/items.ts'
 import type { GroupStore, Store } from '../../store/store.ts'
 import { iterateExportOrders, iterateExportRows } from '../../store/transfer/export.ts'
+import { toExportedCopy } from '../../store/transfer/working-copies.ts'
 import { type Counts, linesFile, type MediaLine, mediaFolder } from '../export-format.ts'
 import {
   containerLine,
@@ -35,7 +37,10 @@ export interface ExportDeps {
 }
 
 async function writeContent(lines: LineWriter, group: GroupStore, onProgress: OnProgress): Promise<void> {
-  for (const site of await listSites(group)) await lines.write(siteLine(site))
+  for (const site of await listSites(group)) {
+    const copy = await findWorkingCopy(group, site.id)
+    await lines.write(siteLine(site, copy && toExportedCopy(copy)))
+  }
   const containers = await listContainers(group)
   const total = [...(await countObjects(group)).values()].reduce((sum, count) => sum + count, 0)
   for (const container of containers) {

@@ -1,3 +1,4 @@
+import { mediaUsesAnywhere, mediaUsesIn } from '../../content/media-uses.ts'
 import type { Container, StoredObject, StoredSite } from '../../content/model.ts'
 import { conflict } from '../../core/errors.ts'
 import { changeObjects, type PlannedChange } from '../../store/content/change-objects.ts'
@@ -14,6 +15,7 @@ import {
   insertImportedSite,
   insertImportedVersions,
 } from '../../store/transfer/import.ts'
+import { importWorkingCopy } from '../../store/transfer/working-copies.ts'
 import { hasSameSchema, underSchema } from '../schemas.ts'
 import { addItems, mergeItems } from './library.ts'
 import { addOrders, mergeOrders } from './orders.ts'
@@ -31,23 +33,44 @@ async function findByIds(
   return new Map((await findObjects(writer.group, ids)).map(({ object }) => [object.id, object]))
 }
 
+/** Working copies in the export replace those here; others stay. */
+async function importCopies(
+  writer: ContentWriter,
+  container: Container,
+  objects: readonly ExportedObject[],
+): Promise<void> {
+  for (const { id, workingCopy } of objects) {
+    if (!workingCopy) continue
+    const uses = mediaUsesIn(container.schema, workingCopy.value)
+    await importWorkingCopy(writer, { id, containerId: container.id }, workingCopy, uses)
+  }
+}
+
+async function importSiteCopy(
+  writer: ContentWriter,
+  { site: { id }, workingCopy }: Extract<ImportStep, { kind: 'site' }>,
+): Promise<void> {
+  if (workingCopy)
+    await importWorkingCopy(writer, { id, containerId: null }, workingCopy, mediaUsesAnywhere(workingCopy.value))
+}
+
 /**
  * Adds what is missing, and changes nothing: for a new group, whose content is either missing or equal to the export after
  * an interruption.
  */
 export const addStep: ApplyStep = async (writer, step) => {
   if (step.kind === 'site') {
-    if (!(await findSite(writer.group, step.site.id))) await insertImportedSite(writer, step.site)
+    if (await findSite(writer.group, step.site.id)) return
+    await insertImportedSite(writer, step.site)
+    await importSiteCopy(writer, step)
   } else if (step.kind === 'container') {
     if (!(await findContainerById(writer.group, step.container.id)))
       await insertImportedContainer(writer, step.container)
   } else if (step.kind === 'objects') {
     const here = await findByIds(writer, step.objects)
-    await insertImportedObjects(
-      writer,
-      step.container,
-      step.objects.filter(({ id }) => !here.has(id)),
-    )
+    const fresh = step.objects.filter(({ id }) => !here.has(id))
+    await insertImportedObjects(writer, step.container, fresh)
+    await importCopies(writer, step.container, fresh)
     await insertImportedVersions(writer, step.versions)
   } else if (step.kind === 'library') {
     await addItems(writer, step.items)
@@ -106,6 +129,7 @@ export function createMerger(signedUrlLifetimeMs: number): ApplyStep {
     for (const { id } of objects) imported?.add(id)
     const fresh = objects.filter(({ id }) => !here.has(id))
     await insertImportedObjects(writer, after, fresh)
+    await importCopies(writer, after, objects)
     const added = new Set([lastAdded, ...fresh.map(({ id }) => id)])
     await insertImportedVersions(
       writer,
@@ -133,8 +157,10 @@ export function createMerger(signedUrlLifetimeMs: number): ApplyStep {
   }
 
   return async (writer, step) => {
-    if (step.kind === 'site') await mergeSite(writer, step.site)
-    else if (step.kind === 'container') container = await mergeContainer(writer, step.container)
+    if (step.kind === 'site') {
+      await mergeSite(writer, step.site)
+      await importSiteCopy(writer, step)
+    } else if (step.kind === 'container') container = await mergeContainer(writer, step.container)
     else if (step.kind === 'objects' && container) await mergeObjects(writer, step, container)
     else if (step.kind === 'containerEnd' && container) {
       await mergeOthers(writer, container)

@@ -3,6 +3,7 @@ import type { Schema } from '../../content/schema.ts'
 import { checkSite } from '../../content/site-settings.ts'
 import { uniqueValuesOf } from '../../content/unique.ts'
 import { checkObjectValue } from '../../content/validate.ts'
+import { relaxSchema } from '../../content/working-copy.ts'
 import {
   type ContainerLine,
   countLine,
@@ -86,6 +87,7 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
     if (!schema) return
     problems.attempt(location, () => {
       checkObjectValue(schema, groupId, line.objectValue)
+      if (line.workingCopy) checkObjectValue(relaxSchema(schema), groupId, line.workingCopy.value)
       checkUnique(location, schema, line)
     })
   }
@@ -120,7 +122,11 @@ export function createLineChecker(folder: string, head: HeadLine, problems: Prob
 
   async function checkContent(location: string, line: ExportLine): Promise<void> {
     if ('id' in line) addId(location, line.id)
-    if (line.type === 'site') problems.attempt(location, () => checkSite(groupId, line))
+    if (line.type === 'site')
+      problems.attempt(location, () => {
+        checkSite(groupId, line)
+        if (line.workingCopy) checkSite(groupId, { ...line, settings: line.workingCopy.value })
+      })
     else if (line.type === 'collection' || line.type === 'integration') checkContainer(location, line)
     else if (line.type === 'object') checkObject(location, line)
     else if (line.type === 'version') checkVersion(location, line)

@@ -2,8 +2,10 @@ import type { Container, StoredObject } from '../../content/model.ts'
 import { findCollectionByName, findContainerById, findIntegration } from '../../store/content/containers.ts'
 import { type FoundObject, findObjects, iterateObjects } from '../../store/content/objects.ts'
 import { findSite } from '../../store/content/sites.ts'
+import { findWorkingCopies, findWorkingCopy } from '../../store/content/working-copies.ts'
 import type { GroupStore } from '../../store/store.ts'
 import { findByExternalIds, type ImportedContainer } from '../../store/transfer/import.ts'
+import { isSameCopy } from '../../store/transfer/working-copies.ts'
 import { hasSameSchema, underSchema } from '../schemas.ts'
 import { planItems } from './library.ts'
 import { planOrders } from './orders.ts'
@@ -55,6 +57,11 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
     schemaChange = changes ? { location, before: here, after: container, imported: new Set() } : undefined
   }
 
+  async function planSite({ site, workingCopy }: Extract<ImportStep, { kind: 'site' }>): Promise<void> {
+    const isCopySame = !workingCopy || isSameCopy(await findWorkingCopy(group, site.id), workingCopy)
+    tally.sites[judgeSite(await findSite(group, site.id), site, isCopySame)] += 1
+  }
+
   async function findTakenProducts({ container, objects }: ObjectsStep): Promise<void> {
     const externalIds = objects.flatMap(({ externalId }) => externalId ?? [])
     const keyOf = (product: { externalId: string | null; accountHandle: string }): string =>
@@ -72,11 +79,14 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
   async function planObjects(step: ObjectsStep): Promise<void> {
     const ids = step.objects.map(({ id }) => id)
     const found = new Map((await findObjects(group, ids)).map((one) => [one.object.id, one]))
+    const copies = new Map((await findWorkingCopies(group, ids)).map((copy) => [copy.id, copy]))
     for (const object of step.objects) {
       const here = found.get(object.id)
       const problem = here && identityProblem(here, step.container, object)
       if (problem !== undefined) problems.add(object.location, problem)
-      tally.objects[judgeObject(here?.object, object)] += 1
+      const { workingCopy } = object
+      const isCopySame = !workingCopy || isSameCopy(copies.get(object.id), workingCopy)
+      tally.objects[judgeObject(here?.object, object, isCopySame)] += 1
       schemaChange?.imported.add(object.id)
     }
     await findTakenProducts(step)
@@ -91,7 +101,7 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
   }
 
   return async (step: ImportStep): Promise<void> => {
-    if (step.kind === 'site') tally.sites[judgeSite(await findSite(group, step.site.id), step.site)] += 1
+    if (step.kind === 'site') await planSite(step)
     else if (step.kind === 'container') await planContainer(step.location, step.container)
     else if (step.kind === 'objects') await planObjects(step)
     else if (step.kind === 'library') await planItems(group, step, tally.libraryItems, problems)

@@ -11,6 +11,7 @@ import {
 } from '../export-format.ts'
 import {
   containerFromLine,
+  copyFromPart,
   mediaFromLine,
   objectFromLine,
   orderFromLine,
@@ -106,8 +107,11 @@ async function* readWrittenSteps(checked: CheckedExport): AsyncGenerator<ImportS
     if (line.type !== 'libraryItem' || items.length === itemsPerStep) yield* flushItems(items)
     if (line.type === 'order') orders.push({ ...orderFromLine(line), location })
     if (line.type !== 'order' || orders.length === itemsPerStep) yield* flushOrders(orders)
-    if (line.type === 'site') yield { kind: 'site', location, site: siteFromLine(line) }
-    else if (line.type === 'media') yield { kind: 'media', location, media: line }
+    if (line.type === 'site') {
+      const workingCopy = line.workingCopy && copyFromPart(line.workingCopy)
+      yield { kind: 'site', location, site: siteFromLine(line), workingCopy }
+    }
+    if (line.type === 'media') yield { kind: 'media', location, media: line }
     else if (line.type === 'collection' || line.type === 'integration') {
       const container = containerFromLine(line)
       open = { step: emptyStep(container), size: 0, lastObjectId: '' }

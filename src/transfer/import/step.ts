@@ -3,11 +3,12 @@ import type { Order } from '../../store/commerce/orders.ts'
 import type { MediaItem } from '../../store/media/items.ts'
 import type { ExportedObject } from '../../store/transfer/export.ts'
 import type { ImportedContainer, ImportedVersion } from '../../store/transfer/import.ts'
+import type { ExportedCopy } from '../../store/transfer/working-copies.ts'
 import type { MediaLine } from '../export-format.ts'
 
 /** A batch of an import that fits in memory. */
 export type ImportStep =
-  | { kind: 'site'; location: string; site: StoredSite }
+  | { kind: 'site'; location: string; site: StoredSite; workingCopy: ExportedCopy | undefined }
   | { kind: 'container'; location: string; container: ImportedContainer }
   | ObjectsStep
   /** All objects of the container were read. */

@@ -21,10 +21,10 @@ export const changesContent = (tally: Tally): boolean => changesAnything({ ...ta
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-export function judgeSite(here: StoredSite | undefined, wanted: StoredSite): Verdict {
+export function judgeSite(here: StoredSite | undefined, wanted: StoredSite, isCopySame: boolean): Verdict {
   if (!here) return 'added'
   const parts = ['name', 'domainName', 'settings', 'privateSettings'] as const
-  return parts.every((part) => isSame(here[part], wanted[part])) ? 'equal' : 'changed'
+  return isCopySame && parts.every((part) => isSame(here[part], wanted[part])) ? 'equal' : 'changed'
 }
 
 export function judgeContainer(here: Container | undefined, wanted: Container): Verdict {
@@ -34,7 +34,7 @@ export function judgeContainer(here: Container | undefined, wanted: Container): 
 }
 
 /** Compares what visitors and editors see, not the number of changes. */
-export function judgeObject(here: StoredObject | undefined, wanted: StoredObject): Verdict {
+export function judgeObject(here: StoredObject | undefined, wanted: StoredObject, isCopySame: boolean): Verdict {
   if (!here) return 'added'
-  return differencesOf(here, wanted).length === 0 ? 'equal' : 'changed'
+  return isCopySame && differencesOf(here, wanted).length === 0 ? 'equal' : 'changed'
 }
