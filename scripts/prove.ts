@@ -15,6 +15,11 @@ const parts: Record<string, Part> = {
     files: ['test/tenant/list-equivalence.test.ts'],
     env: { LIST_QUERIES: '10000' },
   },
+  expand: {
+    about: '2,000 random graphs of references, expanded on SQLite, PostgreSQL and a plain array',
+    files: ['test/tenant/expand-graphs.test.ts'],
+    env: { EXPAND_GRAPHS: '2000' },
+  },
   kills: {
     about: '25 kill -9 during writes, on each engine',
     files: ['test/e2e/crash.test.ts'],

@@ -1,5 +1,6 @@
 import type { ContainerSettings } from '../../src/content/model.ts'
 import { parseSchema } from '../../src/content/parse-schema.ts'
+import { makeId } from '../../src/core/ids.ts'
 import type { Tier } from '../../src/core/tiers.ts'
 import { insertContainer } from '../../src/store/content/containers.ts'
 import { readRevision } from '../../src/store/content/revisions.ts'
@@ -78,11 +79,12 @@ async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: 
   for (const file of ['cover.png', 'logo.png']) await createItem(group, `${groupId}/${file}`, now)
   const media = (file: string) => ({ name: file, key: `${groupId}/${file}`, type: 'image' })
   const posts = await createContainer(group, { kind: 'collection', name: 'Collection 0', schema: schemas[1] }, now)
+  const [soon, later, roll] = [makeId(), makeId(), makeId()]
   await createObjects(group, posts, [
-    { value: { title: 'a', rating: '5', body: `<p>Fresh bread of ${name}</p>`, cover: media('cover.png') } },
-    { value: { title: 'b', rating: '4.50' }, publishMs: now - hourMs },
-    { value: { title: 'Ärger', rating: '3' }, publishMs: now + 700 },
-    { value: { title: 'later', rating: '5' }, publishMs: now + hourMs },
+    { value: { link: soon, box: { link: roll }, title: 'a', rating: '5', body: `<p>Fresh bread of ${name}</p>`, cover: media('cover.png') } },
+    { value: { link: later, title: 'b', rating: '4.50' }, publishMs: now - hourMs },
+    { id: soon, value: { link: later, title: 'Ärger', rating: '3' }, publishMs: now + 700 },
+    { id: later, value: { link: soon, title: 'later', rating: '5' }, publishMs: now + hourMs },
     { value: { title: 'hidden', rating: '1' }, archived: true, review: 'pending' },
   ], now) // biome-ignore format: a table
   const reviews = await openReviews(group, 'Reviews', {}, now)
@@ -91,7 +93,7 @@ async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: 
   await createObjects(group, stripe, [
     { value: { name: `Cake of ${name}`, productType: 'Cake', productImage: media('cover.png') }, externalId: 'p1' },
     { value: { name: 'Loaf', productType: 'Bread' }, externalId: 'p2' },
-    { value: { name: 'Roll', productType: 'Bread' }, externalId: 'p3', publishMs: now + hourMs / 2 },
+    { id: roll, value: { name: 'Roll', productType: 'Bread' }, externalId: 'p3', publishMs: now + hourMs / 2 },
   ], now) // biome-ignore format: a table
   const site = await createSite(
     group,

@@ -19,7 +19,7 @@ const products = '/tenant/integrationObjects'
 const stripe = ['type', 'stripe'] as const
 const byType = ['groupBy[key]', 'productType'] as const
 
-export const targetCount = 25
+export const targetCount = 29
 
 /** The first few are requested most. The URLs for products are identical in both groups. */
 export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }: TargetIds): Target[] {
@@ -50,6 +50,10 @@ export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }
     shop(['search', 'cake']),
     { path: objects, parameters: [['collectionId', foreignId]] },
     list(['limit', '0']),
+    list(['expand', 'link,box.link']),
+    list(['expand', 'link.link.link,link.box.link']),
+    list(['expand', 'link'], ['filters[title]', 'a']),
+    shop(['expand', 'link']),
     list(['filters[rating][gte]', '4.5'], ['filters[rating][lt]', '10'], ['sort', 'rating:asc'], ['limit', '2']),
     list(['filters[title][ne]', 'a'], ['filters[rating]', '5']),
     list(['filters[rating][exists]', 'false']),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Container } from '../../src/content/model.ts'
 import { toIso } from '../../src/content/moments.ts'
-import type { Field, Schema } from '../../src/content/schema.ts'
+import { type Field, isRecord, type Schema } from '../../src/content/schema.ts'
 import { listContainers } from '../../src/store/content/containers.ts'
 import { listPreviewTokens } from '../../src/store/content/preview-tokens.ts'
 import { listSites } from '../../src/store/content/sites.ts'
@@ -12,8 +12,8 @@ import type { Method } from './manage.ts'
 const hourMs = 3_600_000
 const text = { type: 'text' }
 export const schemas: Record<string, Record<string, unknown>>[] = [
-  { title: { type: 'text', required: true }, rating: { type: 'integer', max: 5 }, tags: { type: 'list', of: text }, secret: { type: 'text', private: true } },
-  { title: text, rating: { type: 'decimal' }, cover: { type: 'image' }, body: { type: 'longText' } },
+  { title: { type: 'text', required: true }, rating: { type: 'integer', max: 5 }, tags: { type: 'list', of: text }, secret: { type: 'text', private: true }, link: { type: 'reference' } },
+  { title: text, rating: { type: 'decimal' }, cover: { type: 'image' }, body: { type: 'longText' }, link: { type: 'reference' }, box: { type: 'object', fields: { link: { type: 'reference' } } } },
   { title: { type: 'text', searchable: false, filterable: false }, rating: text, tags: { type: 'variant', of: { type: 'list', of: text } }, secret: text },
   { headline: text, rating: { type: 'integer' }, tags: { type: 'list', of: { type: 'slug' } }, body: text },
 ] // biome-ignore format: a table
@@ -27,9 +27,11 @@ const pools: Record<string, readonly unknown[]> = {
   list: [[], ['x'], ['x', 'y', 'x'], ['y', 'x']],
   variant: [['x'], { S: ['x'], L: ['z', 'x'] }, { S: [] }],
   image: ['own'],
+  reference: ['object 0', 'object 1', 'object 2', 'object 3', 'product 0'],
+  object: [{}, { link: 'object 0' }, { link: 'product 1' }],
 }
 const misfits = [9, 'good', null, {}, ['x', 1], 'foreign']
-const names = ['title', 'headline', 'rating', 'tags', 'body', 'secret', 'cover']
+const names = ['title', 'headline', 'rating', 'tags', 'body', 'secret', 'cover', 'link', 'link', 'box']
 const values = fc.dictionary(fc.constantFrom(...names), fc.nat(9), { maxKeys: 4 })
 const state = fc.oneof(
   { weight: 5, arbitrary: fc.constant({}) },
@@ -105,6 +107,13 @@ function makeValue({ world, isWild }: Scene, field: Field | undefined, choice: n
   const value = pool[choice % pool.length]
   const media = (folder: string) => ({ name: 'Cover', key: `${folder}/cover.png`, type: 'image' })
   if (value === 'own') return media(world.groupId)
+  const idOf = (name: unknown): unknown => {
+    const [, kind, position] = /^(object|product) (\d)$/.exec(String(name)) ?? []
+    return kind === undefined ? name : pick(kind === 'object' ? world.objects : world.products, Number(position)).id
+  }
+  if (field?.type === 'reference') return idOf(value)
+  if (field?.type === 'object' && isRecord(value))
+    return { ...value, ...(value.link !== undefined && { link: idOf(value.link) }) }
   return value === 'foreign' ? media('f'.repeat(24)) : value
 }
 
@@ -220,7 +229,7 @@ const builders: Record<string, [weight: number, build: (scene: Scene) => Call]> 
   }],
   'object delete': [1, (scene) => {
     const { path, version } = objectCall(scene)
-    return ['DELETE', `${path}?version=${version}`]
+    return ['DELETE', `${path}?version=${version}&force=${scene.next < 5}`]
   }],
   'object duplicate': [1, (scene) => ['POST', `${objectCall(scene).path}/duplicate`]],
   'object publish': [2, action('publish')],
