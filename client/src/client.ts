@@ -4,10 +4,10 @@ import { eachItem } from './paging.ts'
 import type {
   AllOptions,
   AllProductsOptions,
-  CallOptions,
   CheckoutOptions,
   ListOptions,
   ListProductsOptions,
+  ObjectPreviewOptions,
   PreviewOptions,
   SendOptions,
 } from './query.ts'
@@ -19,6 +19,7 @@ import type {
   IntegrationList,
   IntegrationObject,
   OpenFields,
+  OpenTargets,
   OrderPlacedEmailRequest,
   Previewed,
   ProductFields,
@@ -36,23 +37,25 @@ export interface SluiceClient {
   }
   collections: {
     /** A page of published items. */
-    list<Fields extends object = OpenFields>(
+    list<Fields extends object = OpenFields, Targets extends object = OpenTargets>(
       collectionId: string,
       options?: ListOptions,
-    ): Promise<CollectionList<Fields>>
+    ): Promise<CollectionList<Fields, Targets>>
     /** All published items, page by page. */
-    all<Fields extends object = OpenFields>(
+    all<Fields extends object = OpenFields, Targets extends object = OpenTargets>(
       collectionId: string,
       options?: AllOptions,
-    ): AsyncGenerator<CollectionObject<Fields>, void, undefined>
+    ): AsyncGenerator<CollectionObject<Fields, Targets>, void, undefined>
   }
   products: {
     /** A page of published products. */
-    list<Fields extends object = ProductFields>(options: ListProductsOptions): Promise<IntegrationList<Fields>>
+    list<Fields extends object = ProductFields, Targets extends object = OpenTargets>(
+      options: ListProductsOptions,
+    ): Promise<IntegrationList<Fields, Targets>>
     /** All published products, page by page. */
-    all<Fields extends object = ProductFields>(
+    all<Fields extends object = ProductFields, Targets extends object = OpenTargets>(
       options: AllProductsOptions,
-    ): AsyncGenerator<IntegrationObject<Fields>, void, undefined>
+    ): AsyncGenerator<IntegrationObject<Fields, Targets>, void, undefined>
   }
   checkout: {
     /** Returns the URL of the payment page, to which to redirect the customer. Retries create no further session. */
@@ -80,7 +83,7 @@ export interface SluiceClient {
     orderPlaced(request: OrderPlacedEmailRequest, options?: SendOptions): Promise<void>
   }
   /** The object of a preview token, published or not. Only a collection's object has `collectionObj`. */
-  preview<Content extends AnyObject = Previewed>(token: string, options?: CallOptions): Promise<Content>
+  preview<Content extends AnyObject = Previewed>(token: string, options?: ObjectPreviewOptions): Promise<Content>
 }
 
 const defaultPageSize = 100
@@ -103,11 +106,14 @@ export function createClient(options: ClientOptions): SluiceClient {
   const sendMail = sendBy(call, true)
   const sendCheckout = sendBy(createEndpointCaller({ ...settings, timeoutMs: settings.checkoutTimeoutMs }))
 
-  const listObjects = <Fields extends object>(collectionId: string, { signal, ...query }: ListOptions = {}) =>
-    callFor(query)<CollectionList<Fields>>('collectionObjects', { query: { ...query, collectionId }, signal })
+  const listObjects = <Fields extends object, Targets extends object>(
+    collectionId: string,
+    { signal, ...query }: ListOptions = {},
+  ) =>
+    callFor(query)<CollectionList<Fields, Targets>>('collectionObjects', { query: { ...query, collectionId }, signal })
 
-  const listProducts = <Fields extends object>({ signal, ...query }: ListProductsOptions) =>
-    callFor(query)<IntegrationList<Fields>>('integrationObjects', { query, signal })
+  const listProducts = <Fields extends object, Targets extends object>({ signal, ...query }: ListProductsOptions) =>
+    callFor(query)<IntegrationList<Fields, Targets>>('integrationObjects', { query, signal })
 
   return {
     site: {
@@ -116,15 +122,17 @@ export function createClient(options: ClientOptions): SluiceClient {
     },
     collections: {
       list: listObjects,
-      all: <Fields extends object>(
+      all: <Fields extends object, Targets extends object>(
         collectionId: string,
         { pageSize: limit = defaultPageSize, ...criteria }: AllOptions = {},
-      ) => eachItem((skip) => listObjects<Fields>(collectionId, { ...criteria, limit, skip })),
+      ) => eachItem((skip) => listObjects<Fields, Targets>(collectionId, { ...criteria, limit, skip })),
     },
     products: {
       list: listProducts,
-      all: <Fields extends object>({ pageSize: limit = defaultPageSize, ...criteria }: AllProductsOptions) =>
-        eachItem((skip) => listProducts<Fields>({ ...criteria, limit, skip })),
+      all: <Fields extends object, Targets extends object>({
+        pageSize: limit = defaultPageSize,
+        ...criteria
+      }: AllProductsOptions) => eachItem((skip) => listProducts<Fields, Targets>({ ...criteria, limit, skip })),
     },
     checkout: {
       create: (request, sending) => sendCheckout('createCheckoutSession', request, sending),
@@ -142,7 +150,7 @@ export function createClient(options: ClientOptions): SluiceClient {
       contact: async (request, sending) => void (await sendMail('sendContactEmail', request, sending)),
       orderPlaced: async (request, sending) => void (await sendMail('sendOrderPlacedEmail', request, sending)),
     },
-    preview: (token, { signal } = {}) => callOnce('preview', { query: { token }, signal }),
+    preview: (token, { signal, expand } = {}) => callOnce('preview', { query: { token, expand }, signal }),
   }
 }
 

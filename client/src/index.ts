@@ -20,6 +20,7 @@ export type {
   GroupBy,
   ListOptions,
   ListProductsOptions,
+  ObjectPreviewOptions,
   PreviewOptions,
   SendOptions,
   Sort,

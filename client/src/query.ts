@@ -5,6 +5,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface ObjectPreviewOptions extends CallOptions {
+  /** As in lists. */
+  expand?: readonly string[] | undefined
+}
+
 export interface SendOptions extends CallOptions {
   /** Requests with the same key within 24 hours take effect once. Default: a new key for each call. */
   idempotencyKey?: string | undefined
@@ -57,6 +62,8 @@ interface Criteria extends PreviewOptions {
   sort?: Sort | undefined
   /** Only these fields of `objectValue`, besides `_id` and `mediaFields`. */
   fields?: readonly string[] | undefined
+  /** References whose objects are added as `expanded`: `['author', 'related.author']`. */
+  expand?: readonly string[] | undefined
 }
 
 interface ProductCriteria extends Criteria {
@@ -90,12 +97,13 @@ const plainNames = [
 export type Query = { [Name in (typeof plainNames)[number]]?: string | number | undefined } & {
   sort?: Sort | undefined
   fields?: readonly string[] | undefined
+  expand?: readonly string[] | undefined
   filters?: Filters | undefined
   groupBy?: GroupBy | undefined
 }
 
 /** Values are not validated here, because the service has the rules and the better messages. */
-export function writeQuery({ sort, fields, filters = {}, groupBy, ...plain }: Query): URLSearchParams {
+export function writeQuery({ sort, fields, expand, filters = {}, groupBy, ...plain }: Query): URLSearchParams {
   const written = new URLSearchParams()
   const write = (name: string, value: FilterValue | undefined) => {
     if (value !== undefined) written.append(name, String(value))
@@ -103,6 +111,7 @@ export function writeQuery({ sort, fields, filters = {}, groupBy, ...plain }: Qu
   for (const name of plainNames) write(name, plain[name])
   write('sort', typeof sort === 'string' ? sort : sort?.join(',') || undefined)
   write('fields', fields?.join(','))
+  write('expand', expand?.join(','))
   for (const [field, filter] of Object.entries(filters)) {
     for (const [operator, value] of operatorsOf(field, filter))
       for (const one of valuesOf(field, value)) write(`filters[${field}]${operator}`, one)

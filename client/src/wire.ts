@@ -67,7 +67,17 @@ export interface ValueBase {
 
 export type OpenFields = { [field: string]: unknown }
 
-export interface CollectionObject<Fields extends object = OpenFields> {
+/**
+ * The objects that references of an item lead to, by the path of the reference: `author`, or `sections.2.author` inside a list.
+ * A single one that is not visible is null; in a list it is left out.
+ */
+export interface OpenTargets {
+  [path: string]: ExpandedObject | ExpandedObject[] | null
+}
+
+export type ExpandedObject = CollectionObject | IntegrationObject
+
+export interface CollectionObject<Fields extends object = OpenFields, Targets extends object = OpenTargets> {
   _id: string
   objectValue: Fields & ValueBase
   collectionObj: { name: string; refID: string }
@@ -76,6 +86,8 @@ export interface CollectionObject<Fields extends object = OpenFields> {
   archived: boolean
   createdAt: string
   updatedAt: string
+  /** Only with `expand`. */
+  expanded?: Targets
 }
 
 export interface ProductFields {
@@ -94,7 +106,7 @@ export interface ProductFields {
   [field: string]: unknown
 }
 
-export interface IntegrationObject<Fields extends object = ProductFields> {
+export interface IntegrationObject<Fields extends object = ProductFields, Targets extends object = OpenTargets> {
   _id: string
   /** The provider's product id. */
   id: string
@@ -108,31 +120,33 @@ export interface IntegrationObject<Fields extends object = ProductFields> {
   archived: boolean
   createdAt: string
   updatedAt: string
+  /** Only with `expand`. */
+  expanded?: Targets
 }
 
 /** A previewed object, in the shape of its listing. */
 export type Previewed = CollectionObject | IntegrationObject
 
-export interface CollectionList<Fields extends object = OpenFields> {
-  items: CollectionObject<Fields>[]
+export interface CollectionList<Fields extends object = OpenFields, Targets extends object = OpenTargets> {
+  items: CollectionObject<Fields, Targets>[]
   /** The number of all matches, regardless of `limit` and `skip`. */
   totalCount: number
 }
 
-export interface IntegrationGroup<Fields extends object = ProductFields> {
+export interface IntegrationGroup<Fields extends object = ProductFields, Targets extends object = OpenTargets> {
   /** The value for `groupBy[value]`; null for items without one, which cannot be requested separately. */
   value: string | null
   /** The number of all matches in the group. */
   count: number
   /** The items on this page. */
-  items: IntegrationObject<Fields>[]
+  items: IntegrationObject<Fields, Targets>[]
 }
 
-export interface IntegrationList<Fields extends object = ProductFields> {
-  items: IntegrationObject<Fields>[]
+export interface IntegrationList<Fields extends object = ProductFields, Targets extends object = OpenTargets> {
+  items: IntegrationObject<Fields, Targets>[]
   totalCount: number
   /** Only with `groupBy[key]` alone. */
-  groups?: IntegrationGroup<Fields>[]
+  groups?: IntegrationGroup<Fields, Targets>[]
 }
 
 /** The purchase for which to create a checkout session. */

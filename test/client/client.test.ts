@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import { createClient, type Filters, SluiceError } from '../../client/src/index.ts'
+import { type CollectionObject, createClient, type Filters, SluiceError } from '../../client/src/index.ts'
 import { readRetryAfterSeconds, retryDelayMs } from '../../client/src/retry.ts'
 import { apiKey, fail, sendJson, serve, succeed } from './serve.ts'
 
@@ -110,6 +110,21 @@ describe('requests', () => {
         ['groupBy[key]', 'productType'],
         ['groupBy[value]', '50% off'],
       ],
+    )
+  })
+
+  it('sends the references to expand, and types what they lead to', async (t) => {
+    const item = { objectValue: { title: 'Rye' }, expanded: { author: { objectValue: { name: 'Ada' } } } }
+    const { client, seen } = await serve(t, (response) => succeed(response, { items: [item], totalCount: 1 }))
+    const { items } = await client.collections.list<
+      { title: string },
+      { author: CollectionObject<{ name: string }> | null }
+    >('c1', { expand: ['author', 'related.author'] })
+    assert.equal(items[0]?.expanded?.author?.objectValue.name, 'Ada')
+    await client.preview('p1', { expand: ['author'] })
+    assert.deepEqual(
+      seen.map(({ url }) => url.searchParams.get('expand')),
+      ['author,related.author', 'author'],
     )
   })
 
