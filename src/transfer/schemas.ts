@@ -1,6 +1,6 @@
 import type { Container, StoredObject } from '../content/model.ts'
 import { changeValue } from '../content/schema-change.ts'
-import { schemaText } from '../store/content/containers.ts'
+import { schemaText } from '../store/content/stored-schema.ts'
 
 export const hasSameSchema = (a: Container, b: Container): boolean => schemaText(a.schema) === schemaText(b.schema)
 

@@ -20,8 +20,9 @@ import {
 import { changeObjects, type ObjectChange, type PlannedChange } from '../../store/content/change-objects.ts'
 import { addFields, changeSchema } from '../../store/content/change-schema.ts'
 import type { ContentWriter } from '../../store/content/changes.ts'
-import { findIntegration, insertContainer, schemaText } from '../../store/content/containers.ts'
+import { findIntegration, insertContainer } from '../../store/content/containers.ts'
 import { insertObjects, type NewObject } from '../../store/content/objects.ts'
+import { schemaText } from '../../store/content/stored-schema.ts'
 import { insertJob } from '../../store/jobs/jobs.ts'
 import { pictureJob } from '../jobs.ts'
 

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Container, ContainerSettings } from '../../content/model.ts'
 import { fieldsReferringTo, withRenamedCollection } from '../../content/references.ts'
-import type { Field, Schema } from '../../content/schema.ts'
+import type { Schema } from '../../content/schema.ts'
 import { isName } from '../../content/texts.ts'
 import { conflict, invalid } from '../../core/errors.ts'
 import { makeId } from '../../core/ids.ts'
@@ -12,25 +12,22 @@ import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
 import { deleteIfFew, hideContainer } from './purge.ts'
 import { dueColumn, revisionColumns } from './revisions.ts'
+import { parseStoredSchema, schemaText } from './stored-schema.ts'
 
 const containerColumns = ['id', 'kind', 'name', 'schema', 'settings', 'version'] as const
 
 type StoredContainer = Pick<Selectable<ContainerRow>, (typeof containerColumns)[number]>
 
-/** Schemas are validated only on writing, so that stricter rules do not break stored ones. */
 function toContainer(row: StoredContainer): Container {
-  const schema = new Map(Object.entries(JSON.parse(row.schema) as Record<string, Field>))
   return {
     id: row.id,
     kind: row.kind,
     name: row.name,
-    schema,
+    schema: parseStoredSchema(row.schema),
     settings: JSON.parse(row.settings),
     version: row.version,
   }
 }
-
-export const schemaText = (schema: Schema): string => JSON.stringify(Object.fromEntries(schema))
 
 export interface NewContainer {
   kind: Container['kind']
