@@ -90,10 +90,14 @@ export const schemaChangeInput = {
   version: Type.Integer({ description: 'The version you started from.' }),
   schema,
   renames: Type.Optional(
-    Type.Record(Type.String(), Type.String(), { description: 'Old field name → new field name.' }),
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Old field name → new field name; in objects and blocks by path, such as seo.title → seo.headline.',
+    }),
   ),
   defaults: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'Field → value, for objects that have none.' }),
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Field, or its path → value, for objects that have none.',
+    }),
   ),
   allowLoss: Type.Optional(
     Type.Boolean({ description: 'Whether values of removed fields may be lost. Default: false.' }),

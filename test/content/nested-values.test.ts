@@ -216,12 +216,11 @@ describe('parseSchema refuses', () => {
     [{ a: { type: 'reference', default: id } }, 'a.default must not name files or objects.'],
   ] // biome-ignore format: one line a case reads better
   for (const [input, message] of mistakes)
-    it(message, () =>
+    it(`a mistake: ${message}`, () =>
       assert.throws(
         () => parseSchema(input),
         (error) => error instanceof Error && error.message.startsWith(message),
-      ),
-    )
+      ))
 
   it('more than 1000 fields at all levels', () => {
     const fields = Object.fromEntries(Array.from({ length: 200 }, (_, position) => [`f${position}`, text]))

@@ -83,6 +83,11 @@ onBothEngines('metadata that the schema declares', (engine) => {
     const refused: [schema: object, message: RegExp][] = [
       [{ price: { type: 'integer' } }, /schema\.price is the provider's own field/],
       [{ photo: { type: 'image' } }, /schema\.photo must have a type that text can be converted to/],
+      [{ photo: { type: 'json' } }, /schema\.photo must have a type that text can be converted to/],
+      [
+        { parts: { type: 'list', of: { type: 'object', fields: { a: { type: 'text' } } } } },
+        /schema\.parts must have a type/,
+      ],
       [{ size: { type: 'integer', required: true } }, /schema\.size cannot be required/],
       [{ size: { type: 'text', unique: true } }, /schema\.size cannot be unique/],
       [{ size: { type: 'text', searchable: true } }, /schema\.size cannot be searchable/],
