@@ -116,8 +116,8 @@ export function parseFilter(
 
 const hasOrder = (field: Field): boolean => isFilterable(field) && isSortable(field)
 
-/** Before every value. */
-const missingKeyOf = (by: FieldRef): SortKey => ('item' in by && by.item !== '_id' ? unsetPublishMs : missingKey)
+/** Of an item without a value; before every value. */
+export const missingKeyOf = (by: FieldRef): SortKey => ('item' in by && by.item !== '_id' ? unsetPublishMs : missingKey)
 
 function itemKeyOf(parameter: string, item: ItemField, value: string): SortKey {
   if (item === '_id') return value

@@ -27,6 +27,8 @@ export interface ListQuery extends Conditions {
   readonly sort: readonly SortTerm[]
   readonly limit: number
   readonly skip: number
+  /** The cursor behind which the page begins, or the empty text: of the first page. The answer then has the next one. */
+  readonly after: string | undefined
 }
 
 /** The parameters shared by all listings, already checked for their types. */
@@ -36,6 +38,7 @@ export interface ListParameters {
   sort?: string | undefined
   limit?: number | undefined
   skip?: number | undefined
+  after?: string | undefined
 }
 
 function parseSortTerm(schema: Schema, text: string): SortTerm {
@@ -64,12 +67,15 @@ function parseSort(schema: Schema, sort: string | undefined): SortTerm[] {
 }
 
 export function parseListQuery(schema: Schema, parameters: ListParameters): ListQuery {
-  const { filters, search = '', sort, limit = maxLimit, skip = 0 } = parameters
+  const { filters, search = '', sort, limit = maxLimit, skip, after } = parameters
+  if (after !== undefined && skip !== undefined)
+    throw invalid('after and skip cannot be combined: both say where the page begins.')
   return {
     ...parseFilters(schema, filters),
     words: searchWordsOf(search),
     sort: parseSort(schema, sort),
     limit,
-    skip,
+    skip: skip ?? 0,
+    after,
   }
 }

@@ -1,3 +1,4 @@
+import type { Position } from './cursor.ts'
 import { compareSortKeys, type FieldRef, type Range, type SortKey } from './filters.ts'
 import { type IndexRow, missingKey } from './index-keys.ts'
 import type { ListQuery, SortTerm } from './list-query.ts'
@@ -28,6 +29,23 @@ function isWithin(key: SortKey, { from, to }: Range): boolean {
   const fromOrder = from ? compareSortKeys(key, from.key) : 1
   const toOrder = to ? compareSortKeys(key, to.key) : -1
   return (from?.isExclusive ? fromOrder > 0 : fromOrder >= 0) && (to?.isExclusive ? toOrder < 0 : toOrder <= 0)
+}
+
+/** The object's position in a list, for a cursor. */
+export const positionIn = ({ sort }: ListQuery, object: SortableObject): Position => ({
+  keys: sort.map(({ by }) => sortKeyIn(object, by)),
+  id: object.id,
+})
+
+/** An object that has this position. */
+export function objectAt({ sort }: ListQuery, { keys, id }: Position): SortableObject {
+  const object = { id, publishMs: 0, createdMs: 0, updatedMs: 0, sortKeys: new Map<string, string>() }
+  for (const [at, { by }] of sort.entries()) {
+    const key = keys[at] ?? missingKey
+    if ('field' in by) object.sortKeys.set(by.field, String(key))
+    else if (by.item !== '_id') object[itemKeys[by.item]] = Number(key)
+  }
+  return object
 }
 
 /** Whether an object matches a query, as `list-conditions.ts` tests it in the database. */

@@ -182,3 +182,7 @@ export function listPieces(items: readonly (readonly string[])[]): string[] {
   all.push(']')
   return all
 }
+
+/** What follows the items in a list's JSON. */
+export const totalAndNext = ({ totalCount, nextCursor }: Pick<VisibleList, 'totalCount' | 'nextCursor'>): string =>
+  `,"totalCount":${totalCount}${nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(nextCursor)}`}`

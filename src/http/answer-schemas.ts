@@ -84,6 +84,12 @@ const success = (data: TSchema, example: unknown) =>
 
 const totalCount = Type.Integer({ minimum: 0, description: 'All matches, regardless of limit and skip.' })
 
+const nextCursor = Type.Optional(
+  Type.Union([Type.String(), Type.Null()], {
+    description: 'With after only: the after of the next page; null at the end.',
+  }),
+)
+
 const exampleMedia = {
   name: 'cover',
   key: '66f0c0ffee0123456789abcd/cover.png',
@@ -228,15 +234,19 @@ export const siteDetailsAnswer = success(
   exampleSite,
 )
 
-export const collectionListAnswer = success(Type.Object({ items: Type.Array(collectionObject), totalCount }), {
-  items: [exampleItem],
-  totalCount: 1,
-})
+export const collectionListAnswer = success(
+  Type.Object({ items: Type.Array(collectionObject), totalCount, nextCursor }),
+  {
+    items: [exampleItem],
+    totalCount: 1,
+  },
+)
 
 export const integrationListAnswer = success(
   Type.Object({
     items: Type.Array(integrationObject),
     totalCount,
+    nextCursor,
     groups: Type.Optional(
       Type.Array(
         Type.Object({

@@ -168,6 +168,14 @@ export const skipParameter = Type.Optional(
   Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Number of matches to skip.' }),
 )
 
+export const afterParameter = Type.Optional(
+  Type.String({
+    maxLength: 10_000,
+    description:
+      'Pages by cursor instead of `skip`: empty for the first page, then `nextCursor` of the page before, with the same filters, search and sort. Takes the same time at any depth, and repeats and skips nothing while content is written.',
+  }),
+)
+
 export const sortParameter = Type.Optional(
   Type.String({
     minLength: 1,

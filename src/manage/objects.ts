@@ -6,6 +6,7 @@ import { AppError, conflict, invalid, notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import { checkInput } from '../http/check-input.ts'
 import {
+  afterParameter,
   fieldsParameter,
   filtersParameter,
   limitParameter,
@@ -32,7 +33,7 @@ import {
 } from './object-actions.ts'
 import { listReferrers, referrerShape } from './object-references.ts'
 import { objectShape, showObject } from './object-shapes.ts'
-import { completeList, done, doneShape, id, listOf } from './shapes.ts'
+import { completeList, cursorListOf, done, doneShape, id, listOf } from './shapes.ts'
 import { contentBodyBytes, defineGroupVerb, type GroupContext, type Verb } from './verb.ts'
 
 export const objectId = id('The object.')
@@ -153,12 +154,13 @@ export const objectVerbs: Verb[] = [
       review: Type.Optional(Type.Enum([...reviewStates], { description: 'Only submissions in this state.' })),
       limit: limitParameter,
       skip: skipParameter,
+      after: afterParameter,
       sort: sortParameter,
       filters: filtersParameter({ category: ['Recipes'] }),
       search: searchParameter,
       fields: fieldsParameter,
     },
-    answer: listOf(objectShape),
+    answer: cursorListOf(objectShape),
     columns: ['_id', 'status', 'publishDate', 'version', 'updatedAt', 'objectValue'],
     async run({ ctx, input }) {
       const { content, nowMs } = ctx
@@ -169,7 +171,7 @@ export const objectVerbs: Verb[] = [
         async (collection) => {
           const query = parseListQuery(collection.schema, input)
           const shown = parseFields(collection.schema, input.fields, () => true)
-          const { objects, totalCount } = await listObjectsInState(
+          const { objects, ...total } = await listObjectsInState(
             content,
             collection,
             query,
@@ -178,7 +180,7 @@ export const objectVerbs: Verb[] = [
             ctx.maxAnswerBytes,
           )
           const items = objects.map((object) => showObject(collection.id, onlyFields(object, shown), nowMs))
-          return { items, totalCount }
+          return { items, ...total }
         },
       )
       if (!answer) throw notFound('There is no such collection in this group.')
@@ -255,7 +257,7 @@ export const objectVerbs: Verb[] = [
         maxItems,
       }),
     },
-    answer: listOf(objectShape),
+    answer: cursorListOf(objectShape),
     columns: ['_id', 'status', 'objectValue'],
     async run({ ctx, input }) {
       const items = await withMediaReferences(ctx, input.items, input.collectionId)

@@ -5,6 +5,7 @@ import { onlyFields, parseFields } from '../content/shown-fields.ts'
 import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
 import {
+  afterParameter,
   fieldsParameter,
   filtersParameter,
   limitParameter,
@@ -21,7 +22,7 @@ import type { GroupStore } from '../store/store.ts'
 import { stateOf } from './object-actions.ts'
 import { productShape, showProduct } from './object-shapes.ts'
 import { state } from './objects.ts'
-import { id, listOf, refuseStale } from './shapes.ts'
+import { cursorListOf, id, refuseStale } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
 
 const type = Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] })
@@ -45,12 +46,13 @@ export const productVerbs = [
       status: Type.Optional(Type.Enum([...objectStatuses], { description: 'Only products in this state.' })),
       limit: limitParameter,
       skip: skipParameter,
+      after: afterParameter,
       sort: sortParameter,
       filters: filtersParameter({ productType: ['Bread'] }),
       search: searchParameter,
       fields: fieldsParameter,
     },
-    answer: listOf(productShape),
+    answer: cursorListOf(productShape),
     columns: ['_id', 'id', 'status', 'version', 'objectValue'],
     async run({ ctx, input }) {
       const { content, nowMs } = ctx
@@ -63,7 +65,7 @@ export const productVerbs = [
           const account = input.accountHandle === undefined ? [] : [accountFilter(input.accountHandle)]
           const query = { ...parsed, filters: [...parsed.filters, ...account] }
           const view = { status: input.status }
-          const { objects, totalCount } = await listObjectsInState(
+          const { objects, ...total } = await listObjectsInState(
             content,
             integration,
             query,
@@ -72,7 +74,7 @@ export const productVerbs = [
             ctx.maxAnswerBytes,
           )
           const items = objects.map((product) => showProduct(integration, onlyFields(product, shown), nowMs))
-          return { items, totalCount }
+          return { items, ...total }
         },
       )
       if (!answer) throw notFound('There is no such integration in this group.')

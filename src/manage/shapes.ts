@@ -39,6 +39,18 @@ export const isoOrNull = (ms: number | null): string | null => (ms === null ? nu
 export const listOf = <Item extends TSchema>(item: Item) =>
   Type.Object({ items: Type.Array(item), totalCount: Type.Integer({ minimum: 0 }) })
 
+/** The same, paged by `after` if it is given. */
+export const cursorListOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    items: Type.Array(item),
+    totalCount: Type.Integer({ minimum: 0 }),
+    nextCursor: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'With after only: the after of the next page; null at the end.',
+      }),
+    ),
+  })
+
 /** The answer of an unpaged list. */
 export const completeList = <Item>(items: Item[]) => ({ items, totalCount: items.length })
 

@@ -4,10 +4,11 @@ import type { Container } from '../content/model.ts'
 import { parseFields } from '../content/shown-fields.ts'
 import { notFound } from '../core/errors.ts'
 import { Type } from '../core/type.ts'
-import { deliverPage, listPieces } from '../delivery/make-content.ts'
+import { deliverPage, listPieces, totalAndNext } from '../delivery/make-content.ts'
 import { collectionListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
+  afterParameter,
   expandParameter,
   fieldsParameter,
   filtersParameter,
@@ -33,6 +34,7 @@ export const collectionObjects = defineContentEndpoint({
     collectionId: idParameter('The id of the collection.', '66f0c0ffee0123456789abce'),
     limit: limitParameter,
     skip: skipParameter,
+    after: afterParameter,
     sort: sortParameter,
     filters: filtersParameter({ category: ['Recipes'] }),
     search: searchParameter,
@@ -52,7 +54,7 @@ export const collectionObjects = defineContentEndpoint({
     const meter = call.newMeter()
     const list = await (reading.isPreview ? listPreview : listVisible)(reading, found, listQuery, meter.maxBytes)
     const { items, untilMs } = await deliverPage(call, { ...list, meter, shown, expand })
-    const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}}`]
+    const json = ['{"items":', ...listPieces(items), totalAndNext(list), '}']
     return { json, untilMs: Math.min(list.untilMs, untilMs) }
   },
 })

@@ -5,10 +5,11 @@ import { type ListParameters, type ListQuery, parseListQuery } from '../content/
 import type { Container } from '../content/model.ts'
 import { parseFields } from '../content/shown-fields.ts'
 import { Type } from '../core/type.ts'
-import { deliverPage, listPieces } from '../delivery/make-content.ts'
+import { deliverPage, listPieces, totalAndNext } from '../delivery/make-content.ts'
 import { integrationListAnswer } from '../http/answer-schemas.ts'
 import { defineContentEndpoint } from '../http/endpoint.ts'
 import {
+  afterParameter,
   expandParameter,
   fieldsParameter,
   filtersParameter,
@@ -65,6 +66,7 @@ export const integrationObjects = defineContentEndpoint({
     search: searchParameter,
     limit: limitParameter,
     skip: skipParameter,
+    after: afterParameter,
     sort: sortParameter,
     fields: fieldsParameter,
     expand: expandParameter,
@@ -75,7 +77,10 @@ export const integrationObjects = defineContentEndpoint({
   async read(call) {
     const { query, reading } = call
     const found = await findContainerToList(reading, { kind: 'integration', name: query.type })
-    if (!found) return { json: ['{"items":[],"totalCount":0}'], untilMs: Number.POSITIVE_INFINITY }
+    if (!found) {
+      const nothing = { totalCount: 0, nextCursor: query.after === undefined ? undefined : null }
+      return { json: ['{"items":[]', totalAndNext(nothing), '}'], untilMs: Number.POSITIVE_INFINITY }
+    }
     const { container } = found
     const { schema } = container
     const listQuery = readProductQuery(container, query)
@@ -85,7 +90,7 @@ export const integrationObjects = defineContentEndpoint({
     const meter = call.newMeter()
     const list = await (reading.isPreview ? listPreview : listVisible)(reading, found, listQuery, meter.maxBytes)
     const { objects, items, ...page } = await deliverPage(call, { ...list, meter, shown, expand })
-    const json = ['{"items":', ...listPieces(items), `,"totalCount":${list.totalCount}`]
+    const json = ['{"items":', ...listPieces(items), totalAndNext(list)]
     const untilMs = Math.min(list.untilMs, page.untilMs)
     if (field === undefined) return { json: [...json, '}'], untilMs }
     const wanted = { field, limit: maxGroups + 1, matches: list.totalCount }

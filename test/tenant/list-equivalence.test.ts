@@ -157,7 +157,10 @@ const query: fc.Arbitrary<Query> = fc.record({
   }),
 })
 
-function toUrl(collectionId: string, { filters, sort, search, limit, skip }: Query): string {
+/** How many pages to read by cursor; undefined for one page by `skip`. */
+const paging = fc.oneof(fc.constant(undefined), fc.integer({ min: 1, max: 5 }), fc.constant(20))
+
+function toUrl(collectionId: string, { filters, sort, search, limit, skip }: Query, after?: string): string {
   const pairs: [string, string | number | undefined][] = [
     ['collectionId', collectionId],
     ...filters.map(([field, value, operator]): [string, string] => [
@@ -167,7 +170,8 @@ function toUrl(collectionId: string, { filters, sort, search, limit, skip }: Que
     ['sort', sort?.map((term) => term.join(':')).join(',')],
     ['search', search],
     ['limit', limit],
-    ['skip', skip],
+    ['skip', after === undefined ? skip : undefined],
+    ['after', after],
   ]
   const given = pairs.filter(([, value]) => value !== undefined)
   return `/tenant/collectionObjects?${given.map((pair) => pair.map((part) => encodeURIComponent(String(part))).join('=')).join('&')}`
@@ -181,6 +185,8 @@ const withIds = (asked: Query, items: readonly Item[]): Query => ({
     operator,
   ]),
 })
+
+type Listed = Exclude<ReturnType<typeof listByReference>, 'refused'>
 
 interface Side {
   harness: Harness
@@ -209,11 +215,31 @@ describe('list queries', () => {
     for (const { harness } of sides) await harness.close()
   })
 
+  async function assertPages({ group, collectionId, items, positions }: Side, asked: Query, pages: number) {
+    const { ids, total } = listByReference(rules, items, { ...asked, limit: itemCount, skip: 0 }, testStartMs) as Listed
+    const { limit = 100 } = asked
+    let after: string | null = ''
+    for (let page = 0; page < pages && after !== null; page += 1) {
+      const answer = await group.get(toUrl(collectionId, asked, after))
+      assert.equal(answer.statusCode, 200, answer.body.slice(0, 300))
+      const { items: delivered, totalCount, nextCursor } = answer.json().data
+      assert.equal(totalCount, total)
+      assert.deepEqual(
+        delivered.map((item: { _id: string }) => positions.get(item._id)),
+        ids.slice(page * limit, (page + 1) * limit).map((id) => positions.get(id)),
+        `page ${page}`,
+      )
+      assert.equal(nextCursor === null, (page + 1) * limit >= total)
+      after = nextCursor
+    }
+  }
+
   it('return the same on SQLite, on PostgreSQL and from a plain array; none fails', async (context) => {
-    const seen = { answered: 0, refused: 0, walked: 0 }
+    const seen = { answered: 0, refused: 0, walked: 0, paged: 0 }
     await fc.assert(
-      fc.asyncProperty(query, async (random) => {
-        for (const { group, collectionId, items, positions } of sides) {
+      fc.asyncProperty(query, paging, async (random, pages) => {
+        for (const side of sides) {
+          const { group, collectionId, items, positions } = side
           const asked = withIds(random, items)
           const expected = listByReference(rules, items, asked, testStartMs)
           const answer = await group.get(toUrl(collectionId, asked))
@@ -232,6 +258,9 @@ describe('list queries', () => {
           )
           seen.answered += 1
           if (totalCount > 1000) seen.walked += 1
+          if (pages === undefined) continue
+          await assertPages(side, asked, pages)
+          seen.paged += 1
         }
       }),
       { numRuns: queries },

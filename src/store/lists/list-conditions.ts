@@ -1,3 +1,4 @@
+import type { Position } from '../../content/cursor.ts'
 import { type Exclusion, type FieldRef, type Filter, isSameField, type Range } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
 import { type Container, draftPublishMs, type ObjectStatus, type ReviewState } from '../../content/model.ts'
@@ -13,6 +14,8 @@ export interface Listing {
   /** Objects to leave out. */
   except?: readonly string[]
   nowMs: number
+  /** The item behind which the page begins. */
+  after?: Position | undefined
 }
 
 export interface EditorView {
@@ -38,6 +41,8 @@ interface Source {
    * index: it uses none for such a term.
    */
   along?: FieldRef | undefined
+  /** Whether the rows end before the end of the index. */
+  hasEnd?: boolean
   /** Whether it stops as soon as there are enough. */
   isWalk?: boolean
 }
@@ -51,8 +56,8 @@ function stateColumns({ engine }: SqlBuilder, { query }: Listing, source: Source
   const hidden = engine === 'sqlite' && along ? '+' : ''
   if (!isAlong(source, publishDate))
     return { archived: `${hidden}${alias}.archived`, publishMs: `${hidden}${alias}.publish_ms` }
-  // SQLite seeks to one end only, which must be that of the range.
-  const hasEnd = query.ranges.some(({ by, to }) => isSameField(by, publishDate) && to)
+  // SQLite seeks to one end only, which must be that of the rows.
+  const hasEnd = source.hasEnd || query.ranges.some(({ by, to }) => isSameField(by, publishDate) && to)
   return { archived: `${alias}.archived`, publishMs: `${hasEnd ? hidden : ''}${alias}.publish_ms` }
 }
 

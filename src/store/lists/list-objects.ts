@@ -1,5 +1,6 @@
 import { splitIntoSlices, yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
-import { noConditions } from '../../content/filters.ts'
+import { readCursor, writeCursor } from '../../content/cursor.ts'
+import { noConditions, type SortKey } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
 import type { Container, StoredObject } from '../../content/model.ts'
 import { objectColumns, toStoredObject } from '../content/objects.ts'
@@ -10,7 +11,17 @@ import type { ObjectRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import { readLargeValues, valueColumn } from './large-values.ts'
 import { type EditorView, type Listing, matchingIds } from './list-conditions.ts'
-import { choosePlan, countRows, gatherPlan, mayBeMissing, type Plan, selectPage, walkPlan } from './list-plans.ts'
+import {
+  beginsAtMissing,
+  choosePlan,
+  countRows,
+  gatherPlan,
+  mayBeMissing,
+  type Plan,
+  positionColumn,
+  selectPage,
+  walkPlan,
+} from './list-plans.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 
@@ -89,8 +100,10 @@ export async function readInOrder<Row>(
   if (way === 'gather') return run<Row>(gather, (draft, plan) => select(draft, plan, limit, skip))
 
   const walk = (part: 'present' | 'missing') => (draft: SqlBuilder) => walkPlan(draft, listing, part)
-  const present = await run<Row>(walk('present'), (draft, plan) => select(draft, plan, limit, skip))
-  const isWhole = present.length === limit || skip + present.length >= counts.matches
+  const present = beginsAtMissing(listing)
+    ? []
+    : await run<Row>(walk('present'), (draft, plan) => select(draft, plan, limit, skip))
+  const isWhole = present.length === limit || (!listing.after && skip + present.length >= counts.matches)
   if (isWhole || !mayBeMissing(listing.query)) return present
   const countPresent = async (): Promise<number> => {
     const [row] = await run<{ total: number }>(walk('present'), (_, plan) => countRows(plan))
@@ -104,16 +117,44 @@ export async function readInOrder<Row>(
 /** Selects columns of the objects of a page, and the group's revisions. */
 export function pageOf({ group }: Listing, columns: readonly (keyof ObjectRow)[], maxBytes: number): Select {
   const { groupId } = group
+  const values = columns.map((column) => (column === 'value' ? valueColumn(maxBytes) : `o.${column}`))
   return (draft, plan, limit, skip) =>
     selectPage(draft, plan, limit, skip, {
-      columns: `${columns.map((column) => (column === 'value' ? valueColumn(maxBytes) : `o.${column}`)).join(', ')}, ${revisionColumns(draft, groupId)}`,
+      columns: [
+        ...values,
+        ...plan.position.map((_, at) => `page.${positionColumn(at)}`),
+        revisionColumns(draft, groupId),
+      ].join(', '),
       condition: `o.group_id = ${draft.bind(groupId)}`,
     })
+}
+
+/** A page of rows, and the cursor of the next one if the query has cursors: null at the end. */
+interface CursorPage<Row> {
+  rows: Row[]
+  nextCursor?: string | null
+}
+
+/** Reads a page that begins behind a cursor, or the first one. `scope` is what selects the list besides the query. */
+export async function readByCursor<Row extends { id: string }>(
+  listing: Listing,
+  counts: Counts,
+  select: Select,
+  scope: readonly unknown[],
+  query: ListQuery,
+): Promise<CursorPage<Row>> {
+  const found = await readInOrder<Row>(listing, counts, { limit: query.limit + 1, skip: 0 }, select)
+  const rows = found.slice(0, query.limit)
+  const last = rows.at(-1)
+  if (!last || found.length === rows.length) return { rows, nextCursor: null }
+  const keys = query.sort.map((_, at) => (last as Record<string, unknown>)[positionColumn(at)] as SortKey)
+  return { rows, nextCursor: writeCursor(scope, query, { keys, id: last.id }) }
 }
 
 export interface ObjectList {
   objects: StoredObject[]
   totalCount: number
+  nextCursor?: string | null
 }
 
 /** A page of a container's objects for editors, in all states or in the requested one. */
@@ -125,15 +166,19 @@ export async function listObjectsInState(
   nowMs: number,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<ObjectList> {
-  const requested: Listing = { group, container, query, show: view, nowMs }
+  const scope = [container.id, view.status, view.review]
+  const requested: Listing = { group, container, query, show: view, nowMs, after: readCursor(scope, query) }
   const searched = query.words.length > 0 ? await searchMatches(requested) : undefined
   const listing = searched ? narrowTo(requested, searched) : requested
   const all = await countSome(listing)
   const matches = searched?.total ?? (await countOneByOne(listing, all)).total
-  if (query.skip >= matches) return { objects: [], totalCount: matches }
+  const hasCursor = query.after !== undefined
+  if (query.skip >= matches) return { objects: [], totalCount: matches, ...(hasCursor && { nextCursor: null }) }
   const counts = { matches, all: Math.max(matches, all) }
   const page = pageOf(listing, objectColumns, maxBytes)
-  const rows = await readInOrder<ObjectRow & Revisions>(listing, counts, query, page)
+  const { rows, ...next }: CursorPage<ObjectRow & Revisions> = hasCursor
+    ? await readByCursor(listing, counts, page, scope, query)
+    : { rows: await readInOrder(listing, counts, query, page) }
   const { values } = await readLargeValues(group, rows, maxBytes)
   const objects: StoredObject[] = []
   for (const { items, characters } of splitIntoSlices(
@@ -143,7 +188,7 @@ export async function listObjectsInState(
     await yieldForHeavyWork(characters)
     objects.push(...items.map((row) => toStoredObject({ ...row, value: values.get(row.id) ?? row.value })))
   }
-  return { objects, totalCount: matches }
+  return { objects, totalCount: matches, ...next }
 }
 
 /** Counts a container's objects in all states, up to the number that requires a long read. */

@@ -1,4 +1,5 @@
-import { type FieldRef, isSameField, type Range } from '../../content/filters.ts'
+import type { Position } from '../../content/cursor.ts'
+import { type FieldRef, isSameField, missingKeyOf, type Range, type SortKey } from '../../content/filters.ts'
 import type { ListQuery, SortTerm } from '../../content/list-query.ts'
 import { unsetPublishMs } from '../../content/model.ts'
 import { type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
@@ -15,6 +16,8 @@ export interface Plan {
   id: string
   conditions: string[]
   order: OrderKey[]
+  /** The keys of an item's position, if the list has cursors. */
+  position: string[]
 }
 
 interface OrderKey {
@@ -22,7 +25,7 @@ interface OrderKey {
   descending: boolean
 }
 
-interface SortKey {
+interface SortColumn {
   column: string
   /** Tests for a missing value. Objects without a value come last in both directions. */
   isMissing: string | undefined
@@ -51,7 +54,7 @@ export function choosePlan(
   return walking <= gathering ? { way: 'walk', cost: walking } : { way: 'gather', cost: gathering }
 }
 
-function sortKeyOf({ by }: SortTerm, position: number, id: string): SortKey {
+function sortKeyOf({ by }: SortTerm, position: number, id: string): SortColumn {
   if ('field' in by) {
     const column = `s${position}.sort_key`
     return { column, isMissing: `${column} = ''`, isPresent: `${column} > ''` }
@@ -66,10 +69,12 @@ function sortKeyOf({ by }: SortTerm, position: number, id: string): SortKey {
   return { column: columns[by.item], isMissing: undefined, isPresent: undefined }
 }
 
+const canBeMissing = (term: SortTerm): boolean => sortKeyOf(term, 0, '').isMissing !== undefined
+
 /** Whether objects may lack a value of the first sort field. A range of it has them in order, or not at all. */
 export function mayBeMissing(query: ListQuery): boolean {
   const [first] = query.sort
-  return first !== undefined && sortKeyOf(first, 0, '').isMissing !== undefined && !rangeWalked(query)
+  return first !== undefined && canBeMissing(first) && !rangeWalked(query)
 }
 
 const usesObject = ({ by }: SortTerm): boolean => 'item' in by && by.item !== '_id'
@@ -95,47 +100,112 @@ const tieBreak = (sort: readonly SortTerm[], id: string): OrderKey => ({
   descending: sort.at(-1)?.descending ?? false,
 })
 
+/** The values of the order's columns at a position, without those of its first `from` terms. */
+function valuesAt({ keys, id }: Position, sort: readonly SortTerm[], from: number): SortKey[] {
+  const ofTerms = sort.slice(from).flatMap((term, offset) => {
+    const key = keys[from + offset] ?? missingKeyOf(term.by)
+    return canBeMissing(term) ? [key === missingKeyOf(term.by) ? 1 : 0, key] : [key]
+  })
+  return [...ofTerms, id]
+}
+
+/** The condition for rows behind the given values. If all columns have one direction, an index in their order seeks to them. */
+function isBehind({ engine, bind }: SqlBuilder, order: readonly OrderKey[], values: readonly SortKey[]): string {
+  const signOf = ({ descending }: OrderKey): string => (descending ? '<' : '>')
+  const [first] = order
+  if (!first) throw new Error('A list has no order.')
+  if (order.every(({ descending }) => descending === first.descending)) {
+    const columns = order.map(({ column }) => column)
+    return columns.length === 1
+      ? `${first.column} ${signOf(first)} ${bind(values[0])}`
+      : `(${columns.join(', ')}) ${signOf(first)} (${values.map(bind).join(', ')})`
+  }
+  const hidden = engine === 'sqlite' ? '+' : ''
+  const behindFrom = (position: number): string => {
+    const [key, value] = [order[position], values[position]]
+    if (!key) return '1 = 0'
+    const isBeyond = `${hidden}${key.column} ${signOf(key)} ${bind(value)}`
+    if (position === order.length - 1) return isBeyond
+    return `(${isBeyond} or (${hidden}${key.column} = ${bind(value)} and ${behindFrom(position + 1)}))`
+  }
+  return `${first.column} ${signOf(first)}= ${bind(values[0])} and ${behindFrom(0)}`
+}
+
+/** The columns of an item's position. */
+const positionOf = ({ sort, after }: ListQuery, id: string): string[] =>
+  after === undefined ? [] : sort.map((term, position) => sortKeyOf(term, position, id).column)
+
 export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
-  const { sort } = listing.query
+  const { query, after } = listing
+  const { sort } = query
   const id = 'matches.object_id'
   const objects = sort.some(usesObject) ? ` join ${draft.table('objects')} as o on o.id = ${id}` : ''
   const joins = sort.map((term, position) => joinSortField(draft, term, position, id))
+  const order = [...orderOf(sort, 0, id), tieBreak(sort, id)]
   return {
     with: `with matches as materialized (${matchingIds(draft, listing)}) `,
     from: `matches${objects}${joins.join('')}`,
     id,
-    conditions: timeLimitConditions(draft),
-    order: [...orderOf(sort, 0, id), tieBreak(sort, id)],
+    conditions: [...timeLimitConditions(draft), ...(after ? [isBehind(draft, order, valuesAt(after, sort, 0))] : [])],
+    order,
+    position: positionOf(query, id),
   }
+}
+
+/** Whether a page begins among the objects without a value of the first sort field, which come last. */
+export const beginsAtMissing = ({ query, after }: Pick<Listing, 'query' | 'after'>): boolean =>
+  after !== undefined &&
+  mayBeMissing(query) &&
+  query.sort.some(({ by }, at) => at === 0 && after.keys[0] === missingKeyOf(by))
+
+/** The listing without the end of the range that a walk leaves behind: SQLite seeks to one beginning and one end only. */
+function withoutPassedEnd(listing: Listing, by: FieldRef, descending: boolean): Listing {
+  const ranges = listing.query.ranges.flatMap((range): Range[] => {
+    if (!isSameField(range.by, by)) return [range]
+    const { from, to } = range
+    if (descending) return from ? [{ by, from }] : []
+    return to ? [{ by, to }] : []
+  })
+  return { ...listing, query: { ...listing.query, ranges } }
 }
 
 /** Walks the first sort term's index, over the objects with or without a value there. */
 export function walkPlan(draft: SqlBuilder, listing: Listing, part: 'present' | 'missing'): Plan {
-  const { sort } = listing.query
+  const { query, after } = listing
+  const { sort } = query
   const [first, ...others] = sort
   const walkedField = first && 'field' in first.by ? first.by.field : undefined
+  const alias = walkedField === undefined ? 'o' : 's0'
   const id = walkedField === undefined ? 'o.id' : 's0.object_id'
   const firstKey = first && sortKeyOf(first, 0, id)
-  // SQLite seeks to one beginning only, which must be that of the range.
-  const isPresent = rangeWalked(listing.query) ? undefined : firstKey?.isPresent
-  const ofPart = part === 'present' ? isPresent : firstKey?.isMissing
   const along: FieldRef = first?.by ?? { item: '_id' }
-  const alias = walkedField === undefined ? 'o' : 's0'
+  const descending = first?.descending ?? false
+  const isById = 'item' in along && along.item === '_id' && others.length === 0
+  const inOrderOfKey = firstKey && part === 'present' && !isById
+  const order: OrderKey[] = [
+    ...(inOrderOfKey ? [{ column: firstKey.column, descending }] : []),
+    ...orderOf(sort, 1, id),
+    tieBreak(sort, id),
+  ]
+  const position = after && (part === 'missing') === beginsAtMissing(listing) ? after : undefined
+  const values = position && [...(inOrderOfKey ? position.keys.slice(0, 1) : []), ...valuesAt(position, sort, 1)]
+  const seeks = position !== undefined && part === 'present'
+  const walked = seeks ? withoutPassedEnd(listing, along, descending) : listing
+  const hasBeginning = rangeWalked(query) !== undefined || (seeks && !descending)
+  const ofPart = part === 'missing' ? firstKey?.isMissing : hasBeginning ? undefined : firstKey?.isPresent
   const joins = others.map((term, offset) => joinSortField(draft, term, offset + 1, id))
   return {
     with: '',
     from: walkedTable(draft, listing, walkedField, others) + joins.join(''),
     id,
     conditions: [
-      ...rowConditions(draft, listing, { alias, id, along, isWalk: true }),
+      ...rowConditions(draft, walked, { alias, id, along, hasEnd: seeks && descending, isWalk: true }),
       ...(walkedField === undefined ? [] : [`s0.field = ${draft.bind(walkedField)}`]),
       ...(ofPart ? [ofPart] : []),
+      ...(values ? [isBehind(draft, order, values)] : []),
     ],
-    order: [
-      ...(firstKey && part === 'present' ? [{ column: firstKey.column, descending: first.descending }] : []),
-      ...orderOf(sort, 1, id),
-      tieBreak(sort, id),
-    ],
+    order,
+    position: positionOf(query, id),
   }
 }
 
@@ -153,11 +223,15 @@ const where = ({ conditions }: Plan): string => (conditions.length > 0 ? ` where
 const keyOrder = ({ order }: Plan): string =>
   order.map(({ descending }, position) => `key${position} ${descending ? 'desc' : 'asc'}`).join(', ')
 
+/** The key of a sort term in the position of a row. */
+export const positionColumn = (at: number): string => `position${at}`
+
 /** The ids with their sort keys. The limit is not bound: few values occur, and the planner benefits from them. */
 export function selectIds({ bind }: SqlBuilder, plan: Plan, limit: number, skip: number): string {
   const keys = plan.order.map(({ column }, position) => `${column} as key${position}`).join(', ')
+  const position = plan.position.map((column, at) => `, ${column} as ${positionColumn(at)}`).join('')
   const offset = skip > 0 ? ` offset ${bind(skip)}` : ''
-  return `${plan.with}select ${plan.id} as page_id, ${keys} from ${plan.from}${where(plan)} order by ${keyOrder(plan)} limit ${limit}${offset}`
+  return `${plan.with}select ${plan.id} as page_id, ${keys}${position} from ${plan.from}${where(plan)} order by ${keyOrder(plan)} limit ${limit}${offset}`
 }
 
 /** Selects the ids with the limit in a subquery, then columns of these objects in the same order. */

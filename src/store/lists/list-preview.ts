@@ -1,7 +1,8 @@
 import { splitIntoSlices, yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
+import { readCursor, writeCursor } from '../../content/cursor.ts'
 import { searchTextOf } from '../../content/index-keys.ts'
 import type { ListQuery } from '../../content/list-query.ts'
-import { compareInOrder, matchesQuery, type SortableObject } from '../../content/listed-object.ts'
+import { compareInOrder, matchesQuery, objectAt, positionIn, type SortableObject } from '../../content/listed-object.ts'
 import type { Container, StoredObject } from '../../content/model.ts'
 import { isMirrored } from '../../content/product-edits.ts'
 import { fieldRowsOf } from '../content/objects.ts'
@@ -149,20 +150,28 @@ export async function listPreview(
   const edited = all
     .filter((object) => matchesQuery(query, object))
     .sort((one, other) => compareInOrder(query.sort, one, other))
-  const requested: Listing = { group, container, query, show: 'preview', except, nowMs }
+  const scope = [container.id]
+  const after = readCursor(scope, query)
+  const begin = after && objectAt(query, after)
+  const behind = begin ? edited.filter((object) => compareInOrder(query.sort, begin, object) < 0) : edited
+  const requested: Listing = { group, container, query, show: 'preview', except, nowMs, after }
   const searched = query.words.length > 0 ? await searchMatches(requested, reading.confirm) : undefined
   const listing = searched ? narrowTo(requested, searched) : requested
   const objects = await countSome(listing)
   const matches = searched?.total ?? (await countMatches(listing, async () => objects)).total
   // At most all edited objects come between the live ones before this one and the page.
   const first = Math.max(0, query.skip - edited.length)
-  const range = { limit: query.skip + query.limit - first, skip: first }
+  const hasCursor = query.after !== undefined
+  const range = { limit: query.skip + query.limit - first + (hasCursor ? 1 : 0), skip: first }
   const counts = { matches, all: Math.max(matches, objects) }
   const rows = first < matches ? await readInOrder<{ page_id: string }>(listing, counts, range, selectIds) : []
   const ids = rows.map((row) => row.page_id)
   const sortable = await readSortable(group, query, ids)
   const live = ids.flatMap((id) => sortable.get(id) ?? [])
-  const page = merge(query, live, edited).slice(query.skip - first, query.skip - first + query.limit)
+  const merged = merge(query, live, behind)
+  const page = merged.slice(query.skip - first, query.skip - first + query.limit)
+  const last = merged.length > page.length ? page.at(-1) : undefined
+  const nextCursor = last ? writeCursor(scope, query, positionIn(query, last)) : null
   const isLive = (object: SortableObject | EditedObject): boolean => !('object' in object)
   const entries = page.filter(isLive).map(({ id }) => ({ id, row: undefined }))
   const delivered = await readEntries({ group, container, maxBytes }, entries)
@@ -173,6 +182,7 @@ export async function listPreview(
     objects: page.flatMap((object) => ('object' in object ? object.object : (byId.get(object.id) ?? []))),
     totalCount: matches + edited.length,
     matching: matchingOf(listing),
+    nextCursor: hasCursor ? nextCursor : undefined,
     edited,
     mediaRevision: delivered.revisions[0]?.media_revision ?? 0,
     untilMs: nowMs,

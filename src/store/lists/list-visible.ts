@@ -1,4 +1,5 @@
 import { memoizeByPair } from '../../cache/memo.ts'
+import { readCursor } from '../../content/cursor.ts'
 import type { VisibleObject } from '../../content/delivery-text.ts'
 import { noConditions } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
@@ -12,7 +13,7 @@ import type { GroupStore } from '../store.ts'
 import type { CachedContainer, ListEntry, Matches } from './content-cache.ts'
 import { complete, type DeliveredPage, deliveredColumns, readEntries, toVisible } from './delivered-rows.ts'
 import type { Listing } from './list-conditions.ts'
-import { type Counts, countMatches, pageOf, readInOrder } from './list-objects.ts'
+import { type Counts, countMatches, pageOf, readByCursor, readInOrder } from './list-objects.ts'
 import { choosePlan, selectIds } from './list-plans.ts'
 import type { Reading } from './reading.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
@@ -59,9 +60,12 @@ const keysOf = memoizeByPair(({ id }: Container, query: ListQuery) => {
   return { matchKey, orderKey: `${matchKey} ${JSON.stringify(sort)}` }
 })
 
+const scopeOf = ({ container }: Pick<Listing, 'container'>): readonly unknown[] => [container.id]
+
 function requestOf(found: CachedContainer, reading: Reading, query: ListQuery, maxBytes: number): Request {
   const { group, nowMs } = reading
-  const listing: Listing = { group, container: found.container, query, show: 'visible', nowMs }
+  const after = readCursor(scopeOf(found), query)
+  const listing: Listing = { group, container: found.container, query, show: 'visible', nowMs, after }
   return { ...found, ...keysOf(found.container, query), reading, listing, maxBytes }
 }
 
@@ -80,7 +84,7 @@ async function totalOf(request: Request): Promise<number> {
 }
 
 function totalOfAll({ reading, listing, maxBytes, ...found }: Request): Promise<number> {
-  const everything = { ...listing.query, ...noConditions, words: [] }
+  const everything = { ...listing.query, ...noConditions, words: [], after: undefined }
   return totalOf(requestOf(found, reading, everything, maxBytes))
 }
 
@@ -98,17 +102,30 @@ async function matchesOf(request: Request): Promise<Matches> {
 interface Page extends DeliveredPage {
   /** To be cached when the revision of the page is confirmed. */
   order?: ListEntry[]
+  nextCursor?: string | null
 }
 
 type PageRow = Pick<ObjectRow, (typeof deliveredColumns)[number]> & Revisions
 
-async function readWithObjects({ listing, maxBytes }: Request, counts: Counts): Promise<Page> {
-  const page = pageOf(listing, deliveredColumns, maxBytes)
-  const rows = await readInOrder<PageRow>(listing, counts, listing.query, page)
+const toPage = ({ listing, maxBytes }: Request, rows: PageRow[]): Promise<Page> => {
   const objects = rows.map((row) =>
     toVisible([row.id, row.value, row.publish_ms, row.created_ms, row.updated_ms, row.external_id, row.account_handle]),
   )
   return complete(listing.group, { objects, revisions: rows }, maxBytes)
+}
+
+async function readWithObjects(request: Request, counts: Counts): Promise<Page> {
+  const { listing, maxBytes } = request
+  const page = pageOf(listing, deliveredColumns, maxBytes)
+  return toPage(request, await readInOrder<PageRow>(listing, counts, listing.query, page))
+}
+
+/** Depth costs nothing with a cursor, so no order is cached. */
+async function readBehindCursor(request: Request, counts: Counts, requested: ListQuery): Promise<Page> {
+  const { listing, maxBytes } = request
+  const page = pageOf(listing, deliveredColumns, maxBytes)
+  const { rows, nextCursor = null } = await readByCursor<PageRow>(listing, counts, page, scopeOf(listing), requested)
+  return { ...(await toPage(request, rows)), nextCursor }
 }
 
 const toEntry = (id: string): ListEntry => ({ id, row: undefined })
@@ -124,6 +141,12 @@ async function readOrder(listing: Listing, counts: Counts, wanted: number): Prom
   return rows.map((row) => toEntry(row.page_id))
 }
 
+async function countsOf(request: Request, matches: number): Promise<Counts> {
+  const { ids, filters, ranges, exclusions, words } = request.listing.query
+  const isAllKnown = ids !== undefined || filters.length + ranges.length + exclusions.length + words.length === 0
+  return { matches, all: isAllKnown ? matches : await totalOfAll(request) }
+}
+
 /**
  * A listing that is requested a second time is probably paged through, so its order is then read separately and cached:
  * each further page only looks up its objects.
@@ -136,13 +159,18 @@ async function readPage(request: Request, matches: number): Promise<Page> {
   const source = { ...listing, maxBytes }
   if (cached && cached.length >= end) return readEntries(source, cached.slice(query.skip, end))
 
-  const { ids, filters, ranges, exclusions, words } = query
-  const isAllKnown = ids !== undefined || filters.length + ranges.length + exclusions.length + words.length === 0
-  const counts = { matches, all: isAllKnown ? matches : await totalOfAll(request) }
+  const counts = await countsOf(request, matches)
   const order = cached && (await readOrder(listing, counts, end))
   if (order) return { ...(await readEntries(source, order.slice(query.skip, end))), order }
   const page = await readWithObjects(request, counts)
   return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => toEntry(id)) : (cached ?? []) }
+}
+
+async function readPageOf(request: Request, matches: number, requested: ListQuery): Promise<Page> {
+  const hasCursor = requested.after !== undefined
+  if (requested.skip >= matches) return { objects: [], revisions: [], ...(hasCursor && { nextCursor: null }) }
+  if (!hasCursor) return readPage(request, matches)
+  return readBehindCursor(request, await countsOf(request, matches), requested)
 }
 
 async function readRevisions(group: GroupStore): Promise<Revisions> {
@@ -166,6 +194,8 @@ export interface VisibleList {
   container: Container
   objects: VisibleObject[]
   totalCount: number
+  /** Of the next page, if the query has cursors; null at the end. */
+  nextCursor: string | null | undefined
   /** Selects the same matches; after a search by their ids. */
   matching: Matching
   /** In a preview: further matches, which are not in the database. */
@@ -190,8 +220,7 @@ export async function listVisible(
   const searched = query.words.length > 0 ? await matchesOf(request) : undefined
   const listing = searched ? narrowTo(request.listing, searched) : request.listing
   const totalCount = searched?.total ?? (await totalOf(request))
-  const nothing: Page = { objects: [], revisions: [] }
-  const page = query.skip < totalCount ? await readPage({ ...request, listing }, totalCount) : nothing
+  const page = await readPageOf({ ...request, listing }, totalCount, query)
   const revisions = page.revisions.length > 0 ? page.revisions : [await readRevisions(group)]
   for (const { revision } of revisions) reading.confirm(revision)
   if (page.order) cache.orders.set(group.groupId, found.revision, request.orderKey, page.order, spanOf(request))
@@ -201,6 +230,7 @@ export async function listVisible(
     totalCount,
     matching: matchingOf(listing),
     edited: [],
+    nextCursor: page.nextCursor,
     mediaRevision: revisions[0]?.media_revision ?? 0,
     untilMs: found.nextPublishMs,
   }
