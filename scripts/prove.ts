@@ -110,6 +110,12 @@ const parts: Record<string, Part> = {
     files: ['test/cache/exactness.test.ts'],
     env: { CACHE_SCRIPTS: '2000' },
   },
+  drafts: {
+    about:
+      '10,000 random scripts of saves, publishes, schedules and clock steps over two processes, against a model, on each engine',
+    files: ['test/drafts/scripts.test.ts'],
+    env: { DRAFT_SCRIPTS: '10000' },
+  },
   workers: {
     about: 'a page of 190 MB, refused by a worker without reading it',
     files: ['test/delivery/worker-pool.test.ts'],

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { mediaUsesIn } from '../content/media-uses.ts'
+import { type Container, isVisible, type StoredObject } from '../content/model.ts'
 import { parseSchema } from '../content/parse-schema.ts'
 import { type Clock, dayMs } from '../core/clock.ts'
 import { addMedia } from '../media/library.ts'
@@ -11,7 +13,9 @@ import { type Authoring, type ContentWriter, writeContent } from '../store/conte
 import { findCollection, findIntegration, insertContainer, updateContainer } from '../store/content/containers.ts'
 import { insertObjects, iterateObjects } from '../store/content/objects.ts'
 import { createPreviewToken, previewLifeSeconds } from '../store/content/preview-tokens.ts'
+import { scheduleWorkingCopy } from '../store/content/publish-working-copies.ts'
 import { insertSite } from '../store/content/sites.ts'
+import { saveWorkingCopy } from '../store/content/working-copies.ts'
 import { createAdminToken } from '../store/control/admin-tokens.ts'
 import { createApiKey } from '../store/control/api-keys.ts'
 import {
@@ -86,6 +90,24 @@ async function findProductIds(group: GroupStore): Promise<Map<string, string>> {
   return new Map(products.map(({ id, externalId }) => [`stripe/${externalId}`, id]))
 }
 
+/** Far enough away that the demo stays as it is described. */
+const daysToChange = 365
+
+/** A working copy that an editor has scheduled. */
+async function scheduleChange(
+  writer: ContentWriter,
+  container: Container,
+  objects: readonly StoredObject[],
+): Promise<void> {
+  const { id, schema } = container
+  const post = objects.find((object) => isVisible(object, writer.nowMs))
+  if (!post) return
+  const value = { ...post.value, title: `${post.value.title}: a year later` }
+  const uses = mediaUsesIn(schema, value)
+  const copy = await saveWorkingCopy(writer, { ...post, containerId: id }, undefined, value, uses)
+  await scheduleWorkingCopy(writer, container, post, copy, { dueMs: writer.nowMs + daysToChange * dayMs })
+}
+
 async function seedCollections(writer: ContentWriter, media: MediaOf) {
   const collections: Record<string, string> = {}
   const objectIds = await findProductIds(writer.group)
@@ -100,6 +122,7 @@ async function seedCollections(writer: ContentWriter, media: MediaOf) {
     const objects = demoObjects(name, media, objectIds).map(toNewObject(writer.nowMs))
     const stored = await insertObjects(writer, collection, objects)
     for (const { id, value } of stored) objectIds.set(`${name}/${value.name}`, id)
+    if (name === 'Blog') await scheduleChange(writer, collection, stored)
     draftId ||= stored.find((object) => object.publishMs > writer.nowMs)?.id ?? ''
     collections[name] = collection.id
   }
