@@ -152,7 +152,7 @@ async function take({ model, call, version }: Script, taken: Step, nowMs: number
 onBothEngines('scripts of saves, publishes, schedules and clock steps over two processes', (engine) => {
   let cluster: Cluster
   before(async () => {
-    cluster = await startCluster(engine)
+    cluster = await startCluster(engine, { usesThreads: engine === 'sqlite' })
   })
   after(() => cluster.close())
 
