@@ -59,6 +59,25 @@ export async function deleteIndexRows({ db, group }: IndexWriter, keys: readonly
   }
 }
 
+interface WantedRows {
+  containerIds: readonly string[]
+  field: string
+  filterKeys: readonly string[]
+}
+
+/**
+ * Selects index rows by their keys. PostgreSQL looks up each key by itself: without statistics, after many writes, it would
+ * otherwise read all rows of the field.
+ */
+export function selectByKeys(draft: SqlBuilder, { containerIds, field, filterKeys }: WantedRows): string {
+  const table = draft.table('object_fields')
+  const columns = 'object_id, container_id, filter_key'
+  if (draft.engine === 'sqlite')
+    return `select ${columns} from ${table} where ${isOneOf(draft, 'container_id', containerIds)} and field = ${draft.bind(field)} and ${isOneOf(draft, 'filter_key', filterKeys)}`
+  const listed = (values: readonly string[]): string => `unnest(${draft.bind(values)}::text[])`
+  return `select f.* from ${listed(containerIds)} as c(id) cross join ${listed(filterKeys)} as k(key) cross join lateral (select ${columns} from ${table} where container_id = c.id and field = ${draft.bind(field)} and filter_key = k.key) as f`
+}
+
 /** The number of rows for each field of some objects. */
 export interface FieldCount {
   objectId: string

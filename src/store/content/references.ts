@@ -3,9 +3,11 @@ import type { Container } from '../../content/model.ts'
 import { holdsReferences, mayReferTo, type ReferenceUse, referencesIn } from '../../content/references.ts'
 import { refuse } from '../../content/validate.ts'
 import { inBatches } from '../engine/database.ts'
+import { createSqlBuilder, isOneOf, runStatement, type SqlBuilder } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
 import { listContainers } from './containers.ts'
+import { selectByKeys } from './object-index.ts'
 
 /** The index entry for the objects that an object refers to; no schema field can begin with @. */
 export const referenceField = '@ref'
@@ -92,21 +94,17 @@ export async function findReferrers(
 ): Promise<{ referrers: Referrer[]; totalCount: number }> {
   const containers = (await listContainers(group)).filter(({ schema }) => holdsReferences(schema)).map(({ id }) => id)
   if (containers.length === 0 || ids.length === 0) return { referrers: [], totalCount: 0 }
-  const referring = group.database.read
-    .selectFrom('object_fields')
-    .where('container_id', 'in', containers)
-    .where('field', '=', referenceField)
-    .where('filter_key', 'in', ids.map(filterKeyOfText))
-    .$if(besides.length > 0, (query) => query.where('object_id', 'not in', besides))
-  const { total } = await referring
-    .select(({ fn }) => fn.count<number>('object_id').distinct().as('total'))
-    .executeTakeFirstOrThrow()
-  const rows = await referring
-    .select(['object_id as id', 'container_id as containerId'])
-    .distinct()
-    .orderBy('object_id')
-    .limit(limit)
-    .offset(skip)
-    .execute()
-  return { referrers: rows, totalCount: Number(total) }
+  const filterKeys = ids.map(filterKeyOfText)
+  const select = async <Row>(what: string, more: (draft: SqlBuilder) => string = () => ''): Promise<Row[]> => {
+    const draft = createSqlBuilder(group.database)
+    const rows = selectByKeys(draft, { containerIds: containers, field: referenceField, filterKeys })
+    const others = besides.length > 0 ? ` where not (${isOneOf(draft, 'object_id', besides)})` : ''
+    return runStatement<Row>(group, `select ${what} from (${rows}) as r${others}${more(draft)}`, draft)
+  }
+  const [counted] = await select<{ total: number }>('count(distinct object_id) as total')
+  const rows = await select<{ id: string; containerId: string }>(
+    'distinct object_id as id, container_id as "containerId"',
+    ({ bind }) => ` order by id limit ${bind(limit)} offset ${bind(skip)}`,
+  )
+  return { referrers: rows, totalCount: Number(counted?.total ?? 0) }
 }

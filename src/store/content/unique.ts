@@ -3,8 +3,10 @@ import type { Container } from '../../content/model.ts'
 import { type UniqueValue, uniqueFieldsOf, uniqueValuesOf, valuesForCopy } from '../../content/unique.ts'
 import { AppError, conflict } from '../../core/errors.ts'
 import { inBatches } from '../engine/database.ts'
+import { createSqlBuilder, runStatement } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
+import { selectByKeys } from './object-index.ts'
 
 const maxShownCharacters = 100
 
@@ -36,21 +38,17 @@ const keyOf = ({ field, key }: UniqueValue): string => `${field} ${key}`
 
 /** The ids of objects with one of these values, in any state. */
 async function findHolders(
-  { database }: GroupStore,
+  group: GroupStore,
   container: Container,
   field: string,
   keys: readonly string[],
 ): Promise<{ id: string; key: string }[]> {
   const holders: { id: string; key: string }[] = []
   for (const batch of inBatches(keys)) {
-    const rows = await database.read
-      .selectFrom('object_fields')
-      .select(['object_id as id', 'filter_key as key'])
-      .where('container_id', '=', container.id)
-      .where('field', '=', field)
-      .where('filter_key', 'in', batch)
-      .execute()
-    holders.push(...rows)
+    const draft = createSqlBuilder(group.database)
+    const text = selectByKeys(draft, { containerIds: [container.id], field, filterKeys: batch })
+    const rows = await runStatement<{ object_id: string; filter_key: string }>(group, text, draft)
+    holders.push(...rows.map(({ object_id: id, filter_key: key }) => ({ id, key })))
   }
   return holders
 }
