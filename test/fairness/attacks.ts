@@ -84,10 +84,14 @@ function tenantInputs(world: World): Record<string, Input[]> {
   const fields = Array.from({ length: 12 }, (_, index) => `field${index}`)
   const values = Array.from({ length: 50 }, (_, index) => (index === 0 ? 'x' : `x${index}`))
   const many = stored.many.id
+  const preview = stored.sitePreviewToken
   return {
-    '/tenant/siteDetails': [{ siteId: stored.siteId }],
+    '/tenant/siteDetails': [{ siteId: stored.siteId }, { siteId: stored.siteId, preview }],
     '/tenant/collectionObjects': [
       ...lists,
+      { collectionId: many, limit: 100, preview, sort: 'field0:asc,title:desc', skip: size.manyObjects - 100 },
+      { collectionId: many, limit: 100, preview, search: 'x', filters: { field0: values } },
+      { collectionId: stored.wall.id, limit: 100, preview },
       { collectionId: many, limit: 100, sort: 'field0:asc,field1:desc,field2:asc,field3:desc,title:desc' },
       { collectionId: many, limit: 100, skip: size.manyObjects - 100, sort: 'title:desc' },
       { collectionId: many, limit: 100, filters: Object.fromEntries(fields.map((name) => [name, 'x'])) },
@@ -156,6 +160,10 @@ async function heaviestSubjects(world: World, verb: NonNullable<Operation['verb'
     const path = `/manage/groups/${attacker.groupId}/objects/${found.objectId}/draft`
     await scene.created.ask('PATCH', path, { objectValue: { title: 'y' } })
   }
+  if (/^site draft (show|diff)$/.test(verb.name))
+    await scene.created.ask('PATCH', `/manage/groups/${attacker.groupId}/sites/${stored.siteId}/draft`, {
+      settings: {},
+    })
   if (verb.name === 'object draft schedule') found.publishAt = '2099-01-01T00:00:00Z'
   if (verb.name.startsWith('submission')) delete found.objectId
   if (verb.name === 'object schedule') found.publishDate = '2099-01-01T00:00:00Z'

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Container } from '../../src/content/model.ts'
 import { findPageUrl } from '../../src/mail/mailbox-page.ts'
 import type { NewObject } from '../../src/store/content/objects.ts'
+import { iterateObjects } from '../../src/store/content/objects.ts'
 import type { TestEngine } from '../helpers/harness.ts'
 import { createManaging, fileForm, type ManagedGroup, type Managing } from '../helpers/manage.ts'
 import { photo } from '../helpers/pictures.ts'
@@ -11,6 +12,10 @@ import { type ServerProcess, startServer } from '../helpers/process.ts'
 import { parseMetrics, readValue } from '../helpers/prometheus.ts'
 import { type Scene, setScene } from '../helpers/verb-cases.ts'
 import type { VictimTarget } from './victim.ts'
+
+/** Working copies: half of what a group may have, so that attacks can add some. */
+const copiedBytes = 8 * 1024 ** 2
+const copiedObjects = 500
 
 /** How much the attacker has stored, and how many requests it sends. */
 export interface Size {
@@ -72,6 +77,8 @@ export interface Stored {
   reviews: Container
   siteId: string
   previewToken: string
+  /** Of the whole site, with as many working copies as there may be. */
+  sitePreviewToken: string
   priceId: string
   checkoutUrl: string
   sandboxId: string
@@ -196,7 +203,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
     `/manage/groups/${attacker.groupId}/media`,
     fileForm('big.jpg', bytes),
   )
-  const ask = (method: 'POST' | 'GET' | 'DELETE', path: string, body?: object) =>
+  const ask = (method: 'POST' | 'GET' | 'PATCH' | 'DELETE', path: string, body?: object) =>
     created.ask(method, `/manage/groups/${attacker.groupId}${path}`, body)
   const { _id: sandboxId } = await ask('POST', '/integrations/sandbox', { type: 'stripe', accountHandle: 'shop' })
   await service.worker.runDue()
@@ -227,6 +234,12 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
   const { _id: reviewsId } = await ask('POST', '/collections', reviewsOf)
   const [heavy] = await attacker.add(collections.wall, large(size))
   const preview = await ask('POST', '/previews', { objectId: heavy?.id, lifeSeconds: 86_400 })
+  const sitePreview = await ask('POST', '/previews/site', { lifeSeconds: 86_400 })
+  const mostLarge = Math.floor(copiedBytes / size.largeCharacters)
+  for (const [{ id }, most] of [[collections.wall, mostLarge], [collections.many, copiedObjects]] as const) {
+    const ids = (await Array.fromAsync(iterateObjects(attacker.store, id))).slice(0, most).map((object) => object.id)
+    for (const objectId of ids) await ask('PATCH', `/objects/${objectId}/draft`, { objectValue: { title: 'draft' } })
+  } // biome-ignore format: one line for each collection
 
   const other = await created.newManagedGroup({ name: 'victim', tier: 'pro', database: attacker.group.database })
   const posts = await other.collection('Posts', { title: { type: 'text' }, body: { type: 'longText' } })
@@ -245,6 +258,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
     stored: {
       ...collections,
       ...{ reviews: { ...collections.wall, id: reviewsId }, siteId: site._id, previewToken: preview.token, sandboxId },
+      sitePreviewToken: sitePreview.token,
       ...{ priceId: '', checkoutUrl: '', mediaUrl: '', mailId: '' },
     },
     victim: { baseUrl: server.baseUrl, key: other.key, collectionId: posts.id, reviewsId: reviews._id },

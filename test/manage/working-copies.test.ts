@@ -191,7 +191,7 @@ onBothEngines('a working copy', (engine) => {
   })
 
   it('is deleted with its object, and listed until then', async () => {
-    const { does, save, live } = await withPost(engine)
+    const { does, save, live, group } = await withPost(engine)
     await save({ title: 'Draft' })
     const { items } = await does('GET', '/drafts')
     assert.deepEqual(
@@ -200,6 +200,7 @@ onBothEngines('a working copy', (engine) => {
     )
     await does('DELETE', `/objects/${live._id}`)
     assert.equal((await does('GET', '/drafts')).totalCount, 0)
+    await assertUsageIsRight(group.store)
   })
 
   it('is one of a limited number', async () => {
