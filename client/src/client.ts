@@ -125,14 +125,14 @@ export function createClient(options: ClientOptions): SluiceClient {
       all: <Fields extends object, Targets extends object>(
         collectionId: string,
         { pageSize: limit = defaultPageSize, ...criteria }: AllOptions = {},
-      ) => eachItem((skip) => listObjects<Fields, Targets>(collectionId, { ...criteria, limit, skip })),
+      ) => eachItem((start) => listObjects<Fields, Targets>(collectionId, { ...criteria, ...start, limit })),
     },
     products: {
       list: listProducts,
       all: <Fields extends object, Targets extends object>({
         pageSize: limit = defaultPageSize,
         ...criteria
-      }: AllProductsOptions) => eachItem((skip) => listProducts<Fields, Targets>({ ...criteria, limit, skip })),
+      }: AllProductsOptions) => eachItem((start) => listProducts<Fields, Targets>({ ...criteria, ...start, limit })),
     },
     checkout: {
       create: (request, sending) => sendCheckout('createCheckoutSession', request, sending),

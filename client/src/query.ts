@@ -77,6 +77,8 @@ interface OnePage {
   /** 1–100; the service's default is 100. */
   limit?: number | undefined
   skip?: number | undefined
+  /** Instead of `skip`: `nextCursor` of the page before, or the empty text for the first page. */
+  after?: string | undefined
 }
 
 interface EveryPage {
@@ -90,7 +92,7 @@ export interface ListProductsOptions extends ProductCriteria, OnePage {}
 export interface AllProductsOptions extends ProductCriteria, EveryPage {}
 
 const plainNames = [
-  'siteId', 'token', 'collectionId', 'type', 'accountHandle', 'search', 'limit', 'skip', 'preview',
+  'siteId', 'token', 'collectionId', 'type', 'accountHandle', 'search', 'limit', 'skip', 'after', 'preview',
 ] as const // biome-ignore format: two lines read better
 
 /** All parameters of the GET endpoints. */

@@ -131,6 +131,8 @@ export interface CollectionList<Fields extends object = OpenFields, Targets exte
   items: CollectionObject<Fields, Targets>[]
   /** The number of all matches, regardless of `limit` and `skip`. */
   totalCount: number
+  /** Only if the request had `after`: that of the next page, or null at the end. */
+  nextCursor?: string | null
 }
 
 export interface IntegrationGroup<Fields extends object = ProductFields, Targets extends object = OpenTargets> {
@@ -145,6 +147,8 @@ export interface IntegrationGroup<Fields extends object = ProductFields, Targets
 export interface IntegrationList<Fields extends object = ProductFields, Targets extends object = OpenTargets> {
   items: IntegrationObject<Fields, Targets>[]
   totalCount: number
+  /** Only if the request had `after`: that of the next page, or null at the end. */
+  nextCursor?: string | null
   /** Only with `groupBy[key]` alone. */
   groups?: IntegrationGroup<Fields, Targets>[]
 }

@@ -30,18 +30,20 @@ const headOf = (column: string): string =>
 interface List {
   items: Record<string, unknown>[]
   totalCount?: number
+  nextCursor?: string | null
 }
 
 export const isList = (data: unknown): data is List =>
   typeof data === 'object' && data !== null && 'items' in data && Array.isArray(data.items)
 
-export function showList({ items, totalCount = items.length }: List, columns: readonly string[]): string {
+export function showList({ items, totalCount = items.length, nextCursor }: List, columns: readonly string[]): string {
   if (items.length === 0) return totalCount > 0 ? `Done: ${totalCount}.` : 'Nothing yet.'
   const shown = columns.length > 0 ? columns : Object.keys(items[0] ?? {})
   const table = toTable(
     shown.map(headOf),
     items.map((item) => shown.map((column) => cellOf(item[column]))),
   )
+  if (nextCursor) return `${table}\n\n${items.length} of ${totalCount}; the next ones: --after ${nextCursor}`
   return totalCount > items.length
     ? `${table}\n\n${items.length} of ${totalCount}; --skip and --limit show others.`
     : table

@@ -1,3 +1,7 @@
+import { writeCursor } from '../../src/content/cursor.ts'
+import { noConditions } from '../../src/content/filters.ts'
+import { sortKeyOfText } from '../../src/content/index-keys.ts'
+
 /** A request that can be spelled in several ways. */
 export interface Target {
   path: string
@@ -19,7 +23,14 @@ const products = '/tenant/integrationObjects'
 const stripe = ['type', 'stripe'] as const
 const byType = ['groupBy[key]', 'productType'] as const
 
-export const targetCount = 29
+export const targetCount = 33
+
+/** Of the list by descending rating, behind all items with the rating 4. */
+function cursorAt4(collectionId: string): string {
+  const sort = [{ by: { field: 'rating' }, descending: true }]
+  const query = { ...noConditions, words: [], sort, limit: 2, skip: 0, after: '' }
+  return writeCursor([collectionId], query, { keys: [sortKeyOfText('4')], id: '0' })
+}
 
 /** The first few are requested most. The URLs for products are identical in both groups. */
 export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }: TargetIds): Target[] {
@@ -59,6 +70,10 @@ export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }
     list(['filters[rating][exists]', 'false']),
     list(['filters[publishDate][gte]', '2026-03-01T11:30:00Z'], ['sort', 'publishDate:desc']),
     list(['fields', 'title,cover']),
+    list(['after', ''], ['limit', '2'], ['sort', 'rating:desc']),
+    list(['after', cursorAt4(collectionId)], ['limit', '2'], ['sort', 'rating:desc']),
+    list(['after', ''], ['limit', '1'], ['sort', 'publishDate:desc'], ['fields', 'title']),
+    shop(['after', ''], ['limit', '1'], ['filters[name][gte]', 'a']),
     list(['fields', 'rating'], ['sort', 'title:asc']),
     shop(['fields', 'name'], byType),
     shop(['filters[productType][ne]', 'Bread'], ['filters[updatedAt][exists]', 'true']),

@@ -189,7 +189,29 @@ describe('requests', () => {
 describe('all', () => {
   const items = Array.from({ length: 250 }, (_, index) => ({ _id: `item-${index}` }))
 
-  it('pages through everything exactly once and stops', async (t) => {
+  it('pages by cursor until there is none', async (t) => {
+    const { client, seen } = await serve(t, (response, { searchParams }) => {
+      const from = Number(searchParams.get('after')?.slice(1))
+      const to = from + Number(searchParams.get('limit'))
+      const nextCursor = to < items.length ? `c${to}` : null
+      succeed(response, { items: items.slice(from, to), totalCount: items.length, nextCursor })
+    })
+    assert.deepEqual(await collect(client.collections.all('c1', { sort: 'name:asc' })), items)
+    assert.deepEqual(
+      seen.map(({ url }) => [url.searchParams.get('after'), url.searchParams.get('skip')]),
+      [
+        ['', null],
+        ['c100', null],
+        ['c200', null],
+      ],
+    )
+    seen.length = 0
+    const page = await client.products.list({ type: 'stripe', after: 'c240', limit: 10 })
+    assert.equal(page.nextCursor, null)
+    assert.equal(seen[0]?.url.search, '?type=stripe&limit=10&after=c240')
+  })
+
+  it('pages through everything exactly once and stops, also with a service without cursors', async (t) => {
     const { client, seen } = await serve(t, (response, { searchParams }) => {
       const skip = Number(searchParams.get('skip'))
       succeed(response, {
@@ -200,7 +222,7 @@ describe('all', () => {
     assert.deepEqual(await collect(client.collections.all('c1', { sort: 'name:asc', filters: { tag: 'x' } })), items)
     assert.deepEqual(
       seen.map(({ url }) => url.searchParams.get('skip')),
-      ['0', '100', '200'],
+      [null, '100', '200'],
     )
     for (const { url } of seen) assert.match(url.search, /collectionId=c1.*sort=name%3Aasc&filters%5Btag%5D=x$/)
 
