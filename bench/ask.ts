@@ -17,8 +17,9 @@ export interface Answer {
 export interface Question {
   path: string
   headers?: Record<string, string>
-  /** Makes it a POST of JSON. */
+  /** Makes it a POST of JSON, unless another method is given. */
   content?: unknown
+  method?: 'PATCH'
 }
 
 /** A client with keep-alive connections. */
@@ -32,11 +33,10 @@ const answerTimeoutMs = 60_000
 export function createClient(connections = 1): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   return {
-    ask: (origin, { path, headers = {}, content }) =>
+    ask: (origin, { path, headers = {}, content, method = content === undefined ? 'GET' : 'POST' }) =>
       new Promise((resolve, reject) => {
         const body = content === undefined ? undefined : JSON.stringify(content)
         const type = body === undefined ? {} : { 'content-type': 'application/json' }
-        const method = body === undefined ? 'GET' : 'POST'
         const startMs = performance.now()
         const sent = request(origin + path, { agent, method, headers: { ...headers, ...type } }, (response) => {
           const chunks: Buffer[] = []

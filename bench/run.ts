@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Engine } from '../src/store/engine/database.ts'
+import { benchAutosaves } from './autosaves.ts'
 import { benchCold } from './cold.ts'
 import { benchHot } from './hot.ts'
 import { ensureWrk } from './load.ts'
@@ -21,6 +22,7 @@ const parts: Record<string, Part> = {
   memory: benchMemory,
   start: benchStart,
   writes: benchWrites,
+  autosaves: benchAutosaves,
   signing: benchSigning,
 }
 /** Minutes; the others take longer, or hours on the first run. */

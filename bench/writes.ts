@@ -17,13 +17,13 @@ const differentPages = 2000
 const warmUpSeconds = 10
 
 /** Latencies of the answers, and how many requests an overloaded server refused with 503. */
-interface Latencies {
+export interface Latencies {
   ms: number[]
   refused: number
 }
 
 /** Sends at a steady pace without waiting for answers. Undefined stands for a refused request. */
-async function sendSteadily(
+export async function sendSteadily(
   perSecond: number,
   seconds: number,
   send: (number: number) => Promise<number | undefined>,
@@ -43,18 +43,18 @@ async function sendSteadily(
   return { ms, refused: sent.length - ms.length }
 }
 
-interface Reader {
+export interface Reader {
   name: string
   path(number: number): string
   headers: Record<string, string>
 }
 
-function pageReader(name: string, group: FilledGroup): Reader {
+export function pageReader(name: string, group: FilledGroup): Reader {
   const path = listPath(group, { limit: 20 })
   return { name, path: () => path, headers: headersOf(group) }
 }
 
-function coldReader(dataset: Dataset): Reader {
+export function coldReader(dataset: Dataset): Reader {
   const { paths, headers } = filteredAndSorted(dataset, differentPages)
   return {
     name: 'built from the database, filtered and sorted',
@@ -114,7 +114,7 @@ function createVisitors({ readers, writers }: Record<'readers' | 'writers', Clie
   }
 }
 
-function figures({ ms, refused }: Latencies): string[] {
+export function figures({ ms, refused }: Latencies): string[] {
   const worst = inMs(Math.max(...ms))
   return [inMs(quantile(ms, 0.5)), inMs(quantile(ms, 0.99)), refused === 0 ? worst : `${worst}, ${refused} refused`]
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { createClient } from '../bench/ask.ts'
+import { benchAutosaves } from '../bench/autosaves.ts'
 import { drawChart } from '../bench/chart.ts'
 import { benchCold } from '../bench/cold.ts'
 import { makePost, makePosts } from '../bench/content.ts'
@@ -121,6 +122,10 @@ describe('npm run bench', () => {
     const finding = await benchWrites(setup)
     assertMeasured(finding)
     assert.match(finding.tables, /submissions a second, each on the disk/)
+  })
+
+  it('compares reads alone and among autosaves, which change no answer', async () => {
+    assertMeasured(await benchAutosaves(setup))
   })
 
   it('records memory over time', async () => {
