@@ -42,7 +42,7 @@ export interface Filters {
 
 export type SortTerm = `${string}:${'asc' | 'desc'}`
 
-/** Terms in order of priority, `['publishDate:desc', 'name:asc']`, or the whole expression as one string. */
+/** Terms in order of priority, `['publishDate:desc', 'name:asc']`, or the whole expression as one string; with a search also `relevance`. */
 export type Sort = readonly SortTerm[] | string
 
 export interface GroupBy {

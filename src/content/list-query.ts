@@ -25,6 +25,8 @@ export interface SortTerm {
 export interface ListQuery extends Conditions {
   readonly words: readonly string[]
   readonly sort: readonly SortTerm[]
+  /** Whether the matches of the search are ordered by `relevance.ts`; `sort` is the order of too many of them. */
+  readonly byRelevance: boolean
   readonly limit: number
   readonly skip: number
   /** The cursor behind which the page begins, or the empty text: of the first page. The answer then has the next one. */
@@ -44,7 +46,9 @@ export interface ListParameters {
 function parseSortTerm(schema: Schema, text: string): SortTerm {
   const match = /^([^:]+):(asc|desc)$/.exec(text)
   if (!match?.[1]) {
-    throw invalid('sort is written <field>:asc or <field>:desc, several separated by commas without spaces.')
+    throw invalid(
+      'sort is written <field>:asc or <field>:desc, several separated by commas without spaces; or relevance, alone and with a search.',
+    )
   }
   const [, name, direction] = match
   const by = refOf(name)
@@ -54,7 +58,11 @@ function parseSortTerm(schema: Schema, text: string): SortTerm {
   return { by, descending: direction === 'desc' }
 }
 
+const relevance = 'relevance'
+const newestFirst: SortTerm[] = [{ by: { item: 'createdAt' }, descending: true }]
+
 function parseSort(schema: Schema, sort: string | undefined): SortTerm[] {
+  if (sort === relevance) return newestFirst
   if (sort === undefined) {
     const order = schema.get('order')
     return order && isSortable(order) ? [{ by: { field: 'order' }, descending: false }] : []
@@ -70,10 +78,15 @@ export function parseListQuery(schema: Schema, parameters: ListParameters): List
   const { filters, search = '', sort, limit = maxLimit, skip, after } = parameters
   if (after !== undefined && skip !== undefined)
     throw invalid('after and skip cannot be combined: both say where the page begins.')
+  const words = searchWordsOf(search)
+  const byRelevance = sort === relevance
+  if (byRelevance && words.length === 0) throw invalid('sort=relevance requires a search.')
+  if (byRelevance && after !== undefined) throw invalid('after cannot be combined with sort=relevance. Use skip.')
   return {
     ...parseFilters(schema, filters),
-    words: searchWordsOf(search),
+    words,
     sort: parseSort(schema, sort),
+    byRelevance,
     limit,
     skip: skip ?? 0,
     after,

@@ -1,14 +1,18 @@
-import type { AnyFound, FoundDatabases } from '../store/checks/databases.ts'
+import type { AnyFound, FoundDatabase, FoundDatabases } from '../store/checks/databases.ts'
 import {
   brokenReferencesStatement,
   countBrokenReferences,
   findDamage,
   findInvalidIndexes,
   findMissingIndexes,
+  hasTrigramIndex,
   listWantedIndexes,
   reindexStatement,
 } from '../store/checks/integrity.ts'
 import { describeRefusal } from '../store/engine/unavailable.ts'
+import { postgresIndexStatements } from '../store/schema/migrations/content-search.ts'
+import type { ContentTables } from '../store/schema/tables.ts'
+import { schemaOf } from '../store/store.ts'
 import { attention, type Check, type DoctorContext, type Finding, NotChecked, wrong } from './check.ts'
 import { counted, messageOf, shellWord } from './format.ts'
 
@@ -169,12 +173,25 @@ async function checkDatabase(found: AnyFound): Promise<Finding[]> {
   })
 }
 
+/** An operator's PostgreSQL may lack the extensions. */
+async function checkTrigramIndex(found: FoundDatabase<ContentTables>): Promise<Finding[]> {
+  const { location, version, knownVersion, database } = found
+  if (!database || version !== knownVersion || (await hasTrigramIndex(database))) return []
+  return attention({
+    what: `${location} has no index for searches, which therefore read the text of every object.`,
+    advice:
+      'The extensions pg_trgm and btree_gin were not available during the upgrade. Install them, let the owner of the database run this, and restart Sluice:',
+    commands: postgresIndexStatements(schemaOf(found.name)).map((statement) => sqlCommand(found, statement)),
+  })
+}
+
 /** The database's own indexes; the index of objects that clients filter by is a table. */
 export const databaseIndexesCheck: Check = {
   name: 'Indexes of the databases',
   async run(ctx) {
     const findings: Finding[] = []
     for (const found of await openDatabases(ctx)) findings.push(...(await checkDatabase(found)))
+    for (const found of (await ctx.databases()).contents) findings.push(...(await checkTrigramIndex(found)))
     return findings
   },
 }

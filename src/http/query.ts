@@ -180,7 +180,8 @@ export const sortParameter = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 500,
-    description: '`<field>:asc` or `<field>:desc`, up to 5 separated by commas, most important first.',
+    description:
+      '`<field>:asc` or `<field>:desc`, up to 5 separated by commas, most important first; or `relevance`, alone and with a search.',
     examples: ['publishDate:desc'],
   }),
 )

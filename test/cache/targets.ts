@@ -28,7 +28,7 @@ export const targetCount = 33
 /** Of the list by descending rating, behind all items with the rating 4. */
 function cursorAt4(collectionId: string): string {
   const sort = [{ by: { field: 'rating' }, descending: true }]
-  const query = { ...noConditions, words: [], sort, limit: 2, skip: 0, after: '' }
+  const query = { ...noConditions, words: [], sort, byRelevance: false, limit: 2, skip: 0, after: '' }
   return writeCursor([collectionId], query, { keys: [sortKeyOfText('4')], id: '0' })
 }
 

@@ -208,6 +208,31 @@ onBothEngines('the doctor’s check of the databases', (engine) => {
 })
 
 describe('the doctor’s check of PostgreSQL', () => {
+  it('finds that the extensions for searches were missing; searches work, and the given commands add the index', async () => {
+    const { examine, newGroup, service } = await patient('postgres')
+    const group = await newGroup()
+    const posts = await group.collection('Posts', { title: { type: 'text' } })
+    await group.add(posts, { value: { title: 'Sourdough' } }, { value: { title: '100% rye_*' } })
+    const { write } = await service.store.content('main')
+    await write((db) => sql`drop extension pg_trgm, btree_gin cascade`.execute(db))
+    const finding = assertOnly(await examine(), {
+      check: 'Indexes of the databases',
+      level: 'attention',
+      what: /sluice_main has no index for searches, which therefore read the text of every object/,
+      advice: /pg_trgm and btree_gin were not available/,
+      commands: [/'create extension if not exists pg_trgm'$/, /btree_gin'$/, /'create index .*gin_trgm_ops/],
+    })
+    const total = async (search: string): Promise<number> => {
+      const answer = await group.get(`/tenant/collectionObjects?collectionId=${posts.id}&search=${search}`)
+      return answer.json().data.totalCount
+    }
+    assert.deepEqual([await total('DOUGH'), await total('rye_'), await total('ry%25')], [1, 1, 0])
+    for (const command of finding.commands ?? [])
+      await write((db) => sql.raw(/'(.*)'$/.exec(command)?.[1] ?? '').execute(db))
+    assertSound(await examine())
+    assert.deepEqual([await total('OUGH'), await total('rye_*'), await total('rye__')], [1, 1, 0])
+  })
+
   it('finds an invalid index, which the given command recreates', async () => {
     const { examine, newGroup, service } = await patient('postgres')
     await newGroup()

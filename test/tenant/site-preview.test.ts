@@ -45,6 +45,17 @@ onBothEngines('a preview of the whole site', (engine) => {
     assert.ok(!answer.body.includes('canary'))
   })
 
+  it('ranks working copies by their own texts with sort=relevance', async () => {
+    const { post, titles, edit } = await withPreview(engine)
+    const one = await post({ title: 'One', tags: ['rye'] })
+    await post({ title: 'Ryebread' })
+    await post({ title: 'Two', tags: ['ryegrass'] })
+    assert.deepEqual(await titles('&search=rye&sort=relevance'), ['Ryebread', 'One', 'Two'])
+    await edit(one, { title: 'Rye' })
+    assert.deepEqual(await titles('&search=rye&sort=relevance'), ['Rye', 'Ryebread', 'Two'])
+    assert.deepEqual(await titles('&search=rye&sort=relevance&limit=1&skip=1'), ['Ryebread'])
+  })
+
   it('changes nothing for others, and is never cached', async () => {
     const { post, titles, edit, open, deliveredValues, group, posts } = await withPreview(engine)
     const one = await post({ title: 'One' })

@@ -6,7 +6,7 @@ import type { Database } from '../engine/database.ts'
 import { isSqliteError, sqliteCorrupt } from '../engine/sqlite/file.ts'
 import { openSqlite } from '../engine/sqlite.ts'
 import { type Migration, migrate } from '../schema/migrate.ts'
-import { searchTriggers } from '../schema/migrations/content-search.ts'
+import { postgresIndexName, searchTriggers } from '../schema/migrations/content-search.ts'
 import { type Trigger, totalTriggers } from '../schema/migrations/content-totals.ts'
 import { usageTriggers } from '../schema/migrations/content-usage.ts'
 import type { ContentTables, MigrationRow } from '../schema/tables.ts'
@@ -142,6 +142,15 @@ export function removalStatement({ engine, schemaName }: Database<ContentTables>
       .map((table) => `delete from ${qualifier}${table} where group_id = ${value}`)
       .join('; ')
   )
+}
+
+/** Whether searches have an index of trigrams, which PostgreSQL needs extensions for. */
+export async function hasTrigramIndex({ read, schemaName }: AnyDatabase): Promise<boolean> {
+  if (schemaName === undefined) return true
+  const { rows } = await sql`
+    select 1 from pg_indexes where schemaname = ${schemaName} and indexname = ${postgresIndexName}
+  `.execute(read)
+  return rows.length > 0
 }
 
 /** The triggers that maintain totals, usage and the search index. */

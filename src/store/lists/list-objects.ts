@@ -22,6 +22,7 @@ import {
   selectPage,
   walkPlan,
 } from './list-plans.ts'
+import { rankMatches } from './rank-matches.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 
@@ -175,10 +176,15 @@ export async function listObjectsInState(
   const hasCursor = query.after !== undefined
   if (query.skip >= matches) return { objects: [], totalCount: matches, ...(hasCursor && { nextCursor: null }) }
   const counts = { matches, all: Math.max(matches, all) }
-  const page = pageOf(listing, objectColumns, maxBytes)
+  const ranked = query.byRelevance && searched?.ids ? await rankMatches(requested, searched.ids) : undefined
+  const ids = ranked?.slice(query.skip, query.skip + query.limit).map(({ id }) => id)
+  const shown = ids ? { ...listing, query: { ...listing.query, ids } } : listing
+  const part = ids ? { limit: ids.length, skip: 0 } : query
+  const page = pageOf(shown, objectColumns, maxBytes)
   const { rows, ...next }: CursorPage<ObjectRow & Revisions> = hasCursor
     ? await readByCursor(listing, counts, page, scope, query)
-    : { rows: await readInOrder(listing, counts, query, page) }
+    : { rows: await readInOrder(shown, counts, part, page) }
+  if (ids) rows.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id))
   const { values } = await readLargeValues(group, rows, maxBytes)
   const objects: StoredObject[] = []
   for (const { items, characters } of splitIntoSlices(

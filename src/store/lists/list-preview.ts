@@ -5,6 +5,7 @@ import type { ListQuery } from '../../content/list-query.ts'
 import { compareInOrder, matchesQuery, objectAt, positionIn, type SortableObject } from '../../content/listed-object.ts'
 import type { Container, StoredObject } from '../../content/model.ts'
 import { isMirrored } from '../../content/product-edits.ts'
+import { compareRelevance, relevanceOf } from '../../content/relevance.ts'
 import { fieldRowsOf } from '../content/objects.ts'
 import { withEdit } from '../content/publish-working-copies.ts'
 import { readCopiedValues } from '../content/working-copies.ts'
@@ -13,9 +14,10 @@ import type { GroupStore } from '../store.ts'
 import type { CachedContainer } from './content-cache.ts'
 import { readEntries } from './delivered-rows.ts'
 import type { Listing } from './list-conditions.ts'
-import { countMatches, countSome, readInOrder } from './list-objects.ts'
+import { type Counts, countMatches, countSome, readInOrder } from './list-objects.ts'
 import { selectIds } from './list-plans.ts'
 import { type EditedObject, matchingOf, type VisibleList } from './list-visible.ts'
+import { rankMatches } from './rank-matches.ts'
 import type { Reading } from './reading.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 
@@ -134,6 +136,44 @@ function merge<One extends SortableObject, Other extends SortableObject>(
   return [...merged, ...others.slice(next)]
 }
 
+/** An object of the database by its id, or one with a working copy. */
+type PageEntry = Pick<SortableObject, 'id'> | EditedObject
+
+/** The page in the order of the query, and whether more follows. */
+async function readMerged(
+  listing: Listing,
+  counts: Counts,
+  { edited, behind }: { edited: number; behind: readonly EditedObject[] },
+): Promise<{ page: (SortableObject | EditedObject)[]; hasMore: boolean }> {
+  const { group, query } = listing
+  // At most all edited objects come between the live ones before this one and the page.
+  const first = Math.max(0, query.skip - edited)
+  const range = { limit: query.skip + query.limit - first + (query.after === undefined ? 0 : 1), skip: first }
+  const rows = first < counts.matches ? await readInOrder<{ page_id: string }>(listing, counts, range, selectIds) : []
+  const ids = rows.map((row) => row.page_id)
+  const sortable = await readSortable(group, query, ids)
+  const live = ids.flatMap((id) => sortable.get(id) ?? [])
+  const merged = merge(query, live, behind)
+  const page = merged.slice(query.skip - first, query.skip - first + query.limit)
+  return { page, hasMore: merged.length > page.length }
+}
+
+/** The page in the order of relevance. */
+async function rankPage(
+  requested: Listing,
+  ids: readonly string[],
+  edited: readonly EditedObject[],
+  { confirm }: Reading,
+): Promise<PageEntry[]> {
+  const { words, skip, limit } = requested.query
+  const byId = new Map(edited.map((object) => [object.id, object]))
+  const candidates = [
+    ...(await rankMatches(requested, ids, confirm)),
+    ...edited.map(({ id, createdMs, searchText }) => ({ id, createdMs, relevance: relevanceOf(searchText, words) })),
+  ].sort(compareRelevance)
+  return candidates.slice(skip, skip + limit).map(({ id }) => byId.get(id) ?? { id })
+}
+
 /**
  * The list as it would be if everything were published now: all objects that are not archived, drafts and scheduled ones
  * included, with working copies as values. The database lists the objects without a working copy; those with one, which are
@@ -159,20 +199,19 @@ export async function listPreview(
   const listing = searched ? narrowTo(requested, searched) : requested
   const objects = await countSome(listing)
   const matches = searched?.total ?? (await countMatches(listing, async () => objects)).total
-  // At most all edited objects come between the live ones before this one and the page.
-  const first = Math.max(0, query.skip - edited.length)
-  const hasCursor = query.after !== undefined
-  const range = { limit: query.skip + query.limit - first + (hasCursor ? 1 : 0), skip: first }
   const counts = { matches, all: Math.max(matches, objects) }
-  const rows = first < matches ? await readInOrder<{ page_id: string }>(listing, counts, range, selectIds) : []
-  const ids = rows.map((row) => row.page_id)
-  const sortable = await readSortable(group, query, ids)
-  const live = ids.flatMap((id) => sortable.get(id) ?? [])
-  const merged = merge(query, live, behind)
-  const page = merged.slice(query.skip - first, query.skip - first + query.limit)
-  const last = merged.length > page.length ? page.at(-1) : undefined
-  const nextCursor = last ? writeCursor(scope, query, positionIn(query, last)) : null
-  const isLive = (object: SortableObject | EditedObject): boolean => !('object' in object)
+  const hasCursor = query.after !== undefined
+  let page: readonly PageEntry[]
+  let nextCursor: string | null = null
+  if (query.byRelevance && searched?.ids) {
+    page = await rankPage(requested, searched.ids, edited, reading)
+  } else {
+    const merged = await readMerged(listing, counts, { edited: edited.length, behind })
+    const last = merged.hasMore ? merged.page.at(-1) : undefined
+    if (last) nextCursor = writeCursor(scope, query, positionIn(query, last))
+    page = merged.page
+  }
+  const isLive = (object: PageEntry): boolean => !('object' in object)
   const entries = page.filter(isLive).map(({ id }) => ({ id, row: undefined }))
   const delivered = await readEntries({ group, container, maxBytes }, entries)
   for (const { revision } of delivered.revisions) reading.confirm(revision)

@@ -5,6 +5,7 @@ import { noConditions } from '../../content/filters.ts'
 import type { ListQuery } from '../../content/list-query.ts'
 import type { ListedObject } from '../../content/listed-object.ts'
 import type { Container } from '../../content/model.ts'
+import type { Candidate } from '../../content/relevance.ts'
 import { type ContainerRef, readContainerAtRevision } from '../content/containers.ts'
 import { type Revisions, revisionColumns } from '../content/revisions.ts'
 import { createSqlBuilder, runStatement } from '../engine/statement.ts'
@@ -15,6 +16,7 @@ import { complete, type DeliveredPage, deliveredColumns, readEntries, toVisible 
 import type { Listing } from './list-conditions.ts'
 import { type Counts, countMatches, pageOf, readByCursor, readInOrder } from './list-objects.ts'
 import { choosePlan, selectIds } from './list-plans.ts'
+import { rankMatches } from './rank-matches.ts'
 import type { Reading } from './reading.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 
@@ -55,9 +57,9 @@ interface Request extends CachedContainer {
 }
 
 const keysOf = memoizeByPair(({ id }: Container, query: ListQuery) => {
-  const { ids, filters, ranges, exclusions, words, sort } = query
+  const { ids, filters, ranges, exclusions, words, sort, byRelevance } = query
   const matchKey = `${id} ${JSON.stringify([ids, filters, ranges, exclusions, words])}`
-  return { matchKey, orderKey: `${matchKey} ${JSON.stringify(sort)}` }
+  return { matchKey, orderKey: `${matchKey} ${JSON.stringify([sort, byRelevance])}` }
 })
 
 const scopeOf = ({ container }: Pick<Listing, 'container'>): readonly unknown[] => [container.id]
@@ -147,11 +149,14 @@ async function countsOf(request: Request, matches: number): Promise<Counts> {
   return { matches, all: isAllKnown ? matches : await totalOfAll(request) }
 }
 
+/** Finds the order of all matches, for `sort=relevance`. */
+type Rank = () => Promise<Candidate[]>
+
 /**
  * A listing that is requested a second time is probably paged through, so its order is then read separately and cached:
  * each further page only looks up its objects.
  */
-async function readPage(request: Request, matches: number): Promise<Page> {
+async function readPage(request: Request, matches: number, rank: Rank | undefined): Promise<Page> {
   const { reading, listing, maxBytes, orderKey, revision } = request
   const { query, group } = listing
   const end = Math.min(query.skip + query.limit, matches)
@@ -159,6 +164,10 @@ async function readPage(request: Request, matches: number): Promise<Page> {
   const source = { ...listing, maxBytes }
   if (cached && cached.length >= end) return readEntries(source, cached.slice(query.skip, end))
 
+  if (rank) {
+    const order = (await rank()).map(({ id }) => toEntry(id))
+    return { ...(await readEntries(source, order.slice(query.skip, end))), order }
+  }
   const counts = await countsOf(request, matches)
   const order = cached && (await readOrder(listing, counts, end))
   if (order) return { ...(await readEntries(source, order.slice(query.skip, end))), order }
@@ -166,10 +175,15 @@ async function readPage(request: Request, matches: number): Promise<Page> {
   return { ...page, order: query.skip === 0 ? page.objects.map(({ id }) => toEntry(id)) : (cached ?? []) }
 }
 
-async function readPageOf(request: Request, matches: number, requested: ListQuery): Promise<Page> {
+async function readPageOf(
+  request: Request,
+  matches: number,
+  requested: ListQuery,
+  rank: Rank | undefined,
+): Promise<Page> {
   const hasCursor = requested.after !== undefined
   if (requested.skip >= matches) return { objects: [], revisions: [], ...(hasCursor && { nextCursor: null }) }
-  if (!hasCursor) return readPage(request, matches)
+  if (!hasCursor) return readPage(request, matches, rank)
   return readBehindCursor(request, await countsOf(request, matches), requested)
 }
 
@@ -220,7 +234,9 @@ export async function listVisible(
   const searched = query.words.length > 0 ? await matchesOf(request) : undefined
   const listing = searched ? narrowTo(request.listing, searched) : request.listing
   const totalCount = searched?.total ?? (await totalOf(request))
-  const page = await readPageOf({ ...request, listing }, totalCount, query)
+  const known = query.byRelevance ? searched?.ids : undefined
+  const rank = known && (() => rankMatches(request.listing, known, reading.confirm))
+  const page = await readPageOf({ ...request, listing }, totalCount, query, rank)
   const revisions = page.revisions.length > 0 ? page.revisions : [await readRevisions(group)]
   for (const { revision } of revisions) reading.confirm(revision)
   if (page.order) cache.orders.set(group.groupId, found.revision, request.orderKey, page.order, spanOf(request))

@@ -75,7 +75,7 @@ const textsOfEntries = ({ query, group: { database } }: Listing): Texts => ({
 function indexedTexts(listing: Listing): Texts {
   const { trigrams, uncertain } = searchByTrigrams(listing.query.words)
   const texts = textsOfEntries(listing)
-  if (trigrams.length === 0 || listing.group.database.engine === 'postgres') return texts
+  if (trigrams.length === 0) return texts
   const pattern = trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND ')
   return {
     ...texts,
@@ -177,6 +177,38 @@ async function searchInPieces(
   }
 }
 
+/**
+ * With PostgreSQL, a statement that uses the index cannot be continued: the index has no order. LIKE can use it, and strpos
+ * cannot.
+ */
+async function searchAtOnce(listing: Listing, onRevision: (revision: number) => void): Promise<Matches> {
+  const { group, query } = listing
+  const select = async <Row>(
+    columns: string,
+    from: (matching: string) => string,
+  ): Promise<Row & { revision: number }> => {
+    const draft = createSqlBuilder(group.database, true)
+    const conditions = [
+      ...rowConditions(draft, { ...listing, query: { ...query, words: [] } }, { alias: 'e', id: 'e.object_id' }),
+      ...query.words.map((word) => `e.words like ${draft.bind(`%${word.replace(/[\\%_]/g, '\\$&')}%`)}`),
+    ]
+    const matching = `select e.object_id from ${draft.table('search_entries')} as e where ${all(conditions)}`
+    const text = `select ${columns}, ${revisionColumn(draft, group.groupId, 'revision')} from (${from(matching)}) as matches`
+    const [row] = await group.database.readLong<Row & { revision: number }>(text, draft.parameters)
+    if (!row) throw new Error('A search has no row.')
+    onRevision(row.revision)
+    return row
+  }
+  const { ids } = await select<{ ids: string | null }>(
+    "string_agg(object_id, ',') as ids",
+    (matching) => `${matching} limit ${maxKeptIds + 1}`,
+  )
+  const found = countIds(ids)
+  if (found <= maxKeptIds) return { total: found, ids: ids === null ? [] : ids.split(',') }
+  const { total } = await select<{ total: number }>('count(*) as total', (matching) => matching)
+  return { total, ids: undefined }
+}
+
 /** All matches of a search. `onRevision` receives the revision of each piece, and may throw. */
 export async function searchMatches(
   listing: Listing,
@@ -185,8 +217,10 @@ export async function searchMatches(
   const { group, container, query } = listing
   return group.database.withLongReadPermit(group.groupId, async () => {
     const index = query.ids ? undefined : await findSearchIndex(group, container)
-    const texts = index ? indexedTexts(listing) : textsOfObjects(listing)
-    return searchInPieces(listing, texts, index, onRevision)
+    if (!index) return searchInPieces(listing, textsOfObjects(listing), index, onRevision)
+    if (!query.words.some(index.canFind)) return searchInPieces(listing, textsOfEntries(listing), index, onRevision)
+    if (group.database.engine === 'postgres') return searchAtOnce(listing, onRevision)
+    return searchInPieces(listing, indexedTexts(listing), index, onRevision)
   })
 }
 

@@ -146,6 +146,34 @@ export const searchTriggers = (schemaName: string | undefined): Trigger[] =>
 export const sqliteIndexStatement =
   "create virtual table search_index using fts5 (words, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')"
 
+export const postgresIndexName = 'search_entries_by_words'
+
+/** Both can be created by an owner of the database; `gin_trgm_ops` must be qualified. */
+const postgresExtensions = ['pg_trgm', 'btree_gin'] as const
+
+const extensionStatements = postgresExtensions.map((name) => `create extension if not exists ${name}`)
+
+/** Its list of pending rows, which each search reads, is kept short. `extensionSchema` contains `pg_trgm`. */
+const postgresIndexStatement = (schemaName: string, extensionSchema: string): string =>
+  `create index if not exists ${postgresIndexName} on "${schemaName}".search_entries using gin` +
+  ` (container_id, words ${extensionSchema}.gin_trgm_ops) with (fastupdate = on, gin_pending_list_limit = 256)`
+
+/** What an operator runs to add the index later. */
+export const postgresIndexStatements = (schemaName: string): string[] => [
+  ...extensionStatements,
+  postgresIndexStatement(schemaName, 'public'),
+]
+
+/** Creates PostgreSQL's index if the extensions can be had. Without it, searches scan the entries. */
+const tryPostgresIndex = (schemaName: string): string => `
+  do $$ begin
+    ${extensionStatements.join('; ')};
+    execute format('${postgresIndexStatement(schemaName, '%I')}', (
+      select nspname from pg_extension join pg_namespace on pg_namespace.oid = extnamespace where extname = 'pg_trgm'
+    ));
+  exception when others then null;
+  end $$`
+
 /** The job that fills the index. */
 export const fillSearchKind = 'search.fill'
 
@@ -201,7 +229,7 @@ export const addSearchIndex: Migration['up'] = async (db, engine, schemaName) =>
     .addColumn('created_ms', 'bigint', (column) => column.notNull())
     .addColumn('words', text, (column) => column.notNull())
     .execute()
-  if (isSqlite) await sql.raw(sqliteIndexStatement).execute(db)
+  await sql.raw(schemaName === undefined ? sqliteIndexStatement : tryPostgresIndex(schemaName)).execute(db)
   for (const statement of searchTriggers(schemaName).flatMap(({ statements }) => statements))
     await sql.raw(statement).execute(db)
   // From here on other writers wait for this transaction, so that no object is missed.
