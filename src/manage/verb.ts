@@ -217,7 +217,7 @@ async function enterGroup(
   const group = await findGroupById(store, groupId)
   if (authoring.verb !== deletion) refuseDeleting(group)
   const content = await openContentOf(store, group)
-  if (authoring.verb !== deletion) await settleIfDue(content, authoring.nowMs)
+  if (method === 'GET') await settleIfDue(content, authoring.nowMs) // writes do it themselves
   // A deletion is never over the quota, not even by its own audit record.
   const quotaBytes = method === 'DELETE' ? undefined : store.quotas?.database[group.tier]
   const inside = { ...authoring, versionsKept: group.versionsKept, limits: requestLimits, quotaBytes }

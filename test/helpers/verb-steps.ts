@@ -241,6 +241,15 @@ const builders: Record<string, [weight: number, build: (scene: Scene) => Call]> 
     const { path, version } = objectCall(scene)
     return ['POST', `${path}/versions/${Math.max(1, version - 1 - (scene.next % 3))}/restore`]
   }],
+  'object draft patch': [3, (scene) => {
+    const { path, objectValue } = objectCall(scene)
+    return ['PATCH', `${path}/draft`, { objectValue }]
+  }],
+  'object draft publish': [2, (scene) => ['POST', `${objectCall(scene).path}/draft/publish`, { merge: scene.isTrue }]],
+  'object draft schedule': [3, (scene) => ['POST', `${objectCall(scene).path}/draft/schedule`, { publishAt: scene.next === 0 ? null : toIso(scene.nowMs + scene.next * hourMs), merge: true }]],
+  'object draft discard': [1, (scene) => ['DELETE', `${objectCall(scene).path}/draft`]],
+  'site draft save': [1, (scene) => ['PATCH', `/sites/${pick(scene.world.sites, scene.next).id}/draft`, { settings: settingsOf(scene) }]],
+  'site draft publish': [1, (scene) => ['POST', `/sites/${pick(scene.world.sites, scene.next).id}/draft/publish`, { merge: true }]],
   'object bulk': [3, bulkCall],
   'preview create': [2, ({ world, at }) => ['POST', '/previews', { objectId: pick([...world.objects, ...world.products], at).id }]],
   'preview revoke': [1, ({ world, at }) => ['POST', `/previews/${world.previews[at % 2] ?? 'nope'}/revoke`]],

@@ -3,12 +3,13 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { deliverCollectionObject, deliverIntegrationObject, deliverSite } from '../../src/content/delivery.ts' // biome-ignore format: one line reads better
 import { listContainers } from '../../src/store/content/containers.ts'
+import { isDue, readDueMs, settleIfDue } from '../../src/store/content/due.ts'
 import { toStoredObject } from '../../src/store/content/objects.ts'
 import { readRevision } from '../../src/store/content/revisions.ts'
 import { listSites } from '../../src/store/content/sites.ts'
 import { schemaText } from '../../src/store/content/stored-schema.ts'
 import { findGroupById } from '../../src/store/control/groups.ts'
-import type { GroupRevisionRow, ObjectRow, ObjectVersionRow } from '../../src/store/schema/tables.ts'
+import type { GroupRevisionRow, ObjectRow, ObjectVersionRow, WorkingCopyRow } from '../../src/store/schema/tables.ts'
 import type { GroupStore } from '../../src/store/store.ts'
 import { createItem } from '../helpers/authoring.ts'
 import { assertIndexIsRight, assertNoGaps } from '../helpers/editing.ts'
@@ -22,7 +23,8 @@ const mostSteps = 25
 const text = { type: 'text' }
 const productSchema = { name: text, productType: text, productImage: { type: 'image' } }
 const tables = [
-  'sites', 'containers', 'objects', 'object_versions', 'preview_tokens', 'group_revisions', 'changes',
+  'sites', 'containers', 'objects', 'object_versions', 'working_copies', 'preview_tokens', 'group_revisions',
+  'changes',
 ] as const // biome-ignore format: one line reads better
 const sign = () => ({ source: 'signed', expiresAt: '' })
 
@@ -60,7 +62,16 @@ async function readState({ service }: Managing, { group, store }: TestGroup) {
     return deliver(container, toStoredObject(row), sign)
   })
   const sites = (await listSites(store)).map((site) => deliverSite(site, tier, sign))
-  const shells = [[tier], ...containers.map(({ id, name, schema }) => [id, name, schemaText(schema)])]
+  // What is due changes a delivered answer later, without a further write.
+  const due = (rows.working_copies as WorkingCopyRow[]).filter((row) => row.due_ms !== null)
+  const schedules = due.map(({ id, due_ms, value }) => [id, due_ms, value])
+  const archivings = objects.map(({ id, archived, archive_ms }) => [id, archived === 0 ? archive_ms : null])
+  const shells = [
+    [tier],
+    ...schedules,
+    ...archivings,
+    ...containers.map(({ id, name, schema }) => [id, name, schemaText(schema)]),
+  ]
   const inOrder = (things: object[]): string[] => things.map((thing) => JSON.stringify(thing)).toSorted()
   return {
     stored: inOrder(Object.values(rows).flat()),
@@ -119,8 +130,9 @@ onBothEngines('any sequence of verbs', (engine) => {
           sides.push({ group, state: await readState(managed, group) })
         }
         for (const taken of row) {
-          const [{ group, state: before }, other] = (taken.who === 0 ? sides : sides.toReversed()) as [Side, Side]
           clock.now += taken.waitMs
+          for (const side of sides) await applyDue(managed, side)
+          const [{ group, state: before }, other] = (taken.who === 0 ? sides : sides.toReversed()) as [Side, Side]
           const [method, path, body] = callOf(taken, await readWorld(group.store), clock.now)
           const answer = await call(method, `/manage/groups/${group.group.id}${path}`, body)
           const what = `${taken.verb}: ${method} ${path} ${JSON.stringify(body)} → ${answer.body.slice(0, 300)}`
@@ -163,4 +175,11 @@ onBothEngines('any sequence of verbs', (engine) => {
 interface Side {
   group: TestGroup
   state: State
+}
+
+/** A call would do it first, even one that is refused. */
+async function applyDue(managed: Managing, side: Side): Promise<void> {
+  if (!isDue(await readDueMs(side.group.store), managed.clock.now)) return
+  await settleIfDue(side.group.store, managed.clock.now)
+  side.state = await readState(managed, side.group)
 }

@@ -38,7 +38,6 @@ export async function scheduleSiteCopy(
   const scheduled = { value, baseValue: site.settings, baseVersion: site.version, dueMs, problem: null }
   await updateWorkingCopy(writer, site.id, scheduled)
   writer.record({ type: 'draft.scheduled', subjectId: site.id, note: `for ${toIso(dueMs)}` })
-  writer.bumpRevision() // cached answers end when it is due
   return { ...copy, ...scheduled }
 }
 

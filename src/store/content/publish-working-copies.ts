@@ -112,7 +112,6 @@ export async function scheduleWorkingCopy(
     containerId: container.id,
     note: `for ${toIso(dueMs)}`,
   })
-  writer.bumpRevision() // cached answers end when it is due
   return { ...copy, ...scheduled }
 }
 

@@ -256,16 +256,18 @@ export async function saveWorkingCopy(
 
 /** Published or discarded. */
 export async function deleteWorkingCopy(
-  { db, group, changeDue }: ContentWriter,
+  { db, group, changeDue, bumpRevision }: ContentWriter,
   { id, dueMs }: Pick<WorkingCopy, 'id' | 'dueMs'>,
 ): Promise<void> {
   await db.deleteFrom('working_copies').where('group_id', '=', group.groupId).where('id', '=', id).execute()
-  if (dueMs !== null) changeDue()
+  if (dueMs === null) return
+  changeDue()
+  bumpRevision() // cached answers end when it is due
 }
 
 /** Changes a working copy otherwise than by a save. */
 export async function updateWorkingCopy(
-  { db, group, changeDue }: ContentWriter,
+  { db, group, changeDue, bumpRevision }: ContentWriter,
   id: string,
   wanted: Partial<Pick<WorkingCopy, 'value' | 'baseValue' | 'baseVersion' | 'dueMs' | 'versionsKept' | 'problem'>>,
 ): Promise<void> {
@@ -283,7 +285,9 @@ export async function updateWorkingCopy(
     .where('group_id', '=', group.groupId)
     .where('id', '=', id)
     .execute()
-  if (dueMs !== undefined) changeDue()
+  if (dueMs === undefined) return
+  changeDue()
+  bumpRevision() // cached answers end when it is due
 }
 
 /** The scheduled ones of these objects. */
