@@ -7,6 +7,7 @@ import { mediaKeysOfAll } from '../content/media-uses.ts'
 import type { Container } from '../content/model.ts'
 import { type ReferenceSlot, referenceSlotsIn } from '../content/references.ts'
 import type { Schema } from '../content/schema.ts'
+import { inBatches } from '../store/engine/database.ts'
 import type { Reading } from '../store/lists/reading.ts'
 import { readTargets } from '../store/lists/targets.ts'
 
@@ -16,25 +17,21 @@ type ExpandedSlot = readonly [slot: ReferenceSlot, inner: ExpandTree]
 interface Source {
   /** The length of its value. */
   characters: number
-  /** The references to expand; those in private fields are not delivered. The value is read when it is needed. */
+  /** The references to expand; those in private fields are not delivered. The value is read once, when it is needed. */
   slotsFor(tree: ExpandTree): readonly ExpandedSlot[]
 }
 
 function createSource(schema: Schema, characters: number, read: () => Record<string, unknown>): Source {
-  const known = new Map<ExpandTree, readonly ExpandedSlot[]>()
-  function findSlots(tree: ExpandTree): readonly ExpandedSlot[] {
-    if (tree.size === 0) return []
-    return [...referenceSlotsIn(schema, read())].flatMap((slot) => {
-      const inner = slot.isPrivate ? undefined : tree.get(slot.name)
-      return inner ? [[slot, inner] as const] : []
-    })
-  }
+  let slots: ReferenceSlot[] | undefined
   return {
     characters,
     slotsFor(tree) {
-      const slots = known.get(tree) ?? findSlots(tree)
-      known.set(tree, slots)
-      return slots
+      if (tree.size === 0) return []
+      slots ??= [...referenceSlotsIn(schema, read())].filter(({ isPrivate }) => !isPrivate)
+      return slots.flatMap((slot) => {
+        const inner = tree.get(slot.name)
+        return inner ? [[slot, inner] as const] : []
+      })
     },
   }
 }
@@ -67,6 +64,11 @@ interface Loaded {
   untilMs: number
 }
 
+/** One statement must not occupy the event loop for long. */
+const idsPerRead = 250
+/** What reading a row costs, as if it were parsed. */
+const charactersPerRow = 1000
+
 /** Reads level by level, each object once. */
 async function loadTargets(
   reading: Reading,
@@ -78,7 +80,7 @@ async function loadTargets(
   let untilMs = Number.POSITIVE_INFINITY
 
   async function load(ids: readonly string[]): Promise<void> {
-    checkTargets(targets.size + ids.length)
+    await yieldForHeavyWork(ids.length * charactersPerRow)
     const found = await readTargets(reading, ids, maxBytes)
     untilMs = Math.min(untilMs, found.untilMs)
     for (const id of ids) targets.set(id, undefined)
@@ -97,7 +99,8 @@ async function loadTargets(
   for (let level = new Map([[tree, sources]]); level.size > 0; ) {
     const wanted = await findWanted(level)
     const missing = [...new Set([...wanted.values()].flatMap((ids) => [...ids]))].filter((id) => !targets.has(id))
-    if (missing.length > 0) await load(missing)
+    checkTargets(targets.size + missing.length)
+    for (const batch of inBatches(missing, idsPerRead)) await load(batch)
     const deeper = [...wanted].filter(([inner]) => inner.size > 0)
     level = new Map(deeper.map(([inner, ids]) => [inner, [...ids].flatMap((id) => targets.get(id) ?? [])]))
   }

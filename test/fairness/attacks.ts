@@ -108,6 +108,9 @@ function tenantInputs(world: World): Record<string, Input[]> {
         limit: 1,
         filters: { 'title][lt': 'zzzz', 'createdAt][gt': '0001-01-01', 'field0][gt': '' },
       },
+      { collectionId: stored.linked.id, limit: 100, expand: 'next' },
+      { collectionId: stored.linked.id, limit: 4, expand: 'next.next' },
+      { collectionId: stored.linked.id, limit: 100, expand: 'next.next.next' },
       { collectionId: stored.tagged.id, limit: 100, filters: { tags: values.map((_, index) => `tag ${index}`) } },
     ],
     '/tenant/integrationObjects': [

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { maxTargets } from '../../src/content/answer-limit.ts'
+import { maxLimit } from '../../src/content/list-query.ts'
 import type { Container } from '../../src/content/model.ts'
+import { makeId } from '../../src/core/ids.ts'
 import { findPageUrl } from '../../src/mail/mailbox-page.ts'
 import type { NewObject } from '../../src/store/content/objects.ts'
 import { iterateObjects } from '../../src/store/content/objects.ts'
@@ -73,6 +76,8 @@ export interface Stored {
   tagged: Container
   /** Many small objects. */
   many: Container
+  /** Small objects that refer to each other. */
+  linked: Container
   /** Accepts submissions. */
   reviews: Container
   siteId: string
@@ -164,7 +169,25 @@ async function fillCollections(group: ManagedGroup, size: Size, picture: object)
       ...Object.fromEntries(Object.keys(manyFields).map((name) => [name, 'x'])),
     },
   }))
-  return { wall, gallery, tagged, many }
+  return { wall, gallery, tagged, many, linked: await fillLinked(group, size) }
+}
+
+/** As many as one answer may expand, each with references to the next ones. */
+async function fillLinked(group: ManagedGroup, size: Size): Promise<Container> {
+  const linked = await group.collection('linked', {
+    body: { type: 'longText' },
+    next: { type: 'list', of: { type: 'reference' } },
+  })
+  const ids = Array.from({ length: Math.min(size.manyObjects, maxTargets) }, () => makeId())
+  const referencesEach = maxTargets / maxLimit
+  await fill(group, linked, ids.length, 500, (n) => ({
+    id: ids[n] ?? '',
+    value: {
+      body: 'a'.repeat(1000),
+      next: Array.from({ length: referencesEach }, (_, step) => ids[(n * referencesEach + step + 1) % ids.length]),
+    },
+  }))
+  return linked
 }
 
 /** Products with the size and number of the collection's objects. */
