@@ -144,12 +144,24 @@ const heaviestValue = (text: Filling['text'], bytes: number): object => ({
   body: text(Math.min(980_000, Math.floor(bytes * 0.9))),
 })
 
+/** Those of former attacks: all together may be 16 MB. The working copies of the world are of older objects. */
+async function forgetLaterCopies({ attacker, stored }: World): Promise<void> {
+  await attacker.store.database.write((db) =>
+    db
+      .deleteFrom('working_copies')
+      .where('group_id', '=', attacker.groupId)
+      .where('id', '>', stored.lastCopiedId)
+      .execute(),
+  )
+}
+
 /** The ids of the largest subject of each kind, newly created if the verb may change it. */
 async function heaviestSubjects(world: World, verb: NonNullable<Operation['verb']>): Promise<Input> {
   const { attacker, stored, scene, size } = world
   const changes = verb.method !== 'GET'
   const found: Input = {}
   const { properties } = verb.input
+  if (verb.name.startsWith('object draft')) await forgetLaterCopies(world)
   if ('objectId' in properties) {
     const [object] = await attacker.add(stored.wall, { value: { title: 'x', body: 'a'.repeat(size.largeCharacters) } })
     found.objectId = object?.id

@@ -84,6 +84,8 @@ export interface Stored {
   previewToken: string
   /** Of the whole site, with as many working copies as there may be. */
   sitePreviewToken: string
+  /** The latest of the objects with a working copy. */
+  lastCopiedId: string
   priceId: string
   checkoutUrl: string
   sandboxId: string
@@ -258,10 +260,12 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
   const [heavy] = await attacker.add(collections.wall, large(size))
   const preview = await ask('POST', '/previews', { objectId: heavy?.id, lifeSeconds: 86_400 })
   const sitePreview = await ask('POST', '/previews/site', { lifeSeconds: 86_400 })
+  let lastCopiedId = ''
   const mostLarge = Math.floor(copiedBytes / size.largeCharacters)
   for (const [{ id }, most] of [[collections.wall, mostLarge], [collections.many, copiedObjects]] as const) {
     const ids = (await Array.fromAsync(iterateObjects(attacker.store, id))).slice(0, most).map((object) => object.id)
     for (const objectId of ids) await ask('PATCH', `/objects/${objectId}/draft`, { objectValue: { title: 'draft' } })
+    lastCopiedId = [lastCopiedId, ...ids].toSorted().at(-1) ?? ''
   } // biome-ignore format: one line for each collection
 
   const other = await created.newManagedGroup({ name: 'victim', tier: 'pro', database: attacker.group.database })
@@ -282,6 +286,7 @@ export async function createWorld(engine: TestEngine, size: Size): Promise<World
       ...collections,
       ...{ reviews: { ...collections.wall, id: reviewsId }, siteId: site._id, previewToken: preview.token, sandboxId },
       sitePreviewToken: sitePreview.token,
+      lastCopiedId,
       ...{ priceId: '', checkoutUrl: '', mediaUrl: '', mailId: '' },
     },
     victim: { baseUrl: server.baseUrl, key: other.key, collectionId: posts.id, reviewsId: reviews._id },
