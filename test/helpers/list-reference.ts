@@ -7,6 +7,7 @@ export type FieldKind = 'text' | 'number' | 'boolean' | 'moment'
 export interface Rules {
   filterable: Map<string, FieldKind>
   sortable: Set<string>
+  /** Names of fields, or paths into them. */
   searchable: string[]
   moments: string[]
 }
@@ -24,6 +25,8 @@ const fold = (text: string): string => text.normalize('NFC').toLowerCase()
 const isNumeric = (value: unknown): boolean => /^-?\d+(\.\d+)?(e\+\d+)?$/.test(String(value))
 const scalars = (value: unknown): unknown[] =>
   value === undefined ? [] : typeof value === 'object' ? Object.values(value as object) : [value]
+/** The values at the end of a path through objects, and through the items of lists. */
+const valuesAt = (value: unknown, path: string): unknown[] => path.split('.').reduce((found: unknown[], name) => found.flatMap((one) => (one as Record<string, unknown> | undefined)?.[name] ?? []), [value]) // biome-ignore format: one line reads better
 const own = new Map<string, (item: Item) => unknown>([['_id', (item) => item.id], ['publishDate', (item) => item.publishMs], ['createdAt', (item) => item.createdMs], ['updatedAt', (item) => item.updatedMs]]) // biome-ignore format: a table
 const equal = (kind: FieldKind, stored: unknown, text: string): boolean =>
   kind === 'number'
@@ -115,7 +118,7 @@ export function listByReference(
   const hasWords = (item: Item): boolean => {
     const text = fold(
       rules.searchable
-        .flatMap((field) => scalars(item.value[field]))
+        .flatMap((field) => (field.includes('.') ? valuesAt(item.value, field) : scalars(item.value[field])))
         .join('\n')
         .replace(/<[^>]*>/g, ' ')
         .replaceAll('&amp;', '&'),

@@ -22,7 +22,14 @@ const schema = {
   size: { type: 'variant', of: { type: 'text' } },
   secret: { type: 'text', private: true },
   publishDate: { type: 'text' },
-}
+  parts: {
+    type: 'blocks',
+    blocks: {
+      prose: { fields: { text: { type: 'longText' }, note: { type: 'text', private: true } } },
+      rows: { fields: { list: { type: 'list', of: { type: 'object', fields: { word: { type: 'text' }, code: { type: 'text', searchable: false } } } } } },
+    },
+  },
+} // biome-ignore format: as a schema is written
 const moments = [
   '2026-03-01T12:00:00Z',
   '2026-03-01T13:00:00+01:00',
@@ -42,7 +49,7 @@ const rules: Rules = {
     ['publishDate', 'text'],
   ]),
   sortable: new Set(['title', 'rating', 'price', 'active', 'when', 'kind', 'size', 'publishDate']),
-  searchable: ['title', 'body', 'kind', 'tags', 'size', 'publishDate'],
+  searchable: ['title', 'body', 'kind', 'tags', 'size', 'publishDate', 'parts.text', 'parts.list.word'],
   moments,
 }
 
@@ -86,6 +93,10 @@ function makeItems(): NewObject[] {
       tags: maybe([pick(titles), pick(titles)]),
       size: maybe(random() < 0.5 ? pick(titles) : { Small: pick(titles), Large: pick(titles) }),
       secret: pick(titles),
+      parts: maybe([
+        { type: 'prose', text: `<b>${pick(words)}</b> &amp; rye`, note: `hidden ${pick(words)}` },
+        { type: 'rows', list: [{ word: pick(words), code: 'concealed' }, {}] },
+      ]),
       publishDate: maybe(pick(titles)),
     },
     ...(random() < 0.7 && { publishMs: pick(publish) }),
@@ -146,7 +157,24 @@ const sortTerm = fc.tuple(
   ),
   usually(['asc', 'desc'], ['ASC', 'up', '']),
 )
-const searches = ['bread', 'BREAD fresh', 'äpfel', '<b>', '%', '_', "'", 'x y', '\u0301', '', '9.5']
+const searches = [
+  'rye',
+  'zebra & rye',
+  'hidden',
+  'concealed',
+  'prose',
+  'bread',
+  'BREAD fresh',
+  'äpfel',
+  '<b>',
+  '%',
+  '_',
+  "'",
+  'x y',
+  '\u0301',
+  '',
+  '9.5',
+]
 const query: fc.Arbitrary<Query> = fc.record({
   filters: fc.array(filter, { maxLength: 3, size: 'max' }),
   sort: fc.option(fc.array(sortTerm, { minLength: 1, maxLength: 3 }), { nil: undefined }),
