@@ -11,7 +11,7 @@ import {
   schemaOf,
   schemaOfBlock,
 } from './schema.ts'
-import { problemsOf } from './validate.ts'
+import { maxNestedValues, maxValueCharacters, problemsOf } from './validate.ts'
 
 /**
  * A new schema for a collection that has objects, and how to migrate their values. Fields in objects are named by their path,
@@ -222,6 +222,16 @@ export function describeSchemaChange(current: Schema, change: SchemaChange): Sch
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null
 
+interface Default {
+  name: string
+  value: unknown
+  characters: number
+}
+
+interface LevelWithDefaults extends Level {
+  defaults: readonly Default[]
+}
+
 /** Where a value inside another is. */
 interface Position {
   /** Of its field, in the old and in the new schema. */
@@ -240,19 +250,29 @@ export function createMigration(
 ): (value: Record<string, unknown>) => ChangedValue {
   const { schema, defaults } = change
   const sourceOf = sourcesOf(change)
-  const levels = new Map<string, Level>()
+  const levels = new Map<string, LevelWithDefaults>()
 
-  function levelOf(place: Place): Level {
-    const level = levels.get(place.to) ?? levelAt(sourceOf, place)
+  function defaultsAt({ after, to }: Place): Default[] {
+    const paths = [...after.keys()].map((name) => [name, joined(to, name)] as const)
+    return paths
+      .filter(([, path]) => Object.hasOwn(defaults, path))
+      .map(([name, path]) => ({ name, value: defaults[path], characters: JSON.stringify(defaults[path]).length }))
+  }
+
+  function levelOf(place: Place): LevelWithDefaults {
+    const level = levels.get(place.to) ?? { ...levelAt(sourceOf, place), defaults: defaultsAt(place) }
     levels.set(place.to, level)
     return level
   }
 
   function migrate(stored: Record<string, unknown>) {
     const lost: ChangedValue['lost'] = []
+    /** Of the defaults used so far. */
+    let [count, length] = [0, 0]
 
     function changeFields(place: Place, value: Record<string, unknown>, path: string, lostPath: string) {
-      const { continued } = levelOf(place)
+      const level = levelOf(place)
+      const { continued } = level
       const changed = new Map<string, Conversion>()
       for (const [old, item] of Object.entries(value)) {
         const field = continued.get(old)
@@ -267,11 +287,13 @@ export function createMigration(
           lost.push({ field: lostItem, value: item })
         }
       }
-      for (const name of place.after.keys()) {
+      for (const { name, value: added, characters } of level.defaults) {
         const { value: now, problems } = changed.get(name) ?? none
-        const defaultPath = joined(place.to, name)
-        if (problems.length === 0 && isMissing(now) && Object.hasOwn(defaults, defaultPath))
-          changed.set(name, { value: defaults[defaultPath], problems })
+        // What has more than this is refused anyway: many items times many defaults must not be built first.
+        if (problems.length > 0 || !isMissing(now) || count > maxNestedValues || length > maxValueCharacters) continue
+        count += 1
+        length += characters
+        changed.set(name, { value: added, problems })
       }
       return changed
     }

@@ -29,9 +29,9 @@ import { hasLongMarkRun, isStorableText } from './texts.ts'
 /** Scalars in one field of one object, over all its variants. */
 const maxValuesPerField = 1000
 /** A page of a hundred objects must still fit into an answer. */
-const maxValueCharacters = 1_000_000
+export const maxValueCharacters = 1_000_000
 /** Objects and the values in them, over all fields of one object. */
-const maxNestedValues = 10_000
+export const maxNestedValues = 10_000
 const maxJsonCharacters = 100_000
 const maxJsonDepth = 20
 const maxProblems = 1000
@@ -148,12 +148,23 @@ function* problemsOfObject(path: string, { fields }: ObjectField, value: unknown
   else yield `${path} must be an object`
 }
 
+const isMissing = (value: unknown): boolean => value === undefined || value === null
+
+const requiredBySchema = new WeakMap<Schema, readonly string[]>()
+
+function requiredNames(schema: Schema): readonly string[] {
+  const names = requiredBySchema.get(schema) ?? [...schema].flatMap(([name, { required }]) => (required ? [name] : []))
+  requiredBySchema.set(schema, names)
+  return names
+}
+
 function* problemsOfMembers(path: string, schema: Schema, value: Record<string, unknown>): Generator<string> {
-  for (const name of Object.keys(value)) if (!schema.has(name)) yield `${memberPath(path, name)} is not in the schema`
-  for (const [name, field] of schema) {
-    const item = value[name]
-    if (item !== undefined && item !== null) yield* problemsOfField(`${path}.${name}`, field, item)
-    else if (field.required) yield `${path}.${name} is required`
+  for (const name of requiredNames(schema)) if (isMissing(value[name])) yield `${path}.${name} is required`
+  // Not the schema's fields: a list may have thousands of objects with few of them.
+  for (const [name, item] of Object.entries(value)) {
+    const field = schema.get(name)
+    if (!field) yield `${memberPath(path, name)} is not in the schema`
+    else if (!isMissing(item)) yield* problemsOfField(`${path}.${name}`, field, item)
   }
 }
 

@@ -139,6 +139,24 @@ describe('a schema change inside nested fields', () => {
         (error) => error instanceof Error && error.message.startsWith(message),
       ))
 
+  it('of many objects with many or long defaults is refused before the value is built', () => {
+    const names = Array.from({ length: 200 }, (_, position) => `f${position}`)
+    const rows = parseSchema({
+      rows: { type: 'list', of: { type: 'object', fields: Object.fromEntries(names.map((name) => [name, text])) } },
+    })
+    const migrate = (given: string, used: readonly string[]) => {
+      const defaults = Object.fromEntries(used.map((name) => [`rows.${name}`, given]))
+      return changeValue(rows, { schema: rows, renames: {}, defaults }, { rows: Array(4000).fill({}) })
+    }
+    assert.deepEqual(migrate('x', ['f0']).problems, [])
+    assert.deepEqual(migrate('x', names).problems, [
+      'objectValue must have at most 10000 values inside objects and blocks',
+    ])
+    const long = migrate('x'.repeat(500_000), ['f0'])
+    assert.deepEqual(long.problems, ['objectValue must have at most 1000000 characters as JSON'])
+    assert.equal((long.value.rows as object[]).filter((row) => 'f0' in row).length, 2, 'of 4000, 2 GB in all')
+  })
+
   it('lets two fields in an object swap their names', () => {
     const { value: changed } = changeTo({}, { renames: { 'seo.title': 'seo.robots', 'seo.robots': 'seo.title' } })
     assert.deepEqual(changed.seo, { robots: 'Bread', title: 'none' })
