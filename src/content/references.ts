@@ -95,10 +95,17 @@ function* namedReferences(name: string, field: Field): Generator<[name: string, 
 export function referenceFieldsOf(schemas: readonly Schema[]): Map<string, ReferenceField[]> {
   const found = new Map<string, ReferenceField[]>()
   for (const [name, field] of schemas.flatMap((schema) => [...schema]))
-    for (const [path, reference] of namedReferences(name, field))
-      found.set(path, [...(found.get(path) ?? []), reference])
+    for (const [path, reference] of namedReferences(name, field)) {
+      const known = found.get(path)
+      if (known) known.push(reference)
+      else found.set(path, [reference])
+    }
   return found
 }
+
+/** The schema's fields that are or hold references. */
+export const referringPartOf = (schema: Schema): Schema =>
+  new Map([...schema].filter(([, field]) => isOrHolds(field, isReference)))
 
 type TargetKind = 'collection' | 'integration'
 
@@ -106,12 +113,25 @@ const namesIn = ({ collections = [], products = [] }: ReferenceField, kind: Targ
   kind === 'collection' ? collections : products
 
 /** Whether its targets may be of any collection and integration. */
-export const refersToAny = ({ collections = [], products = [] }: ReferenceField): boolean =>
+const refersToAny = ({ collections = [], products = [] }: ReferenceField): boolean =>
   collections.length + products.length === 0
 
 /** Whether objects of a container may be targets. */
 export const mayReferTo = (field: ReferenceField, { kind, name }: { kind: TargetKind; name: string }): boolean =>
   refersToAny(field) || namesIn(field, kind).includes(name)
+
+/** The containers whose objects may be targets of one of these fields. */
+export function targetsOf<Target extends { kind: TargetKind; name: string }>(
+  fields: readonly ReferenceField[],
+  containers: readonly Target[],
+): Target[] {
+  if (fields.some(refersToAny)) return [...containers]
+  const names = {
+    collection: new Set(fields.flatMap((field) => namesIn(field, 'collection'))),
+    integration: new Set(fields.flatMap((field) => namesIn(field, 'integration'))),
+  }
+  return containers.filter(({ kind, name }) => names[kind].has(name))
+}
 
 /** The fields of a schema that name a collection or an integration as their target. */
 export const fieldsReferringTo = (schema: Schema, kind: TargetKind, name: string): string[] =>

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Container, ContainerSettings } from '../../content/model.ts'
 import { fieldsReferringTo, withRenamedCollection } from '../../content/references.ts'
 import type { Schema } from '../../content/schema.ts'
@@ -177,19 +177,13 @@ export async function readContainerAtRevision(
   }
 }
 
-/** Some containers of a group by id or by name, or all. */
-export type ContainersWanted = { ids: readonly string[] } | { names: readonly string[] } | 'all'
-
 /** Containers as of one revision, in no particular order. */
 export async function readContainersAtRevision(
   group: GroupStore,
-  wanted: ContainersWanted,
+  ids: readonly string[],
   nowMs: number,
 ): Promise<{ found: { container: Container; nextPublishMs: number }[]; revision: number; dueMs: number | null }> {
-  const [text, draft] = atRevision(group, nowMs, (sql) => {
-    if (wanted === 'all') return 'true'
-    return 'ids' in wanted ? isOneOf(sql, 'c.id', wanted.ids) : isOneOf(sql, 'c.name', wanted.names)
-  })
+  const [text, draft] = atRevision(group, nowMs, (one) => isOneOf(one, 'c.id', ids))
   const rows = await runStatement<FoundRow | AbsentRow>(group, text, draft)
   const found = rows.flatMap((row) =>
     row.id === null
@@ -198,6 +192,19 @@ export async function readContainersAtRevision(
   )
   return { found, revision: rows[0]?.revision ?? 0, dueMs: rows[0]?.due_ms ?? null }
 }
+
+/** The sizes of the schemas of a group, or of some containers of it; reads no schema. */
+export const measureSchemas = (
+  { groupId, database }: GroupStore,
+  ids?: readonly string[],
+): Promise<{ id: string; bytes: number }[]> =>
+  database.read
+    .selectFrom('containers')
+    .select(['id', sql<number>`octet_length(schema)`.as('bytes')])
+    .where('group_id', '=', groupId)
+    .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
+    .orderBy('id')
+    .execute()
 
 interface AtRevision {
   revision: number

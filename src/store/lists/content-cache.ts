@@ -22,6 +22,8 @@ export interface ContentCache {
   matches: CacheSection<Matches>
   /** The first ids of a listing. Empty after a single request for a later page. */
   orders: CacheSection<ListEntry[]>
+  /** Of the whole group, under one key. */
+  referring: CacheSection<ReferringContainer[]>
   /** Checked `expand` parameters. */
   expansions: CacheSection<ExpandTree>
   /** Valid for this `Container` object only, which is read again after any change of the group. */
@@ -40,6 +42,12 @@ export interface CachedContainer {
   revision: number
   /** When its next object becomes due, or anything else in the group. */
   nextPublishMs: number
+}
+
+/** What `expand` needs of a container. */
+export interface ReferringContainer extends Pick<Container, 'kind' | 'name'> {
+  /** Only fields that are or hold references. */
+  schema: Container['schema']
 }
 
 /** All matches of a search. */
@@ -91,7 +99,8 @@ const bytesPerField = 300
 /** At most 20 paths. */
 const bytesPerExpansion = 5000
 /** Includes the text of the schema, because a field may list thousands of values. */
-const sizeOf = ({ schema }: Container): number => schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
+const sizeOf = ({ schema }: Pick<Container, 'schema'>): number =>
+  schema.size * bytesPerField + 2 * JSON.stringify([...schema]).length
 
 export function createContentCache(maxBytes = 12 * 1024 * 1024): ContentCache {
   const caches = {
@@ -161,6 +170,9 @@ export function createContentCache(maxBytes = 12 * 1024 * 1024): ContentCache {
     totals: createSection('facts', 'total', () => 0),
     matches: createSection('idLists', 'matches', ({ ids }) => (ids?.length ?? 0) * bytesPerId),
     orders: createSection('idLists', 'order', (entries) => entries.length * bytesPerListEntry),
+    referring: createSection('facts', 'referring', (containers) =>
+      containers.reduce((sum, container) => sum + bytesPerEntry + sizeOf(container), 0),
+    ),
     expansions: createSection('facts', 'expand', () => bytesPerExpansion),
     framesOf(container) {
       const reading = readingOf(container)

@@ -1,20 +1,24 @@
+import { splitIntoSlices, yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
 import { maxTargets } from '../../content/answer-limit.ts'
 import type { VisibleObject } from '../../content/delivery-text.ts'
 import { type ExpandTree, parseExpand } from '../../content/expand.ts'
 import { maxLimit } from '../../content/list-query.ts'
 import type { Container } from '../../content/model.ts'
-import { mayReferTo, refersToAny } from '../../content/references.ts'
-import { type ContainerRef, type ContainersWanted, readContainersAtRevision } from '../content/containers.ts'
+import { referringPartOf, targetsOf } from '../../content/references.ts'
+import { type ContainerRef, measureSchemas, readContainersAtRevision } from '../content/containers.ts'
 import { type Revisions, revisionColumns } from '../content/revisions.ts'
 import { findCopiedValues } from '../content/working-copies.ts'
 import { createSqlBuilder, isOneOf, runStatement } from '../engine/statement.ts'
 import type { ObjectRow } from '../schema/tables.ts'
-import type { CachedContainer } from './content-cache.ts'
+import type { CachedContainer, ReferringContainer } from './content-cache.ts'
 import { deliveredColumns, toVisible } from './delivered-rows.ts'
 import { readLargeValues, valueOrLength } from './large-values.ts'
 import { editedText } from './list-preview.ts'
 import { containerKeyOf } from './list-visible.ts'
 import type { Reading } from './reading.ts'
+
+/** What depends on the revision only. */
+const always = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }
 
 /** A container by its id alone: that of an integration is otherwise cached by its type. */
 const idKeyOf = (id: string): string => `id ${id}`
@@ -22,23 +26,21 @@ const idKeyOf = (id: string): string => `id ${id}`
 const refOf = ({ kind, id, name }: Container): ContainerRef =>
   kind === 'collection' ? { kind, id } : { kind: 'integration', name }
 
-async function readContainers(
-  { group, cache, nowMs, confirm, untilDue }: Reading,
-  wanted: ContainersWanted,
-): Promise<Container[]> {
-  const { found, revision, dueMs } = await readContainersAtRevision(group, wanted, nowMs)
-  confirm(revision)
-  const untilDueMs = untilDue(dueMs)
-  for (const { container, ...next } of found) {
-    const nextPublishMs = Math.min(next.nextPublishMs, untilDueMs)
-    const cached: CachedContainer = { container, revision, nextPublishMs }
-    for (const key of [containerKeyOf(refOf(container)), idKeyOf(container.id)])
-      cache.containers.set(group.groupId, revision, key, cached, { fromMs: nowMs, untilMs: nextPublishMs })
+/** Containers of the group, or some of them. There may be many with large schemas, so they are read in parts. */
+async function* readContainers({ group, nowMs, confirm, untilDue }: Reading, ids?: readonly string[]) {
+  const parts = splitIntoSlices(await measureSchemas(group, ids), ({ bytes }) => bytes)
+  for (const { items, characters } of parts) {
+    await yieldForHeavyWork(characters)
+    const part = items.map(({ id }) => id)
+    const { found, revision, dueMs } = await readContainersAtRevision(group, part, nowMs)
+    confirm(revision)
+    const untilDueMs = untilDue(dueMs)
+    for (const { container, nextPublishMs } of found)
+      yield { container, revision, nextPublishMs: Math.min(nextPublishMs, untilDueMs) } satisfies CachedContainer
   }
-  return found.map(({ container }) => container)
 }
 
-/** Containers by their ids, from the cache or with one statement. */
+/** Containers by their ids, from the cache or the database. */
 async function findContainers(reading: Reading, ids: readonly string[]): Promise<Map<string, Container>> {
   const { group, cache, nowMs, confirm } = reading
   const { groupId } = group
@@ -51,9 +53,29 @@ async function findContainers(reading: Reading, ids: readonly string[]): Promise
     containers.set(id, cached.container)
   }
   const missing = ids.filter((id) => !containers.has(id))
-  if (missing.length > 0)
-    for (const container of await readContainers(reading, { ids: missing })) containers.set(container.id, container)
+  if (missing.length === 0) return containers
+  for await (const found of readContainers(reading, missing)) {
+    const { container, revision, nextPublishMs: untilMs } = found
+    containers.set(container.id, container)
+    for (const key of [containerKeyOf(refOf(container)), idKeyOf(container.id)])
+      cache.containers.set(groupId, revision, key, found, { fromMs: nowMs, untilMs })
+  }
   return containers
+}
+
+/** What `expand` needs of all containers. */
+async function findReferring(reading: Reading): Promise<ReferringContainer[]> {
+  const { group, cache, nowMs, revision } = reading
+  const cached = cache.referring.get(group.groupId, revision, '', nowMs)
+  if (cached) return cached
+  const referring: ReferringContainer[] = []
+  for await (const { container } of readContainers(reading)) {
+    const { kind, name } = container
+    const schema = referringPartOf(container.schema)
+    if (schema.size > 0) referring.push({ kind, name, schema })
+  }
+  cache.referring.set(group.groupId, revision, '', referring, always)
+  return referring
 }
 
 /** Checks an `expand` parameter by the schemas of this revision. */
@@ -67,12 +89,13 @@ export async function findExpansion(
   const key = `${container.id} ${text}`
   const cached = cache.expansions.get(group.groupId, revision, key, nowMs)
   if (cached) return cached
+  let referring: Promise<ReferringContainer[]> | undefined
   const tree = await parseExpand(container.schema, text, async (fields) => {
-    const names = fields.flatMap(({ collections = [], products = [] }) => [...collections, ...products])
-    const containers = await readContainers(reading, fields.some(refersToAny) ? 'all' : { names })
-    return containers.filter((one) => fields.some((field) => mayReferTo(field, one))).map(({ schema }) => schema)
+    referring ??= findReferring(reading)
+    const containers = await referring
+    await yieldForHeavyWork() // there may be thousands, for each of the paths
+    return targetsOf(fields, containers).map(({ schema }) => schema)
   })
-  const always = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }
   cache.expansions.set(group.groupId, revision, key, tree, always)
   return tree
 }
