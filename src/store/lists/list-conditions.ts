@@ -43,8 +43,8 @@ interface Source {
   along?: FieldRef | undefined
   /** Whether the rows end before the end of the index. */
   hasEnd?: boolean
-  /** Whether it stops as soon as there are enough. */
-  isWalk?: boolean
+  /** Whether other conditions are tested row by row: in a walk, which stops early, and from the rarest condition. */
+  isByRow?: boolean
 }
 
 const isAlong = ({ along }: Source, by: FieldRef): boolean => along !== undefined && isSameField(along, by)
@@ -90,17 +90,22 @@ function shown(draft: SqlBuilder, { show, nowMs }: Listing, columns: StateColumn
 }
 
 /** Tests an object's index entries of a field, by primary key. */
-function hasEntry(draft: SqlBuilder, { id, isWalk }: Source, field: string, conditions: readonly string[]): string {
+function hasEntry(draft: SqlBuilder, { id, isByRow }: Source, field: string, conditions: readonly string[]): string {
   const { engine, table, bind } = draft
   // Without `offset 0`, PostgreSQL would first search for all objects with such an entry.
-  const inOrder = isWalk && engine === 'postgres' ? ' offset 0' : ''
+  const inOrder = isByRow && engine === 'postgres' ? ' offset 0' : ''
   return `exists (select 1 from ${table('object_fields')} as probe where probe.object_id = ${id} and probe.field = ${bind(field)} and ${all(conditions)}${inOrder})`
 }
 
 const hasValue = (draft: SqlBuilder, source: Source, { field, keys }: Filter): string =>
   hasEntry(draft, source, field, [isOneOf(draft, 'probe.filter_key', keys)])
 
-const itemColumns = { publishDate: 'publish_ms', createdAt: 'created_ms', updatedAt: 'updated_ms', _id: 'id' } as const
+export const itemColumns = {
+  publishDate: 'publish_ms',
+  createdAt: 'created_ms',
+  updatedAt: 'updated_ms',
+  _id: 'id',
+} as const
 
 /** Conditions on an item's own field. The rows of the index have its publish date, but not the other dates. */
 function testItem(
@@ -163,26 +168,28 @@ export function rowConditions(
   ]
 }
 
-/** A query for the ids of all matches: from the index entries of the first filter, else of the first range. */
-export function matchingIds(draft: SqlBuilder, listing: Listing): string {
+/** A query for the ids of all matches: from the index entries of `start`, by default of the first filter, else of the first range. */
+export function matchingIds(draft: SqlBuilder, listing: Listing, start?: Filter | Range): string {
   const { query } = listing
   const { table } = draft
   const isSearched = query.ids !== undefined || query.words.length > 0
-  const [filter, ...filters] = isSearched ? [] : query.filters
-  if (filter) {
+  const isByRow = start !== undefined
+  const begin = isSearched ? undefined : (start ?? query.filters[0] ?? query.ranges[0])
+  if (begin && 'keys' in begin) {
+    const others = query.filters.filter((filter) => filter !== begin)
     const conditions = [
-      ...rowConditions(draft, listing, { alias: 'f', id: 'f.object_id' }, filters),
-      `f.field = ${draft.bind(filter.field)} and ${isOneOf(draft, 'f.filter_key', filter.keys)}`,
+      ...rowConditions(draft, listing, { alias: 'f', id: 'f.object_id', isByRow }, others),
+      `f.field = ${draft.bind(begin.field)} and ${isOneOf(draft, 'f.filter_key', begin.keys)}`,
     ]
     // An object has one row per value, so a list may match several keys.
-    const distinct = filter.keys.length > 1 ? 'distinct ' : ''
+    const distinct = begin.keys.length > 1 ? 'distinct ' : ''
     return `select ${distinct}f.object_id from ${table('object_fields')} as f where ${all(conditions)}`
   }
-  const along = isSearched ? undefined : query.ranges[0]?.by
+  const along = begin?.by
   if (along && 'field' in along) {
-    const conditions = rowConditions(draft, listing, { alias: 'f', id: 'f.object_id', along })
+    const conditions = rowConditions(draft, listing, { alias: 'f', id: 'f.object_id', along, isByRow })
     return `select f.object_id from ${table('object_fields')} as f where ${all(conditions)} and f.field = ${draft.bind(along.field)}`
   }
-  const conditions = rowConditions(draft, listing, { alias: 'o', id: 'o.id', along })
+  const conditions = rowConditions(draft, listing, { alias: 'o', id: 'o.id', along, isByRow })
   return `select o.id as object_id from ${table('objects')} as o where ${all(conditions)}`
 }

@@ -24,6 +24,7 @@ import {
 } from './list-plans.ts'
 import { rankMatches } from './rank-matches.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
+import { findSmallest } from './smallest-condition.ts'
 import { hasStoredTotal, type StoredTotal, storedTotal } from './totals.ts'
 
 /** A statement with more look-ups runs as a long read. This many take about 20 ms. */
@@ -54,10 +55,14 @@ export async function readStoredTotal({ group, container, query, nowMs }: Listin
   return row ?? { total: 0, revision: 0 }
 }
 
+/** `entries` is an upper bound of those to read. */
 async function countOneByOne(listing: Listing, entries: number): Promise<StoredTotal> {
   const { group } = listing
-  const draft = createSqlBuilder(group.database, isLong(listing, entries))
-  const text = `select count(*) as total, ${revisionColumns(draft, group.groupId)} from (${matchingIds(draft, listing)}) as matches`
+  const smallest = await findSmallest(listing)
+  // The counters know live objects only, which are all that a list delivers.
+  const read = listing.show === 'visible' ? (smallest?.size ?? entries) : entries
+  const draft = createSqlBuilder(group.database, isLong(listing, read))
+  const text = `select count(*) as total, ${revisionColumns(draft, group.groupId)} from (${matchingIds(draft, listing, smallest?.start)}) as matches`
   const [row] = await runStatement<StoredTotal>(group, text, draft)
   return row ?? { total: 0, revision: 0 }
 }
@@ -97,8 +102,11 @@ export async function readInOrder<Row>(
     const draft = createSqlBuilder(group.database, isLong(listing, cost))
     return runStatement<Result>(group, textOf(draft, planOf(draft)), draft)
   }
-  const gather = (draft: SqlBuilder): Plan => gatherPlan(draft, listing)
-  if (way === 'gather') return run<Row>(gather, (draft, plan) => select(draft, plan, limit, skip))
+  if (way === 'gather') {
+    const smallest = await findSmallest(listing)
+    const gather = (draft: SqlBuilder): Plan => gatherPlan(draft, listing, smallest?.start)
+    return run<Row>(gather, (draft, plan) => select(draft, plan, limit, skip))
+  }
 
   const walk = (part: 'present' | 'missing') => (draft: SqlBuilder) => walkPlan(draft, listing, part)
   const present = beginsAtMissing(listing)

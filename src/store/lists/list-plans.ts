@@ -1,5 +1,12 @@
 import type { Position } from '../../content/cursor.ts'
-import { type FieldRef, isSameField, missingKeyOf, type Range, type SortKey } from '../../content/filters.ts'
+import {
+  type FieldRef,
+  type Filter,
+  isSameField,
+  missingKeyOf,
+  type Range,
+  type SortKey,
+} from '../../content/filters.ts'
 import type { ListQuery, SortTerm } from '../../content/list-query.ts'
 import { unsetPublishMs } from '../../content/model.ts'
 import { type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
@@ -135,7 +142,7 @@ function isBehind({ engine, bind }: SqlBuilder, order: readonly OrderKey[], valu
 const positionOf = ({ sort, after }: ListQuery, id: string): string[] =>
   after === undefined ? [] : sort.map((term, position) => sortKeyOf(term, position, id).column)
 
-export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
+export function gatherPlan(draft: SqlBuilder, listing: Listing, start?: Filter | Range): Plan {
   const { query, after } = listing
   const { sort } = query
   const id = 'matches.object_id'
@@ -143,7 +150,7 @@ export function gatherPlan(draft: SqlBuilder, listing: Listing): Plan {
   const joins = sort.map((term, position) => joinSortField(draft, term, position, id))
   const order = [...orderOf(sort, 0, id), tieBreak(sort, id)]
   return {
-    with: `with matches as materialized (${matchingIds(draft, listing)}) `,
+    with: `with matches as materialized (${matchingIds(draft, listing, start)}) `,
     from: `matches${objects}${joins.join('')}`,
     id,
     conditions: [...timeLimitConditions(draft), ...(after ? [isBehind(draft, order, valuesAt(after, sort, 0))] : [])],
@@ -199,7 +206,7 @@ export function walkPlan(draft: SqlBuilder, listing: Listing, part: 'present' | 
     from: walkedTable(draft, listing, walkedField, others) + joins.join(''),
     id,
     conditions: [
-      ...rowConditions(draft, walked, { alias, id, along, hasEnd: seeks && descending, isWalk: true }),
+      ...rowConditions(draft, walked, { alias, id, along, hasEnd: seeks && descending, isByRow: true }),
       ...(walkedField === undefined ? [] : [`s0.field = ${draft.bind(walkedField)}`]),
       ...(ofPart ? [ofPart] : []),
       ...(values ? [isBehind(draft, order, values)] : []),

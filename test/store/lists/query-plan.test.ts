@@ -211,6 +211,22 @@ onBothEngines('the plan of a first page', (engine) => {
       await assertStopsEarly({ filters: { 'rank[lt]': ['10000'] }, sort: 'createdAt:desc' })
       await assertStopsEarly({ filters: { 'category[ne]': ['c3'] }, sort: 'rank:desc' })
 
+      // A count starts from the rarest condition, whichever comes first: here a range of ten items, not 3,000 of a category.
+      const rare = { ...c3, 'rank[gte]': ['29990'] }
+      await planOf({ filters: rare, sort: 'createdAt:desc' }, 1)
+      const count = statements.find(({ sql }) => sql.startsWith('select count(*) as total'))
+      assert.ok(count)
+      if (engine === 'sqlite') {
+        const explained = CompiledQuery.raw(prefix + count.sql.replace(' and in_time()', ''), [...count.parameters])
+        const [first] = (await groupStore.database.read.executeQuery(explained)).rows as { detail: string }[]
+        assert.match(first?.detail ?? '', /^SEARCH f USING COVERING INDEX object_fields_by_sort .*sort_key>/)
+      } else {
+        const { rows: explained } = await explainPrepared(databaseUrl, prefix, count)
+        const [{ Plan: root }] = (explained[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN']
+        for (const node of nodesOf(root))
+          assert.ok(node['Actual Rows'] * node['Actual Loops'] < 100, JSON.stringify(root))
+      }
+
       const rank = (value: number) => sortKeyOfText(String(value))
       const idOf = (at: number) => at.toString(16).padStart(24, '0')
       const deep: [asked: ListParameters, keys: (string | number)[], id: string][] = [
