@@ -37,7 +37,7 @@ interface WrittenObject {
 const keyOf = ({ field, key }: UniqueValue): string => `${field} ${key}`
 
 /** The ids of objects with one of these values, in any state. */
-async function findHolders(
+export async function findHolders(
   group: GroupStore,
   container: Container,
   field: string,

@@ -9,6 +9,7 @@ import { isSameCopy } from '../../store/transfer/working-copies.ts'
 import { hasSameSchema, underSchema } from '../schemas.ts'
 import { planItems } from './library.ts'
 import { planOrders } from './orders.ts'
+import { createUniquePlanner } from './plan-unique.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { ImportStep, ObjectsStep } from './step.ts'
 import { judgeContainer, judgeObject, judgeSite, type Tally } from './tally.ts'
@@ -40,6 +41,7 @@ function identityProblem(
 /** Plans, step by step, the import into an existing group, and collects what prevents it. */
 export function createChangePlanner(group: GroupStore, tally: Tally, problems: ProblemList) {
   let schemaChange: SchemaChangeHere | undefined
+  const unique = createUniquePlanner(group, problems)
 
   async function planContainer(location: string, container: ImportedContainer): Promise<void> {
     const { id, kind, name } = container
@@ -90,6 +92,7 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
       schemaChange?.imported.add(object.id)
     }
     await findTakenProducts(step)
+    await unique.plan(step)
   }
 
   /** As in a schema change by an editor, nothing may be lost, and everything must fit. */
@@ -106,6 +109,9 @@ export function createChangePlanner(group: GroupStore, tally: Tally, problems: P
     else if (step.kind === 'objects') await planObjects(step)
     else if (step.kind === 'library') await planItems(group, step, tally.libraryItems, problems)
     else if (step.kind === 'orders') await planOrders(group, step, tally.orders, problems)
-    else if (step.kind === 'containerEnd' && schemaChange) await planOtherObjects(schemaChange)
+    else if (step.kind === 'containerEnd') {
+      unique.end()
+      if (schemaChange) await planOtherObjects(schemaChange)
+    }
   }
 }
