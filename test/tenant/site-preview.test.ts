@@ -158,6 +158,7 @@ onBothEngines('a preview of the whole site', (engine) => {
     }
     const queries = fc.sample(fc.tuple(query, sort, page), { numRuns: 60, seed: 5 })
     const paths = queries.map(([filters, order, { limit, skip }]) => `${filters}${order}&limit=${limit}&skip=${skip}`)
+    paths.push('&search=a&sort=relevance', '&search=a&sort=relevance&limit=2&skip=1')
     const shape = ({ items, totalCount }: Data) => ({
       items: items.map(({ _id, objectValue }: Data) => [_id, objectValue]),
       totalCount,
@@ -182,5 +183,44 @@ onBothEngines('a preview of the whole site', (engine) => {
     }
     assert.equal((await delivered(posts._id)).length, objects.length)
     context.diagnostic(`${engine}: ${paths.length} queries`)
+  })
+
+  it('pages by cursor like by skip', async () => {
+    const { post, edit, open, titles } = await withPreview(engine)
+    const posts: Data[] = []
+    for (const title of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) posts.push(await post({ title }))
+    for (const [position, title] of [[0, 'h'], [3, 'bb'], [6, 'a']] as const) await edit(posts[position], { title }) // biome-ignore format: one line
+    const all = await titles('&sort=title:asc')
+    assert.deepEqual(all, ['a', 'b', 'bb', 'c', 'e', 'f', 'h'])
+    const paged: string[] = []
+    for (let after: string | null = ''; after !== null; ) {
+      const { data }: { data: Data } = (await open(`&sort=title:asc&limit=2&after=${after}`)).json()
+      paged.push(...data.items.map(({ objectValue }: Data) => objectValue.title))
+      after = data.nextCursor
+    }
+    assert.deepEqual(paged, all)
+  })
+
+  it('expands references to working copies and drafts', async () => {
+    const { does, group, token } = await withPreview(engine)
+    const text = { type: 'text' }
+    const authors = await does('POST', '/collections', { name: 'Authors', schema: { name: text } })
+    const schema = { title: text, author: { type: 'reference', collections: ['Authors'] } }
+    const books = await does('POST', '/collections', { name: 'Books', schema })
+    const add = (collection: Data, objectValue: object, state: object = {}) =>
+      does('POST', `/collections/${collection._id}/objects`, { objectValue, ...state })
+    const [known, hidden] = [await add(authors, { name: 'Ann' }), await add(authors, { name: 'Bo' }, { draft: true })]
+    await does('PUT', `/objects/${known._id}/draft`, { objectValue: { name: 'Anna' } })
+    await add(books, { title: 'One', author: known._id })
+    const second = await add(books, { title: 'Two', author: known._id })
+    await does('PATCH', `/objects/${second._id}/draft`, { objectValue: { author: hidden._id } })
+    const names = async (preview = '') => {
+      const path = `/tenant/collectionObjects?collectionId=${books._id}&expand=author${preview}`
+      const { items } = (await group.get(path)).json().data
+      return items.map(({ expanded }: Data) => expanded.author?.objectValue.name)
+    }
+    assert.deepEqual(await names(), ['Ann', 'Ann'])
+    assert.deepEqual(await names(`&preview=${token}`), ['Anna', 'Bo'])
+    assert.deepEqual(await names(), ['Ann', 'Ann'])
   })
 })
