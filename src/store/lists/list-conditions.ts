@@ -193,3 +193,21 @@ export function matchingIds(draft: SqlBuilder, listing: Listing, start?: Filter 
   const conditions = rowConditions(draft, listing, { alias: 'o', id: 'o.id', along, isByRow })
   return `select o.id as object_id from ${table('objects')} as o where ${all(conditions)}`
 }
+
+/**
+ * The matches of several filters with one key each, by merging their sections of the index, which have the same order. The
+ * time is checked in the first section only, which must be the shortest: the merge reads the others as it goes through it.
+ */
+export function intersection(draft: SqlBuilder, listing: Listing): string {
+  const { container, query } = listing
+  const sections = query.filters.map(({ field, keys }, position) => {
+    const conditions = [
+      `f.container_id = ${draft.bind(container.id)}`,
+      `f.field = ${draft.bind(field)} and ${isOneOf(draft, 'f.filter_key', keys)}`,
+      ...(position === 0 ? timeLimitConditions(draft) : []),
+      ...shown(draft, listing, { archived: 'f.archived', publishMs: 'f.publish_ms' }, 'f.object_id'),
+    ]
+    return `select f.publish_ms, f.object_id from ${draft.table('object_fields')} as f where ${all(conditions)}`
+  })
+  return `${sections.join(' intersect ')} order by 1, 2`
+}

@@ -10,7 +10,7 @@ import { createSqlBuilder, runStatement, type SqlBuilder } from '../engine/state
 import type { ObjectRow } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
 import { readLargeValues, valueColumn } from './large-values.ts'
-import { type EditorView, type Listing, matchingIds } from './list-conditions.ts'
+import { type EditorView, intersection, type Listing, matchingIds } from './list-conditions.ts'
 import {
   beginsAtMissing,
   choosePlan,
@@ -75,15 +75,45 @@ function withExcludedOnly({ ids, words, filters, ranges, exclusions, ...query }:
   return { ...query, ...noConditions, words, filters: [{ field: excluded.by.field, keys: excluded.keys.map(String) }] }
 }
 
+/** An intersection reads all entries of all filters in a tenth of the time in which a look-up tests one entry. */
+const entriesPerLookUp = 10
+
+/** Several filters, the rarest first; their totals are known. */
+async function countFiltered(listing: Listing): Promise<StoredTotal> {
+  const { query } = listing
+  const found = await Promise.all(
+    query.filters.map(async (filter) => {
+      const counted = await readStoredTotal({ ...listing, query: { ...query, ...noConditions, filters: [filter] } })
+      return { filter, ...counted }
+    }),
+  )
+  const [rarest, ...others] = found.toSorted((one, other) => one.total - other.total)
+  if (!rarest || rarest.total === 0) return { total: 0, revision: rarest?.revision ?? 0 }
+  const filters = [rarest, ...others].map(({ filter }) => filter)
+  const sorted = { ...listing, query: { ...query, filters } }
+  const entries = found.reduce((sum, { total }) => sum + total, 0)
+  const canIntersect =
+    query.ranges.length + query.exclusions.length === 0 && filters.every(({ keys }) => keys.length === 1)
+  if (!canIntersect || entries > rarest.total * entriesPerLookUp) return countOneByOne(sorted, rarest.total)
+  const { group } = listing
+  const draft = createSqlBuilder(group.database, entries > maxShortLookUps)
+  const text = `select count(*) as total, ${revisionColumns(draft, group.groupId)} from (${intersection(draft, sorted)}) as matches`
+  const [row] = await runStatement<StoredTotal>(group, text, draft)
+  return row ?? { total: 0, revision: 0 }
+}
+
 /** The number of matches, and its revision. `countAll` is called only if the matches must be counted one by one. */
 export async function countMatches(listing: Listing, countAll: () => Promise<number>): Promise<StoredTotal> {
   const { container, query, show } = listing
   if (show !== 'visible') return countOneByOne(listing, await countAll())
   if (hasStoredTotal(container, query)) return readStoredTotal(listing)
   const excluded = withExcludedOnly(query)
-  if (!excluded || !hasStoredTotal(container, excluded)) return countOneByOne(listing, await countAll())
-  const others = await readStoredTotal({ ...listing, query: excluded })
-  return { ...others, total: (await countAll()) - others.total }
+  if (excluded && hasStoredTotal(container, excluded)) {
+    const others = await readStoredTotal({ ...listing, query: excluded })
+    return { ...others, total: (await countAll()) - others.total }
+  }
+  if (query.filters.length > 1 && !query.ids && query.words.length === 0) return countFiltered(listing)
+  return countOneByOne(listing, await countAll())
 }
 
 /** Builds a statement that selects rows in the order of a plan. */

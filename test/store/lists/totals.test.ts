@@ -12,6 +12,7 @@ import { iterateObjects, type NewObject } from '../../../src/store/content/objec
 import { deleteGroupContent, purgeContainer } from '../../../src/store/content/purge.ts'
 import { readRevision } from '../../../src/store/content/revisions.ts'
 import { rawReader } from '../../../src/store/engine/database.ts'
+import { countMatches } from '../../../src/store/lists/list-objects.ts'
 import { hasStoredTotal, storedTotal } from '../../../src/store/lists/totals.ts'
 import { write } from '../../helpers/authoring.ts'
 import { harness, onBothEngines, type TestEngine, type TestGroup, testStartMs } from '../../helpers/harness.ts'
@@ -284,5 +285,55 @@ onBothEngines('stored totals', (engine) => {
         assert.ok(indexes.length >= 3 && indexes.every((name) => known.includes(name ?? '')), general)
       }
     }
+  })
+
+  it('of several filters equal a plain count, by merging their sections of the index or by look-ups from the rarest', async () => {
+    const { group, collection, clock } = await posts(engine)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ value, publishMs, archived }), { maxLength: 30 }),
+        fc.subarray(['category', 'rank', 'tags'], { minLength: 2 }),
+        fc.array(fc.nat(2), { minLength: 3, maxLength: 3 }),
+        fc.boolean(),
+        async (added, fields, picks, hasTwoValues) => {
+          const objects = await group.add(collection, ...added)
+          const values: Record<string, string[]> = {
+            category: ['a', 'A', 'ä'],
+            rank: ['0', '1', '2'],
+            tags: ['x', 'y', 'z'],
+          }
+          const filters = Object.fromEntries(
+            fields.map((field, n) => {
+              const at = picks[n] ?? 0
+              return [field, values[field]?.slice(at, at + (hasTwoValues ? 2 : 1)) ?? []]
+            }),
+          )
+          const query = parseListQuery(collection.schema, { filters })
+          const listing = {
+            group: group.store,
+            container: collection,
+            query,
+            show: 'visible' as const,
+            nowMs: clock.now,
+          }
+          const { total } = await countMatches(listing, async () => 1_000_000)
+          const expected = objects.filter(
+            (object) =>
+              isVisible(object, clock.now) &&
+              fields.every((field) =>
+                [object.value[field]].flat().some((one) => filters[field]?.includes(String(one))),
+              ),
+          )
+          assert.equal(total, expected.length)
+          await write(group.store, testStartMs, (writer) =>
+            deleteObjects(
+              writer,
+              objects.map((object) => ({ containerId: collection.id, object })),
+            ),
+          )
+        },
+      ),
+      { numRuns: 40 },
+    )
   })
 })
