@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { yieldForHeavyWork } from '../concurrency/time-slicing.ts'
 import { mediaUsesIn } from '../content/media-uses.ts'
 import { mergeParts } from '../content/merge.ts'
 import type { Container, StoredObject } from '../content/model.ts'
@@ -217,7 +218,7 @@ async function save(
   wanted: (before: Record<string, unknown>, objectValue: Record<string, unknown>) => Record<string, unknown>,
 ) {
   const [item = given] = await withMediaReferences(ctx, [given])
-  return ctx.write(async (writer: ContentWriter) => {
+  const { container, object, copy } = await ctx.write(async (writer: ContentWriter) => {
     const { group } = writer
     const { container, object } = await requireSubject(group, item.objectId)
     const before = await findWorkingCopy(group, object.id)
@@ -230,8 +231,11 @@ async function save(
     const uses = mediaUsesIn(container.schema, value)
     const subject = { id: object.id, containerId: container.id, value: object.value, version: object.version }
     const copy = isSaved ? before : await saveWorkingCopy(writer, subject, before, value, uses)
-    return showWorkingCopy(group, container, object, copy)
+    return { container, object, copy }
   })
+  // Outside of the transaction, for which other writers wait.
+  await yieldForHeavyWork(JSON.stringify(copy.value).length)
+  return showWorkingCopy(ctx.content, container, object, copy)
 }
 
 export const workingCopyVerbs = [
