@@ -58,6 +58,14 @@ export interface CurrentFile {
  */
 export type Variants<Value> = Value | { [variant: string]: Value }
 
+/**
+ * An item of a `blocks` field: its type, and the fields of that type. `Block<{ hero: { image: MediaValue }; prose: { body: string } }>`
+ * is narrowed by `block.type === 'hero'`.
+ */
+export type Block<Types extends { [Type in keyof Types]: object }> = {
+  [Type in keyof Types]: { type: Type } & Types[Type]
+}[keyof Types]
+
 /** The fields of every delivered value besides those of its schema. */
 export interface ValueBase {
   _id: string

@@ -4,7 +4,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import { type CollectionObject, createClient, type Filters, SluiceError } from '../../client/src/index.ts'
+import {
+  type Block,
+  type CollectionObject,
+  createClient,
+  type Filters,
+  type MediaValue,
+  SluiceError,
+} from '../../client/src/index.ts'
 import { readRetryAfterSeconds, retryDelayMs } from '../../client/src/retry.ts'
 import { apiKey, fail, sendJson, serve, succeed } from './serve.ts'
 
@@ -126,6 +133,19 @@ describe('requests', () => {
       seen.map(({ url }) => url.searchParams.get('expand')),
       ['author,related.author', 'author'],
     )
+  })
+
+  it('types blocks, whose fields depend on their type', async (t) => {
+    const sections = [{ type: 'prose', body: 'Rye' }]
+    const { client } = await serve(t, (response) =>
+      succeed(response, { items: [{ objectValue: { sections } }], totalCount: 1 }),
+    )
+    type Section = Block<{ hero: { image: MediaValue }; prose: { body: string } }>
+    const { items } = await client.collections.list<{ sections: Section[] }>('c1')
+    const texts = items.flatMap(({ objectValue }) =>
+      objectValue.sections.map((section) => (section.type === 'hero' ? section.image.name : section.body)),
+    )
+    assert.deepEqual(texts, ['Rye'])
   })
 
   it('sends the operators of filters, and the fields to deliver', async (t) => {
