@@ -67,7 +67,7 @@ interface WantedRows {
 
 /**
  * Selects index rows by their keys. PostgreSQL looks up each key by itself: without statistics, after many writes, it would
- * otherwise read all rows of the field.
+ * otherwise read all rows of the field. The order is that of the index by key, so that this one is chosen.
  */
 export function selectByKeys(draft: SqlBuilder, { containerIds, field, filterKeys }: WantedRows): string {
   const table = draft.table('object_fields')
@@ -75,7 +75,7 @@ export function selectByKeys(draft: SqlBuilder, { containerIds, field, filterKey
   if (draft.engine === 'sqlite')
     return `select ${columns} from ${table} where ${isOneOf(draft, 'container_id', containerIds)} and field = ${draft.bind(field)} and ${isOneOf(draft, 'filter_key', filterKeys)}`
   const listed = (values: readonly string[]): string => `unnest(${draft.bind(values)}::text[])`
-  return `select f.* from ${listed(containerIds)} as c(id) cross join ${listed(filterKeys)} as k(key) cross join lateral (select ${columns} from ${table} where container_id = c.id and field = ${draft.bind(field)} and filter_key = k.key) as f`
+  return `select f.* from ${listed(containerIds)} as c(id) cross join ${listed(filterKeys)} as k(key) cross join lateral (select ${columns} from ${table} where container_id = c.id and field = ${draft.bind(field)} and filter_key = k.key order by archived, publish_ms, object_id) as f`
 }
 
 /** The number of rows for each field of some objects. */
