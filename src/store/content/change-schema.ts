@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
 import { indexRowsOf } from '../../content/index-keys.ts'
 import type { Container } from '../../content/model.ts'
 import { retypeMetadata } from '../../content/product-metadata.ts'
@@ -21,7 +20,7 @@ import { updateContainer } from './containers.ts'
 import { indexBytesOf } from './object-index.ts'
 import { iterateObjectBatches, iterateObjects } from './objects.ts'
 import { readRevision } from './revisions.ts'
-import { listWorkingCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
+import { iterateWorkingCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
 /** Beyond this many, objects are counted and not listed. */
 const maxListed = 100
@@ -141,12 +140,12 @@ function changeWorkingCopy(container: Container, change: SchemaChange, { value, 
 
 async function reviewWorkingCopies(group: GroupStore, container: Container, change: SchemaChange): Promise<Harm> {
   const harm: Harm = { lost: { count: 0, objects: [] }, failing: { count: 0, objects: [] } }
-  for (const copy of await listWorkingCopies(group, container.id)) {
-    await yieldForHeavyWork()
+  for await (const copy of iterateWorkingCopies(group, container.id)) {
     const { lost, problems } = changeWorkingCopy(container, change, copy)
     harm.lost.count += lost.length
+    const shown = lost.slice(0, maxListed - harm.lost.objects.length)
     harm.lost.objects.push(
-      ...lost.map(({ field, value }) => ({ objectId: copy.id, field, value: `${shorten(value)} (working copy)` })),
+      ...shown.map(({ field, value }) => ({ objectId: copy.id, field, value: `${shorten(value)} (working copy)` })),
     )
     if (problems.length === 0) continue
     harm.failing.count += 1
@@ -157,8 +156,7 @@ async function reviewWorkingCopies(group: GroupStore, container: Container, chan
 
 /** The base was a live value, and changes like the live one. */
 async function changeWorkingCopies(writer: ContentWriter, container: Container, change: SchemaChange): Promise<void> {
-  for (const copy of await listWorkingCopies(writer.group, container.id)) {
-    await yieldForHeavyWork()
+  for await (const copy of iterateWorkingCopies(writer.group, container.id)) {
     await updateWorkingCopy(writer, copy.id, {
       value: changeWorkingCopy(container, change, copy).value,
       baseValue: changeValue(container.schema, change, copy.baseValue).value,

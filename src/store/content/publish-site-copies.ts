@@ -5,7 +5,7 @@ import { conflict } from '../../core/errors.ts'
 import type { ContentWriter } from './changes.ts'
 import { rehearse, resolveStale, type StaleBase } from './publish-working-copies.ts'
 import { updateSite } from './sites.ts'
-import { deleteWorkingCopy, findScheduledCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
+import { deleteWorkingCopy, findWorkingCopy, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
 /** A site's settings, compared by their keys. */
 export const threeSettingsOf = ({ settings: live }: StoredSite, copy: WorkingCopy): ThreeValues => ({
@@ -56,7 +56,7 @@ export async function refuseSiteContradiction(
   site: StoredSite,
   settings: StoredSite['settings'],
 ): Promise<void> {
-  const [copy] = await findScheduledCopies(group, [site.id])
+  const copy = await findWorkingCopy(group, site.id)
   if (!copy || copy.dueMs === null) return
   const { both } = compareThreeWay(threeSettingsOf({ ...site, settings }, copy))
   if (both.length === 0) return

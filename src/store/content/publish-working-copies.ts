@@ -6,7 +6,7 @@ import { compareThreeWay, haveSameFields, mergeThreeWay, type ThreeValues } from
 import { conflict } from '../../core/errors.ts'
 import { changeObject, type PlannedChange } from './change-objects.ts'
 import type { ContentWriter } from './changes.ts'
-import { deleteWorkingCopy, findScheduledCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
+import { deleteWorkingCopy, iterateScheduledCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
 type Value = Record<string, unknown>
 
@@ -122,7 +122,7 @@ export async function refuseContradictions(
   planned: readonly PlannedChange[],
 ): Promise<void> {
   const edits = new Map(planned.flatMap(({ before, wanted }) => (wanted.value ? [[before.id, { before, value: wanted.value }]] : []))) // biome-ignore format: one line reads better
-  for (const copy of await findScheduledCopies(group, [...edits.keys()])) {
+  for await (const copy of iterateScheduledCopies(group, [...edits.keys()])) {
     const edit = edits.get(copy.id)
     if (!edit || copy.dueMs === null) continue
     const { both } = compareThreeWay(threeValuesOf(container, { ...edit.before, value: edit.value }, copy))

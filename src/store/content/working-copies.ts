@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { yieldForHeavyWork } from '../../concurrency/time-slicing.ts'
 import type { MediaUse } from '../../content/media-uses.ts'
 import { conflict } from '../../core/errors.ts'
 import { inBatches } from '../engine/database.ts'
@@ -70,19 +71,30 @@ export async function findWorkingCopies(
 export const findWorkingCopy = async (group: GroupStore, id: string): Promise<WorkingCopy | undefined> =>
   (await findWorkingCopies(group, [id]))[0]
 
-/** All of a container, or those of sites. */
-export async function listWorkingCopies(
-  { groupId, database }: GroupStore,
-  containerId: string | null,
-): Promise<WorkingCopy[]> {
-  const rows = await database.read
+/** A base may be as large as any object, though the copy is small. */
+const bytesOfCopy = sql<number>`octet_length(value) + octet_length(base_value)`.as('bytes')
+
+/** In parts, because they may be large. */
+async function* readInParts(group: GroupStore, sizes: readonly { id: string; bytes: number }[]) {
+  for (let rest = sizes; rest.length > 0; ) {
+    const part = withinOneRead(rest)
+    await yieldForHeavyWork()
+    yield* await findWorkingCopies(group, part.map(({ id }) => id)) // biome-ignore format: one line reads better
+    rest = rest.slice(part.length)
+  }
+}
+
+/** All of a container. */
+export async function* iterateWorkingCopies(group: GroupStore, containerId: string): AsyncGenerator<WorkingCopy> {
+  const { groupId, database } = group
+  const sizes = await database.read
     .selectFrom('working_copies')
-    .select(columns)
+    .select(['id', bytesOfCopy])
     .where('group_id', '=', groupId)
-    .where('container_id', containerId === null ? 'is' : '=', containerId)
+    .where('container_id', '=', containerId)
     .orderBy('id')
     .execute()
-  return rows.map(toWorkingCopy)
+  yield* readInParts(group, sizes)
 }
 
 /** The values of a container's working copies as JSON. */
@@ -118,7 +130,7 @@ export async function findDueCopies(group: GroupStore, nowMs: number, limit: num
   const { groupId, database } = group
   const rows = await database.read
     .selectFrom('working_copies')
-    .select(['id', sql<number>`octet_length(value)`.as('bytes')])
+    .select(['id', bytesOfCopy])
     .where('group_id', '=', groupId)
     .where('due_ms', 'is not', null)
     .where('due_ms', '<=', nowMs)
@@ -291,18 +303,18 @@ export async function updateWorkingCopy(
 }
 
 /** The scheduled ones of these objects. */
-export async function findScheduledCopies(group: GroupStore, ids: readonly string[]): Promise<WorkingCopy[]> {
-  const scheduled: string[] = []
+export async function* iterateScheduledCopies(group: GroupStore, ids: readonly string[]): AsyncGenerator<WorkingCopy> {
   for (const batch of inBatches(ids)) {
-    const rows = await group.database.read
+    const sizes = await group.database.read
       .selectFrom('working_copies')
-      .select('id')
+      .select(['id', bytesOfCopy])
+      .where('group_id', '=', group.groupId)
       .where('id', 'in', batch)
       .where('due_ms', 'is not', null)
+      .orderBy('id')
       .execute()
-    scheduled.push(...rows.map(({ id }) => id))
+    yield* readInParts(group, sizes)
   }
-  return findWorkingCopies(group, scheduled)
 }
 
 /** The working copies that refer to a file. */

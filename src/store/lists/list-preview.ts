@@ -21,7 +21,7 @@ import { rankMatches } from './rank-matches.ts'
 import type { Reading } from './reading.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 
-function toEdited(container: Container, object: StoredObject): EditedObject {
+function toEdited(container: Container, { words }: ListQuery, object: StoredObject): EditedObject {
   const rows = fieldRowsOf(container, object).map(({ field, filter_key, sort_key }) => ({
     field,
     filterKey: filter_key,
@@ -36,7 +36,7 @@ function toEdited(container: Container, object: StoredObject): EditedObject {
     updatedMs,
     rows,
     sortKeys: new Map(rows.flatMap(({ field, sortKey }) => (sortKey === null ? [] : [[field, sortKey]]))),
-    searchText: searchTextOf(container.schema, value),
+    searchText: words.length > 0 ? searchTextOf(container.schema, value) : '',
     object: { id, valueText, publishMs, createdMs, updatedMs, externalId, accountHandle },
   }
 }
@@ -68,22 +68,30 @@ async function* readStates({ groupId, database }: GroupStore, container: Contain
   }
 }
 
-/** All objects of a container with a working copy, archived ones left out. */
-async function readEdited(group: GroupStore, container: Container): Promise<{ ids: string[]; edited: EditedObject[] }> {
+interface Edited {
+  /** Of all objects with a working copy. */
+  ids: string[]
+  /** Those that match a query; archived ones never do. */
+  matching: EditedObject[]
+}
+
+/** The objects of a container with a working copy. */
+async function readEdited(group: GroupStore, container: Container, query: ListQuery): Promise<Edited> {
   const copies = await readCopiedValues(group, container.id)
   const states = new Map<string, StoredObject>()
   const ids = copies.map(({ id }) => id)
   for await (const state of readStates(group, container, ids)) states.set(state.id, state)
-  const edited: EditedObject[] = []
+  const matching: EditedObject[] = []
   for (const { items, characters } of splitIntoSlices(copies, ({ value }) => value.length)) {
     await yieldForHeavyWork(characters)
     for (const { id, value } of items) {
       const state = states.get(id)
       if (!state || state.archived) continue
-      edited.push(toEdited(container, { ...state, value: withEdit(container, state, JSON.parse(value)) }))
+      const object = toEdited(container, query, { ...state, value: withEdit(container, state, JSON.parse(value)) })
+      if (matchesQuery(query, object)) matching.push(object)
     }
   }
-  return { ids, edited }
+  return { ids, matching }
 }
 
 /** An object's value with a working copy, both as JSON. */
@@ -186,10 +194,8 @@ export async function listPreview(
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<VisibleList> {
   const { group, nowMs } = reading
-  const { ids: except, edited: all } = await readEdited(group, container)
-  const edited = all
-    .filter((object) => matchesQuery(query, object))
-    .sort((one, other) => compareInOrder(query.sort, one, other))
+  const { ids: except, matching } = await readEdited(group, container, query)
+  const edited = matching.sort((one, other) => compareInOrder(query.sort, one, other))
   const scope = [container.id]
   const after = readCursor(scope, query)
   const begin = after && objectAt(query, after)

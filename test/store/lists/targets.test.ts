@@ -1,34 +1,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { CompiledQuery } from 'kysely'
 import { createContentCache } from '../../../src/store/lists/content-cache.ts'
 import { findContainerToList } from '../../../src/store/lists/list-visible.ts'
 import { readAtOneRevision } from '../../../src/store/lists/reading.ts'
 import { findExpansion, readTargets } from '../../../src/store/lists/targets.ts'
-import type { GroupStore } from '../../../src/store/store.ts'
 import { harness, onBothEngines, testStartMs } from '../../helpers/harness.ts'
+import { measureRows } from '../../helpers/measure-rows.ts'
 
 const collections = 20
 /** About 100,000 characters. */
 const large = { type: 'enum', values: Array.from({ length: 500 }, (_, n) => `${n}`.padEnd(200, '-')) }
 const references = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`link${n}`, { type: 'reference' }]))
-
-/** The same database, with the lengths of the schemas that each of its statements returned. */
-function measuring({ groupId, database }: GroupStore, onSchemas: (characters: number) => void): GroupStore {
-  const read = new Proxy(database.read, {
-    get(target, name) {
-      const found = Reflect.get(target, name, target)
-      if (name !== 'executeQuery') return typeof found === 'function' ? found.bind(target) : found
-      return async (query: CompiledQuery) => {
-        const result = await target.executeQuery<{ schema?: string | null }>(query)
-        const characters = result.rows.reduce((sum, { schema }) => sum + (schema?.length ?? 0), 0)
-        if (characters > 0) onSchemas(characters)
-        return result
-      }
-    },
-  })
-  return { groupId, database: { ...database, read } }
-}
 
 onBothEngines('the targets of references', (engine) => {
   it('have their schemas read in parts, and once for all paths and all queries of a revision', async () => {
@@ -42,7 +24,7 @@ onBothEngines('the targets of references', (engine) => {
     const cache = createContentCache()
     async function partsOf(expand: string): Promise<number[]> {
       const parts: number[] = []
-      const store = measuring(group.store, (characters) => parts.push(characters))
+      const store = measureRows(group.store, 'schema', (characters) => parts.push(characters))
       await readAtOneRevision(store, cache, testStartMs, async (reading) => {
         const found = await findContainerToList(reading, { kind: 'collection', id: listed.id })
         assert.ok(found)
