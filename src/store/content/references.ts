@@ -3,7 +3,7 @@ import type { Container } from '../../content/model.ts'
 import { holdsReferences, mayReferTo, type ReferenceUse, referencesIn } from '../../content/references.ts'
 import { refuse } from '../../content/validate.ts'
 import { inBatches } from '../engine/database.ts'
-import { createSqlBuilder, isOneOf, runStatement, type SqlBuilder } from '../engine/statement.ts'
+import { createSqlBuilder, isOneOf, runStatement, type SqlBuilder, timeLimitConditions } from '../engine/statement.ts'
 import type { GroupStore } from '../store.ts'
 import type { ContentWriter } from './changes.ts'
 import { listContainers } from './containers.ts'
@@ -96,10 +96,12 @@ export async function findReferrers(
   if (containers.length === 0 || ids.length === 0) return { referrers: [], totalCount: 0 }
   const filterKeys = ids.map(filterKeyOfText)
   const select = async <Row>(what: string, more: (draft: SqlBuilder) => string = () => ''): Promise<Row[]> => {
-    const draft = createSqlBuilder(group.database)
+    const draft = createSqlBuilder(group.database, true) // one object may have any number of referrers
     const rows = selectByKeys(draft, { containerIds: containers, field: referenceField, filterKeys })
-    const others = besides.length > 0 ? ` where not (${isOneOf(draft, 'object_id', besides)})` : ''
-    return runStatement<Row>(group, `select ${what} from (${rows}) as r${others}${more(draft)}`, draft)
+    const others = besides.length > 0 ? [`not (${isOneOf(draft, 'object_id', besides)})`] : []
+    const conditions = [...others, ...timeLimitConditions(draft)]
+    const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
+    return runStatement<Row>(group, `select ${what} from (${rows}) as r${where}${more(draft)}`, draft)
   }
   const [counted] = await select<{ total: number }>('count(distinct object_id) as total')
   const rows = await select<{ id: string; containerId: string }>(
