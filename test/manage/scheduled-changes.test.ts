@@ -127,6 +127,24 @@ onBothEngines('a scheduled change', (engine) => {
     assert.equal(await readDueMs(group.store), null)
   })
 
+  it('that fails unexpectedly does not stop the others either', async () => {
+    const { schedule, does, clock, dueMs, group, deliveredValues, post } = await withScheduled(engine)
+    await schedule({ title: 'Due' })
+    const broken = await post({ title: 'Broken' }, { draft: true })
+    const path = `/objects/${broken._id}/draft`
+    await does('PUT', path, { objectValue: { title: 'Mended' } })
+    await does('POST', `${path}/schedule`, { publishAt: iso(dueMs) })
+    const setValue = (value: string) =>
+      group.store.database.write((db) =>
+        db.updateTable('objects').set({ value }).where('id', '=', broken._id).execute(),
+      )
+    await setValue('{')
+    clock.now = dueMs
+    assert.deepEqual(await deliveredValues('title'), ['Due'])
+    await setValue('{}')
+    assert.match((await does('GET', path)).problem, /^Unexpected error: /)
+  })
+
   it('appears together with all others of its second, however many they are', async () => {
     const { group, post, clock, dueMs, does, posts } = await withScheduled(engine)
     const { database, groupId } = group.store

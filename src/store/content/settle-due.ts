@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import { createLruMap } from '../../cache/lru-map.ts'
 import { compareThreeWay, mergeThreeWay } from '../../content/working-copy.ts'
 import { AppError, conflict } from '../../core/errors.ts'
+import { isDatabaseUnavailable } from '../engine/unavailable.ts'
 import type { GroupStore } from '../store.ts'
 import { changeObject } from './change-objects.ts'
 import { type ContentChange, type ContentWriter, scheduleAuthor, shortNote, writeContent } from './changes.ts'
@@ -78,7 +80,10 @@ async function publishDue(writer: ContentWriter, copy: WorkingCopy): Promise<voi
   await changeObject(writer, container, found.object, { value }, 'scheduled change published')
 }
 
-/** A change that cannot be made stays a working copy, with the problem; the others are made all the same. */
+/**
+ * A change that cannot be made stays a working copy, with the problem; the others are made all the same. So one that fails
+ * because of a bug does not stop them either.
+ */
 async function attempt(writer: ContentWriter, copy: WorkingCopy, dueMs: number): Promise<void> {
   const { db } = writer
   const changes: ContentChange[] = []
@@ -95,9 +100,10 @@ async function attempt(writer: ContentWriter, copy: WorkingCopy, dueMs: number):
     await publishDue(inside, copy)
     for (const change of changes) writer.record({ ...change, atMs: dueMs })
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    if (isDatabaseUnavailable(error)) throw error
     await sql`rollback to savepoint due_change`.execute(db)
-    const problem = shortNote(error.message)
+    const { message } = error as Error
+    const problem = shortNote(error instanceof AppError ? message : `Unexpected error: ${message}`)
     await updateWorkingCopy(writer, copy.id, { dueMs: null, problem })
     const subject = { subjectId: copy.id, ...(copy.containerId !== null && { containerId: copy.containerId }) }
     writer.record({ type: 'draft.failed', ...subject, note: problem, atMs: dueMs })
@@ -123,11 +129,34 @@ async function settleAll(group: GroupStore, nowMs: number): Promise<void> {
   while (isDue(await readDueMs(group), nowMs))
 }
 
+/** For this long after a failure, readers see the former state without another attempt. */
+const pauseMs = 1000
+const maxFailures = 1000
+
 /** Applies everything due in a group, in several transactions if it is much. Concurrent callers share the work. */
-export function createSettler(database: GroupStore['database']): GroupStore['database']['settleDue'] {
+export function createSettler(
+  database: GroupStore['database'],
+  now: () => number = () => performance.now(),
+): GroupStore['database']['settleDue'] {
   const running = new Map<string, Promise<void>>()
+  const failures = createLruMap<string, { error: unknown; untilMs: number }>(maxFailures)
+
+  async function settle(groupId: string, nowMs: number): Promise<void> {
+    try {
+      await settleAll({ groupId, database }, nowMs)
+      failures.delete(groupId)
+    } catch (error) {
+      failures.set(groupId, { error, untilMs: now() + pauseMs })
+      throw error
+    } finally {
+      running.delete(groupId)
+    }
+  }
+
   return async (groupId, nowMs) => {
-    const work = running.get(groupId) ?? settleAll({ groupId, database }, nowMs).finally(() => running.delete(groupId))
+    const failure = failures.peek(groupId)
+    if (failure && now() < failure.untilMs) throw failure.error
+    const work = running.get(groupId) ?? settle(groupId, nowMs)
     running.set(groupId, work)
     await work
   }
