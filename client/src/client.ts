@@ -1,6 +1,6 @@
 import { type CallEndpoint, createEndpointCaller } from './http.ts'
 import { type ClientOptions, checkOptions } from './options.ts'
-import { eachItem } from './paging.ts'
+import { eachItem, firstPage } from './paging.ts'
 import type {
   AllOptions,
   AllProductsOptions,
@@ -125,14 +125,18 @@ export function createClient(options: ClientOptions): SluiceClient {
       all: <Fields extends object, Targets extends object>(
         collectionId: string,
         { pageSize: limit = defaultPageSize, ...criteria }: AllOptions = {},
-      ) => eachItem((start) => listObjects<Fields, Targets>(collectionId, { ...criteria, ...start, limit })),
+      ) =>
+        eachItem(firstPage(criteria.sort), (start) =>
+          listObjects<Fields, Targets>(collectionId, { ...criteria, ...start, limit }),
+        ),
     },
     products: {
       list: listProducts,
       all: <Fields extends object, Targets extends object>({
         pageSize: limit = defaultPageSize,
         ...criteria
-      }: AllProductsOptions) => eachItem((start) => listProducts<Fields, Targets>({ ...criteria, ...start, limit })),
+      }: AllProductsOptions) =>
+        eachItem(firstPage(criteria.sort), (start) => listProducts<Fields, Targets>({ ...criteria, ...start, limit })),
     },
     checkout: {
       create: (request, sending) => sendCheckout('createCheckoutSession', request, sending),

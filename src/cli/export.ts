@@ -8,8 +8,8 @@ export const exportGroupCommand: Command = {
   summary: 'Export a whole group into a folder',
   args: ['group', 'folder'],
   options: {},
-  help: `A consistent snapshot of sites, collections, products, orders, versions and files, taken while servers run. The folder
-gets group.ndjson, with one JSON object per line, and media/. Keys, tokens, preview links, users, and payment accounts with
+  help: `A consistent snapshot of sites, collections, products, orders, versions, working copies and files, taken while servers run.
+The folder gets group.ndjson, with one JSON object per line, and media/. Keys, tokens, preview links, users, and payment accounts with
 their secrets are not exported; customers' addresses are. The folder must not exist yet, or be empty, or have an earlier
 export of the same group, which is then replaced.
 

@@ -76,9 +76,11 @@ export async function runCommand(argv: string[], context: CommandContext): Promi
   if (first === '--version') return context.print(packageFile.version)
   const found = findCommand(argv)
   if (!found) {
-    const family = commands.filter((command) => command.name.split(' ')[0] === first)
-    if (family.length > 0 && ['--help', '-h', undefined].includes(argv[1])) return context.print(listOf(family))
-    const near = family.map(usageOf)
+    const isHelp = ['--help', '-h'].includes(argv.at(-1) ?? '')
+    const words = isHelp ? argv.slice(0, -1) : argv
+    const asked = commands.filter(({ name }) => name.startsWith(`${words.join(' ')} `))
+    if (asked.length > 0) return context.print(listOf(asked))
+    const near = commands.filter(({ name }) => name.split(' ')[0] === first).map(usageOf)
     const hint =
       near.length > 0 ? `Did you mean:\n  ${near.join('\n  ')}` : 'Run "npx sluice --help" to see all commands.'
     throw invalid(`There is no command "${argv.join(' ')}". ${hint}`)

@@ -66,6 +66,7 @@ const shownArgument = (name: string): string => name.replace(/^(group|collection
 
 function helpOf(verb: Verb): string {
   const args = argumentsOf(verb)
+  const properties = new Map(propertiesOf(verb))
   const required = new Set(verb.input.required ?? [])
   const options = optionsOf(verb).map(([name, schema]) => {
     const mark = required.has(name) ? ' (required)' : ''
@@ -82,11 +83,21 @@ function helpOf(verb: Verb): string {
     ...(args.includes('integrationId') ? ['<integration> is an id or an account’s handle.'] : []),
     ...(args.includes('userId') ? ['<user> is an id or an e-mail address.'] : []),
   ]
+  const described = verb.args.flatMap((name) => {
+    const { description } = properties.get(name) ?? {}
+    return description ? [`<${shownArgument(name)}>: ${description}`] : []
+  })
   const secrets = secretsOf(verb).map(
     ([, { description = '', 'x-variable': variable }]) =>
       `The secret comes from ${variable}, or from standard input. ${description}`,
   )
-  return [verb.description, ...secrets, names.join(' '), lines.length > 0 ? ['Options:', ...lines].join('\n') : '']
+  return [
+    verb.description,
+    ...secrets,
+    names.join(' '),
+    described.join('\n'),
+    lines.length > 0 ? ['Options:', ...lines].join('\n') : '',
+  ]
     .filter(Boolean)
     .join('\n\n')
 }

@@ -19,6 +19,11 @@ onBothEngines('the command line', (engine) => {
     await assert.rejects(run('key', 'crate'), /Did you mean:\n {2}sluice key create <group>/)
     await assert.rejects(run('nonsense'), /sluice --help/)
     assert.match(await run('key', '--help'), /sluice key create[\s\S]+sluice key revoke/)
+    assert.match(
+      await run('object', 'draft', '--help'),
+      /^ {2}sluice object draft save .*[\s\S]+sluice object draft list/,
+    )
+    assert.match(await run('object', 'draft', 'schedule', '--help'), /<publishAt>: .*null: cancels it/)
     const help = await run('collection', 'create', '--help')
     assert.match(help, /--accepts createReview\|subscribeUser/)
     assert.match(help, /--schema[\s\S]+Types: text, longText, [\s\S]+list and variant[\s\S]+private[\s\S]+maxLength/)

@@ -251,6 +251,22 @@ describe('all', () => {
     assert.equal(seen.length, 5)
   })
 
+  it('pages by skip through a search by relevance, which has no cursors', async (t) => {
+    const { client, seen } = await serve(t, (response, { searchParams }) => {
+      const skip = Number(searchParams.get('skip'))
+      succeed(response, { items: items.slice(skip, skip + 100), totalCount: items.length })
+    })
+    assert.deepEqual(await collect(client.collections.all('c1', { search: 'rye', sort: 'relevance' })), items)
+    assert.deepEqual(
+      seen.map(({ url }) => [url.searchParams.get('after'), url.searchParams.get('skip')]),
+      [
+        [null, '0'],
+        [null, '100'],
+        [null, '200'],
+      ],
+    )
+  })
+
   it('requests no page that is not needed', async (t) => {
     const { client, seen } = await serve(t, (response) =>
       succeed(response, { items: items.slice(0, 100), totalCount: 250 }),

@@ -69,6 +69,7 @@ const plans: Record<string, Plan> = {
   'README.md: Sluice 1': { ranBy: 'CI' }, // and test/e2e/demo.test.ts starts the demo like npm start
   'README.md: Sluice 2': { finds: /"totalCount":2/ },
   'README.md: What it does 1': { prepare: facts, finds: /"groups":/ },
+  'README.md: What it does 2': { prepare: facts, finds: /"expanded":[\s\S]*Why our rye takes two days/ },
   'README.md: Sell something 1': { prepare: facts, finds: /\/sandbox\/checkout\// },
   'README.md: Hear from visitors 1': { by: 'test/e2e/mail-docs.test.ts' },
   'README.md: Hear from visitors 2': { by: 'test/e2e/mail-docs.test.ts' },

@@ -45,13 +45,13 @@ onBothEngines('a reference', (engine) => {
     const [stranger] = await other.add(foreign, { value: { name: 'Eve' } })
     const before = await everythingIn(group.store)
     const refused: [value: object, message: RegExp][] = [
-      [{ author: missing }, /objectValue\.author is "0123456789abcdef01234567", which is no object of this group/],
-      [{ author: stranger?.id }, /objectValue\.author is ".+", which is no object of this group/],
-      [{ author: book._id }, /objectValue\.author is an object of "books"; it must be one of Authors/],
-      [{ related: [ada._id, missing] }, /objectValue\.related\.1 is .+ no object/],
+      [{ author: missing }, /objectValue\.author is "0123456789abcdef01234567", which is not an object of this group/],
+      [{ author: stranger?.id }, /objectValue\.author is ".+", which is not an object of this group/],
+      [{ author: book._id }, /objectValue\.author is an object of "books"; it must be one of "Authors"/],
+      [{ related: [ada._id, missing] }, /objectValue\.related\.1 is .+ not an object/],
       [
         { sections: [{ type: 'quote' }, { type: 'quote', by: post._id }] },
-        /objectValue\.sections\.1\.by is an object of "Posts"; it must be one of Authors, books/,
+        /objectValue\.sections\.1\.by is an object of "Posts"; it must be one of "Authors" or "books"/,
       ],
     ]
     for (const [value, message] of refused) assertRefused(await put(posts, value), 400, message)
@@ -71,7 +71,7 @@ onBothEngines('a reference', (engine) => {
     assertRefused(
       await send('PATCH', `/objects/${post._id}`, { version: 2, objectValue: { related: [ada._id] } }),
       400,
-      /no object/,
+      /not an object/,
     )
   })
 
@@ -149,7 +149,7 @@ onBothEngines('a reference', (engine) => {
     )
     assertRefused(await send('DELETE', '/integrationTypes/books'), 409, /the field "sections" of "Posts" refers to it/)
     await does('DELETE', `/collections/${authors._id}?force=true`)
-    assertRefused(await put(posts, { author: ada._id }), 400, /no object of this group/)
+    assertRefused(await put(posts, { author: ada._id }), 400, /not an object of this group/)
   })
 
   it('leaves the index when its field is removed, and returns with a restored version', async () => {

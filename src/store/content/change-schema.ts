@@ -169,13 +169,13 @@ function refuseHarm(report: Harm, allowLoss: boolean): void {
   if (failing.count > 0) {
     const first = failing.objects[0]
     throw conflict(
-      `${failing.count} objects do not fit the new schema, such as ${first?.objectId}: ${first?.problems[0]}. Correct them, or change the schema; nothing was changed.`,
+      `${failing.count} ${failing.count === 1 ? 'object does' : 'objects do'} not fit the new schema, such as ${first?.objectId}: ${first?.problems[0]}. Correct them, or change the schema; nothing was changed.`,
       { report },
     )
   }
   if (lost.count > 0 && !allowLoss) {
     throw conflict(
-      `${lost.count} values would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To proceed anyway, allow the loss (allowLoss, or --allow-loss at the terminal); nothing was changed.`,
+      `${lost.count} ${lost.count === 1 ? 'value' : 'values'} would be lost, such as ${lost.objects[0]?.field} of ${lost.objects[0]?.objectId}. To proceed anyway, allow the loss (allowLoss, or --allow-loss at the terminal); nothing was changed.`,
       { report },
     )
   }

@@ -52,9 +52,12 @@ export function resolveStale(
   if (!isStale || onto === version) return { ...values.draft }
   const fields = compareThreeWay(values)
   if (merge && fields.both.length === 0) return mergeThreeWay(values)
-  const both = fields.both.length > 0 ? ` Both changed ${fields.both.join(', ')}.` : ''
+  const remedy =
+    fields.both.length > 0
+      ? `Both changed ${fields.both.join(', ')}: save the values you want, and send onto: ${version}.`
+      : `Send merge: true to keep what only the live value changed, or onto: ${version} to replace it.`
   throw conflict(
-    `This was changed since the working copy was begun: it is at version ${version}, the working copy is based on ${copy.baseVersion}.${both} Compare them, save the result, and send onto: ${version}; merge: true keeps the fields that only the live value changed.`,
+    `The live value was changed since the working copy was begun: it is at version ${version}, the working copy is based on ${copy.baseVersion}. ${remedy}`,
     { version, baseVersion: copy.baseVersion, ...values, fields },
   )
 }

@@ -35,10 +35,11 @@ async function findContainersOf(
 }
 
 function problemOfReference({ field, path, id }: ReferenceUse, target: NamedContainer | undefined): string | undefined {
-  if (!target) return `objectValue.${path} is "${id}", which is no object of this group`
+  if (!target) return `objectValue.${path} is "${id}", which is not an object of this group`
   if (mayReferTo(field, target)) return undefined
   const { collections = [], products = [] } = field
-  return `objectValue.${path} is an object of "${target.name}"; it must be one of ${[...collections, ...products].join(', ')}`
+  const allowed = [...collections, ...products].map((name) => `"${name}"`)
+  return `objectValue.${path} is an object of "${target.name}"; it must be one of ${allowed.join(' or ')}`
 }
 
 /** An object that is written, and its former value, if it has one. */
