@@ -4,6 +4,7 @@ import { changeObject } from '../../src/store/content/change-objects.ts'
 import { findContainerById } from '../../src/store/content/containers.ts'
 import { readDueMs } from '../../src/store/content/due.ts'
 import { findObject } from '../../src/store/content/objects.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
 import { write } from '../helpers/authoring.ts'
 import { assertIndexIsRight, assertNoGaps, assertRefused, type Data, editingPosts } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
@@ -170,6 +171,26 @@ onBothEngines('a scheduled change', (engine) => {
     const list = `/tenant/collectionObjects?collectionId=${posts._id}&limit=1&filters[title]=Due`
     const answers = await Promise.all(Array.from({ length: 5 }, () => group.get(list)))
     assert.deepEqual(answers.map((answer) => answer.json().data.totalCount), [450, 450, 450, 450, 450]) // biome-ignore format: one line
+  })
+
+  it('is made in a transaction with others only up to a number of index entries, for which other writers wait', async () => {
+    const list = { type: 'list', of: { type: 'text' }, filterable: true }
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    const fieldsOf = (value: unknown) => Object.fromEntries(names.map((name) => [name, value]))
+    const { post, does, deliveredValues, clock, group } = await editingPosts(engine, fieldsOf(list))
+    const dueMs = clock.now + hourMs
+    const objectValue = fieldsOf(Array.from({ length: 1000 }, (_, n) => String(n)))
+    for (let n = 0; n < 3; n++) {
+      const path = `/objects/${(await post({}))._id}/draft`
+      await does('PUT', path, { objectValue })
+      await does('POST', `${path}/schedule`, { publishAt: iso(dueMs) })
+    }
+    const revision = () => readRevision(group.store)
+    const before = await revision()
+    clock.now = dueMs
+    assert.deepEqual(await deliveredValues('a'), Array(3).fill(objectValue.a))
+    assert.equal((await revision()) - before, 2)
+    await assertIndexIsRight(group.store)
   })
 
   it('that cannot be made for now leaves the former state in place, uncached, until it can', async () => {

@@ -5,7 +5,14 @@ import { AppError, conflict } from '../../core/errors.ts'
 import { isDatabaseUnavailable } from '../engine/unavailable.ts'
 import type { GroupStore } from '../store.ts'
 import { changeObject } from './change-objects.ts'
-import { type ContentChange, type ContentWriter, scheduleAuthor, shortNote, writeContent } from './changes.ts'
+import {
+  type ContentChange,
+  type ContentWriter,
+  type Spend,
+  scheduleAuthor,
+  shortNote,
+  writeContent,
+} from './changes.ts'
 import { findContainerById } from './containers.ts'
 import { isDue, objectsToArchive, readDueMs } from './due.ts'
 import { countIndexRows, moveIndexRows, sumOfRows } from './object-index.ts'
@@ -118,8 +125,14 @@ const settlePart = (group: GroupStore, nowMs: number): Promise<void> =>
     { author: scheduleAuthor, verb: 'schedule', nowMs, versionsKept: 0, settlesDue: true },
     async (writer) => {
       await archiveDue(writer)
-      for (const copy of await findDueCopies(writer.group, nowMs, maxItems))
-        await attempt(writer, copy, copy.dueMs ?? nowMs)
+      let indexRows = 0
+      const spend: Spend = (cost) => {
+        indexRows += cost.indexRows ?? 0
+      }
+      for (const copy of await findDueCopies(writer.group, nowMs, maxItems)) {
+        if (indexRows > maxIndexRows) break // the next transaction makes the others
+        await attempt({ ...writer, spend }, copy, copy.dueMs ?? nowMs)
+      }
       writer.changeDue()
     },
   )
