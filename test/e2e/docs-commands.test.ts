@@ -164,6 +164,7 @@ TOKEN=$(demo adminToken) BASE_URL=$(demo baseUrl) GROUP=$(demo groupId)\n`,
       await serve(demo, start, async () => assert.match(await demo.run(again), /^sluice_build_info/m))
     },
   },
+  'docs/working-copies.md: Working copies 1': { finds: /Friday market[\s\S]+2099-06-01T04:00:00\.000Z[\s\S]+Done/ },
   'docs/testing.md: Testing 1': { ranBy: 'CI' },
   'docs/operations.md: Request timing 1': {
     prepare: `${facts}BLOG=$(node -p "require('./data/demo.json').collections.Blog")\n`,
