@@ -9,7 +9,7 @@ import { type ContentWriter, createWriteBudget, requestLimits } from '../store/c
 import { findContainerById } from '../store/content/containers.ts'
 import { findObject, findObjects, insertObjects, measureObjects } from '../store/content/objects.ts'
 import { refuseContradictions } from '../store/content/publish-working-copies.ts'
-import { findReferrers } from '../store/content/references.ts'
+import { findSomeReferrers } from '../store/content/references.ts'
 import { uniqueCopies } from '../store/content/unique.ts'
 import { showObject } from './object-shapes.ts'
 import { refuseStale } from './shapes.ts'
@@ -228,14 +228,20 @@ async function refuseReferenced(
   deleted: readonly string[],
 ): Promise<void> {
   const ids = targets.filter(({ item }) => !item.force).map(({ object }) => object.id)
-  const wanted = { besides: deleted, limit: maxReferrersShown, skip: 0 }
-  const { referrers, totalCount } = await findReferrers(group, ids, wanted)
+  const { referrers, hasMore } = await findSomeReferrers(group, ids, deleted)
   const [first] = referrers
   if (!first) return
-  const others = totalCount > 1 ? ` and ${totalCount - 1} more` : ''
+  const totalCount = referrers.length
+  const count = hasMore ? `more than ${totalCount - 1}` : totalCount - 1
+  const others = totalCount > 1 ? ` and ${count} more` : ''
+  const shown = referrers.slice(0, maxReferrersShown)
   throw conflict(
     `${ids.length === 1 ? `The object ${ids[0]} is` : 'Some of these objects are'} referred to by the object ${first.id}${others}. Remove the references first ("object references" lists them), or set force=true, which leaves them without a target. Nothing was deleted.`,
-    { usedBy: referrers.map(({ id, containerId }) => ({ _id: id, collectionId: containerId })), totalCount },
+    {
+      usedBy: shown.map(({ id, containerId }) => ({ _id: id, collectionId: containerId })),
+      totalCount,
+      ...(hasMore && { hasMore }),
+    },
   )
 }
 

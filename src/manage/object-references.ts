@@ -39,7 +39,7 @@ export async function listReferrers(
   target: string,
   page: { limit: number; skip: number },
 ): Promise<{ items: Static<typeof referrerShape>[]; totalCount: number }> {
-  const { referrers, totalCount } = await findReferrers(group, [target], page)
+  const { referrers, totalCount } = await findReferrers(group, target, page)
   const paths = await findPaths(
     group,
     referrers.map(({ id }) => id),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { findCollection } from '../../src/store/content/containers.ts'
 import { assertIndexIsRight, assertRefused, type Data, editing, everythingIn } from '../helpers/editing.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
 
@@ -122,6 +123,16 @@ onBothEngines('a reference', (engine) => {
     await does('DELETE', `/objects/${ada._id}?force=true`)
     assert.equal((await bulk({ objectId: bob._id }, { objectId: post._id })).statusCode, 200)
     await assertIndexIsRight(group.store)
+  })
+
+  it('is refused after a bounded number of references has been counted, for which other writers wait', async () => {
+    const { authors, posts, make, send, group } = await blog(engine)
+    const ada = await make(authors, { name: 'Ada' })
+    const container = await findCollection(group.store, posts._id)
+    assert.ok(container)
+    await group.add(container, ...Array.from({ length: 1100 }, () => ({ value: { author: ada._id } })))
+    const details = assertRefused(await send('DELETE', `/objects/${ada._id}`), 409, / and more than 999 more\./)
+    assert.deepEqual([details.usedBy.length, details.totalCount, details.hasMore], [20, 1000, true])
   })
 
   it('of an object to itself does not prevent its deletion', async () => {

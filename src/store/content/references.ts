@@ -80,32 +80,57 @@ export interface Referrer {
   containerId: string
 }
 
-interface ReferrersWanted {
-  /** Objects that do not count. */
-  besides?: readonly string[]
-  limit: number
-  skip: number
+/**
+ * Index rows of references to some of these objects, as the text of a query; undefined if no container has references.
+ */
+async function selectUses(group: GroupStore, draft: SqlBuilder, ids: readonly string[]): Promise<string | undefined> {
+  const containers = (await listContainers(group)).filter(({ schema }) => holdsReferences(schema)).map(({ id }) => id)
+  if (containers.length === 0 || ids.length === 0) return undefined
+  return selectByKeys(draft, {
+    containerIds: containers,
+    field: referenceField,
+    filterKeys: ids.map(filterKeyOfText),
+  })
 }
 
-/** The objects that refer to some of these objects now, in any state. Former versions do not count. */
-export async function findReferrers(
+/** References that are counted within a write, for which others wait. */
+export const maxUsesCounted = 1000
+
+/** Objects that refer to some of these objects, without those that are `besides`. There may be more of them. */
+export async function findSomeReferrers(
   group: GroupStore,
   ids: readonly string[],
-  { besides = [], limit, skip }: ReferrersWanted,
+  besides: readonly string[],
+): Promise<{ referrers: Referrer[]; hasMore: boolean }> {
+  const draft = createSqlBuilder(group.database)
+  const rows = await selectUses(group, draft, ids)
+  if (rows === undefined) return { referrers: [], hasMore: false }
+  const where = besides.length > 0 ? ` where not (${isOneOf(draft, 'object_id', besides)})` : ''
+  const uses = await runStatement<Referrer>(
+    group,
+    `select object_id as id, container_id as "containerId" from (${rows}) as r${where} limit ${draft.bind(maxUsesCounted + 1)}`,
+    draft,
+  )
+  const distinct = new Map(uses.slice(0, maxUsesCounted).map((use) => [use.id, use]))
+  return { referrers: [...distinct.values()], hasMore: uses.length > maxUsesCounted }
+}
+
+/** The objects that refer to an object now, in any state. Former versions do not count. */
+export async function findReferrers(
+  group: GroupStore,
+  target: string,
+  { limit, skip }: { limit: number; skip: number },
 ): Promise<{ referrers: Referrer[]; totalCount: number }> {
-  const containers = (await listContainers(group)).filter(({ schema }) => holdsReferences(schema)).map(({ id }) => id)
-  if (containers.length === 0 || ids.length === 0) return { referrers: [], totalCount: 0 }
-  const filterKeys = ids.map(filterKeyOfText)
   const select = async <Row>(what: string, more: (draft: SqlBuilder) => string = () => ''): Promise<Row[]> => {
     const draft = createSqlBuilder(group.database, true) // one object may have any number of referrers
-    const rows = selectByKeys(draft, { containerIds: containers, field: referenceField, filterKeys })
-    const others = besides.length > 0 ? [`not (${isOneOf(draft, 'object_id', besides)})`] : []
-    const conditions = [...others, ...timeLimitConditions(draft)]
+    const rows = await selectUses(group, draft, [target])
+    if (rows === undefined) return []
+    const conditions = timeLimitConditions(draft)
     const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
     return runStatement<Row>(group, `select ${what} from (${rows}) as r${where}${more(draft)}`, draft)
   }
   const [counted] = await select<{ total: number }>('count(distinct object_id) as total')
-  const rows = await select<{ id: string; containerId: string }>(
+  const rows = await select<Referrer>(
     'distinct object_id as id, container_id as "containerId"',
     ({ bind }) => ` order by id limit ${bind(limit)} offset ${bind(skip)}`,
   )

@@ -17,7 +17,7 @@ onBothEngines('the referrers of an object', (engine) => {
       return database.readLong(...statement)
     }
     const store = { groupId, database: { ...database, readLong } }
-    const { referrers, totalCount } = await findReferrers(store, [target.id], { limit: 1, skip: 0 })
+    const { referrers, totalCount } = await findReferrers(store, target.id, { limit: 1, skip: 0 })
     assert.deepEqual([referrers.length, totalCount, longReads], [1, 2, 2])
   })
 })
