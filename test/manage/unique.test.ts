@@ -154,7 +154,7 @@ onBothEngines('a unique field', (engine) => {
       ],
     })
     const before = await everythingIn(group.store)
-    assertRefused(await send('POST', `${path}/schema`, wanted), 409, /1 objects do not fit the new schema/)
+    assertRefused(await send('POST', `${path}/schema`, wanted), 409, /1 object does not fit the new schema/)
     assert.deepEqual(await everythingIn(group.store), before)
     // A conversion can make values equal.
     await does('DELETE', `/objects/${ids[4]}`)
