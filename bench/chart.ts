@@ -30,7 +30,7 @@ export interface Chart {
 
 /** Readable on white and on black. */
 const gray = '#7b8794'
-const colors = ['#0f9488', '#d9730d', '#7c6ff0', '#d6457f', '#2f86d6', '#8a9a1b', '#a86a3d']
+const colors = ['#0f9488', '#d9730d', '#7c6ff0', '#d6457f', '#2f86d6', '#8a9a1b', '#a86a3d', '#c43c3c']
 const [plotWidth, plotHeight] = [360, 240]
 const [left, top, below] = [64, 64, 52]
 const gap = 56

@@ -13,6 +13,8 @@ const words =
 const sentenceOf = ({ from }: Drawing, length: number): string => Array.from({ length }, () => from(words)).join(' ')
 /** Of a supply, so that a million posts are made in a minute. */
 const paragraphs = Array.from({ length: 500 }, (_, number) => `<p>${sentenceOf(drawing(`p${number}`), 30)}.</p>`)
+/** A word that every other post contains. */
+export const wordOfHalf = 'kneaded'
 /** As JSON. */
 const postBytes = 2048
 const dayMs = 86_400_000
@@ -64,7 +66,7 @@ export function makePost(number: number): Record<string, unknown> {
     body: '',
   }
   const room = postBytes - Buffer.byteLength(JSON.stringify(value))
-  let body = ''
+  let body = number % 2 === 0 ? `<p>It is ${wordOfHalf} twice.</p>` : ''
   while (body.length < room) body += from(paragraphs)
   return { ...value, body: `${body.slice(0, room - 4).replace(/<[^>]*$/, '')}</p>`.padEnd(room) }
 }

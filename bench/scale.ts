@@ -1,10 +1,14 @@
+import { writeCursor } from '../src/content/cursor.ts'
+import { sortKeyOfText } from '../src/content/index-keys.ts'
+import { parseListQuery } from '../src/content/list-query.ts'
+import { parseSchema } from '../src/content/parse-schema.ts'
 import type { Engine } from '../src/store/engine/database.ts'
 import { openStore } from '../src/store/open.ts'
 import { openGroup } from '../src/store/store.ts'
 import { write } from '../test/helpers/authoring.ts'
 import { type Client, createClient } from './ask.ts'
 import { drawChart, type Line } from './chart.ts'
-import { categories } from './content.ts'
+import { categories, postSchema, wordOfHalf } from './content.ts'
 import type { Dataset } from './fill.ts'
 import { inCount, inMs, inRatio, table } from './markdown.ts'
 import { engineNames, type Finding, type Setup } from './part.ts'
@@ -22,6 +26,17 @@ const page = { limit: 20 }
 const oneFilter = ({ from }: Drawing) => ({ 'filters[category]': from(categories) })
 const oneSort = ({ from }: Drawing) => ({ sort: from(['price:asc', 'price:desc', 'date:desc', 'title:asc']) })
 
+const upperHalf = ({ below }: Drawing) => ({ 'filters[price][gte]': (50 + below(100) / 100).toFixed(2) })
+
+const byPrice = { sort: 'price:asc', after: '' }
+const queryByPrice = parseListQuery(parseSchema(postSchema), byPrice)
+
+/** A cursor needs no item at its position, so none is read to make one in the middle. */
+function afterMiddle({ collectionId }: Dataset, { below }: Drawing) {
+  const position = { keys: [sortKeyOfText(String(45 + below(1000) / 100))], id: '0'.repeat(24) }
+  return { ...byPrice, after: writeCursor([collectionId], queryByPrice, position) }
+}
+
 const pageKinds: Kind[] = [
   { name: 'plain', path: (dataset) => listPath(dataset, page) },
   { name: 'filtered', path: (dataset, draw) => listPath(dataset, { ...page, ...oneFilter(draw) }) },
@@ -33,6 +48,18 @@ const pageKinds: Kind[] = [
   {
     name: 'sorted, skip 1,000',
     path: (dataset, draw) => listPath(dataset, { ...page, skip: Math.min(1000, dataset.items / 2), ...oneSort(draw) }),
+  },
+  {
+    name: 'range of half, sorted by it',
+    path: (dataset, draw) => listPath(dataset, { ...page, ...upperHalf(draw), sort: 'price:asc' }),
+  },
+  {
+    name: 'range of half, sorted by another field',
+    path: (dataset, draw) => listPath(dataset, { ...page, ...upperHalf(draw), sort: 'date:desc' }),
+  },
+  {
+    name: '`after` the middle, sorted',
+    path: (dataset, draw) => listPath(dataset, { ...page, ...afterMiddle(dataset, draw) }),
   },
 ]
 
@@ -51,10 +78,21 @@ const totalKinds: Kind[] = [
       }),
   },
   {
-    name: 'of a search',
-    path: (dataset, draw) => listPath(dataset, { limit: 1, search: `loaf ${draw.below(dataset.items)}` }),
+    name: 'of a range of half, with a filter',
+    path: (dataset, draw) => listPath(dataset, { limit: 1, ...upperHalf(draw), ...oneFilter(draw) }),
+  },
+  {
+    name: 'of a search with few matches',
+    path: (dataset, draw) => listPath(dataset, { limit: 1, search: `loaf ${rareDigits(dataset, draw)}` }),
+  },
+  {
+    name: 'of a search that half of all match',
+    path: (dataset) => listPath(dataset, { limit: 1, search: wordOfHalf }),
   },
 ]
+
+/** All but the last digit of a post's number: between ten posts and a few dozens have them. */
+const rareDigits = ({ items }: Dataset, { below }: Drawing): string => String(items - 1 - below(items / 2)).slice(0, -1)
 
 const hotKind: Kind = { name: 'plain, cached', path: (dataset) => listPath(dataset, page) }
 /** Slow questions are asked less often. */
