@@ -25,6 +25,11 @@ const parts: Record<string, Part> = {
     files: ['test/e2e/crash.test.ts'],
     env: { KILL_ROUNDS: '25' },
   },
+  upgrade: {
+    about: 'the upgrade of a database of version 0.7 with 100,000 objects, despite 10 kill -9, on each engine',
+    files: ['test/e2e/upgrade-kill.test.ts'],
+    env: { UPGRADE_OBJECTS: '100000', UPGRADE_KILLS: '10', UPGRADE_QUERIES: '40' },
+  },
   schema: {
     about: 'schema changes of 10,000 objects among readers and writers, and 20 interrupted by kill -9, on each engine',
     files: ['test/manage/schema-change.test.ts', 'test/e2e/schema-change-kill.test.ts'],

@@ -25,6 +25,13 @@ function startMain(args: string[], env: Record<string, string>): ChildProcess {
   return child.once('exit', () => children.delete(child))
 }
 
+/** The real server, without waiting until it listens. */
+export function startWithoutWaiting(env: Record<string, string>): ChildProcess {
+  const child = startMain(['serve'], env)
+  for (const stream of [child.stdout, child.stderr]) stream?.resume()
+  return child
+}
+
 /** Runs a command of the real program to completion. */
 export async function runCli(args: string[], env: Record<string, string>): Promise<{ code: number; output: string }> {
   const child = startMain(args, { LOG_LEVEL: 'silent', ...env })
