@@ -2,6 +2,7 @@ import { noConditions } from '../../content/filters.ts'
 import { searchByTrigrams } from '../../content/trigrams.ts'
 import { revisionColumn } from '../content/revisions.ts'
 import { readTimedOut } from '../engine/database.ts'
+import { budgetFunction } from '../engine/sqlite/file.ts'
 import { createSqlBuilder, isOneOf, type SqlBuilder } from '../engine/statement.ts'
 import type { Matches } from './content-cache.ts'
 import { all, hasWord, type Listing, rowConditions } from './list-conditions.ts'
@@ -79,7 +80,7 @@ function indexedTexts(listing: Listing): Texts {
   const pattern = trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND ')
   return {
     ...texts,
-    from: () => `search_index as i${uncertain.length > 0 ? ' cross join search_entries as e on e.id = i.rowid' : ''}`,
+    from: () => 'search_index as i cross join search_entries as e on e.id = i.rowid',
     conditions: ({ bind }) => [`i.search_index match ${bind(pattern)}`],
     key: 'i.rowid',
     uncertain,
@@ -108,40 +109,62 @@ interface Piece {
 const bindKey = ({ bind }: SqlBuilder, key: string | number): string =>
   typeof key === 'number' ? `cast(${bind(key)} as integer)` : bind(key)
 
-function pieceText(
-  listing: Listing,
-  texts: Texts,
-  { after, upTo }: Bounds,
-  keepsIds: boolean,
-): { text: string; parameters: unknown[] } {
-  const { group, container, query } = listing
-  const draft = createSqlBuilder(group.database, true)
-  const { engine, table, bind, parameters } = draft
+/** A piece's candidates in order, and what makes one of them a match. */
+interface PieceParts {
+  from: string
+  conditions: string
+  matches: string
+  bytes: string
+  revision: string
+}
+
+function partsOf(draft: SqlBuilder, listing: Listing, texts: Texts, { after, upTo }: Bounds): PieceParts {
   const { alias, key, id, words, uncertain } = texts
-  const isSqlite = engine === 'sqlite'
-  const [row, join] = isSqlite ? ['rowid', 'cross join'] : [id.slice(2), 'join']
-  const bytes = uncertain.length > 0 ? `octet_length(${words})` : '0'
-  const inContainer = `${alias}.container_id = ${bind(container.id)}`
+  const inContainer = `${alias}.container_id = ${draft.bind(listing.container.id)}`
   const conditions = [
     ...(upTo === undefined ? [inContainer] : [`${key} <= ${bindKey(draft, upTo)}`]),
     `${key} > ${bindKey(draft, after)}`,
     ...texts.conditions(draft),
   ]
-  const some = `select ${key} as piece_key, ${key.slice(0, 2)}${row} as row_key, ${bytes} as bytes from ${texts.from(draft)} where ${all(conditions)} order by ${key} limit ${texts.maxRows}`
-  const piece = `select piece_key, row_key, sum(bytes) over (order by piece_key rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
-  const matches = all([
-    ...rowConditions(draft, { ...listing, query: { ...query, words: [] } }, { alias, id }),
-    ...uncertain.map((word) => hasWord(draft, words, word)),
-  ])
+  const withoutWords = { ...listing, query: { ...listing.query, words: [] } }
+  return {
+    from: texts.from(draft),
+    conditions: all(conditions),
+    matches: all([
+      ...rowConditions(draft, withoutWords, { alias, id }),
+      ...uncertain.map((word) => hasWord(draft, words, word)),
+    ]),
+    bytes: uncertain.length > 0 ? `octet_length(${words})` : '0',
+    revision: revisionColumn(draft, listing.group.groupId, 'revision'),
+  }
+}
+
+let statements = 0
+
+/** Each candidate is examined as it is found. */
+function selectSqlitePiece(draft: SqlBuilder, texts: Texts, parts: PieceParts, keepsIds: boolean): string {
+  const { key, id, maxBytes, maxRows } = texts
+  const { from, conditions, matches, bytes, revision } = parts
+  statements += 1
+  const isExamined = `${budgetFunction}(${draft.bind(statements)}, ${bytes}, ${draft.bind(maxBytes)})`
+  const outcome = `case when ${isExamined} then case when ${matches} then 1 else 0 end end`
+  const piece = `select ${key} as key, ${id} as id, ${outcome} as outcome from ${from} where ${conditions} order by ${key} limit ${maxRows}`
+  const found = keepsIds ? "group_concat(case outcome when 1 then id end, ',') as ids, 0" : 'null as ids, sum(outcome)'
+  return `select max(case when outcome is not null then key end) as last_key, count(outcome) as looked_at, count(*) as rows_found, ${found} as total, ${revision} from (${piece})`
+}
+
+function selectPostgresPiece({ bind, table }: SqlBuilder, texts: Texts, parts: PieceParts, keepsIds: boolean): string {
+  const { alias, key, id, maxBytes, maxRows } = texts
+  const { from, conditions, matches, bytes, revision } = parts
+  const some = `select ${key} as key, ${bytes} as bytes from ${from} where ${conditions} order by ${key} limit ${maxRows}`
+  const piece = `select key, sum(bytes) over (order by key rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
   const matching = (value: string): string => `case when ${matches} then ${value} end`
-  const joined = `${isSqlite ? 'group_concat' : 'string_agg'}(${matching(id)}, ',')`
-  const found = keepsIds ? `${joined} as ids, 0 as total` : `null as ids, count(${matching('1')}) as total`
-  const text =
-    `with piece as materialized (${piece}) select max(p.piece_key) as last_key, count(*) as looked_at,` +
-    ` (select count(*) from piece) as rows_found, ${found}, ${revisionColumn(draft, group.groupId, 'revision')}` +
-    ` from piece as p ${join} ${table(texts.table)} as ${alias} on ${alias}.${row} = p.row_key` +
-    ` where p.bytes_before < ${bind(texts.maxBytes)}`
-  return { text, parameters }
+  const found = keepsIds ? `string_agg(${matching(id)}, ',') as ids, 0` : `null as ids, count(${matching('1')})`
+  return (
+    `with piece as materialized (${piece}) select max(p.key) as last_key, count(*) as looked_at,` +
+    ` (select count(*) from piece) as rows_found, ${found} as total, ${revision}` +
+    ` from piece as p join ${table(texts.table)} as ${alias} on ${key} = p.key where p.bytes_before < ${bind(maxBytes)}`
+  )
 }
 
 const countIds = (ids: string | null): number => (ids === null ? 0 : (ids.length + 1) / (idCharacters + 1))
@@ -161,8 +184,10 @@ async function searchInPieces(
   for (let after = first; ; ) {
     const upTo = last === undefined ? undefined : Math.min(Number(after) + pieceEntries, last)
     const bounds = upTo === undefined ? { after } : { after, upTo }
-    const { text, parameters } = pieceText(listing, texts, bounds, total <= maxKeptIds)
-    const [piece] = await database.readLong<Piece>(text, parameters)
+    const draft = createSqlBuilder(database, true)
+    const selectPiece = database.engine === 'sqlite' ? selectSqlitePiece : selectPostgresPiece
+    const text = selectPiece(draft, texts, partsOf(draft, listing, texts, bounds), total <= maxKeptIds)
+    const [piece] = await database.readLong<Piece>(text, draft.parameters)
     if (!piece) throw new Error('A piece of a search has no row.')
     onRevision(piece.revision)
     total += countIds(piece.ids) + Number(piece.total)

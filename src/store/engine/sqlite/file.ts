@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { createLruMap } from '../../../cache/lru-map.ts'
 
 export const sqliteBusy = 5
@@ -12,17 +12,36 @@ export const isSqliteError = (error: unknown, code: number): error is Error =>
 
 /** An SQL function that long statements call for each row. In a worker it throws after the time limit. */
 export const timeFunction = 'in_time'
+/** An SQL function that tells whether a statement may examine one more text; see `createByteBudget`. */
+export const budgetFunction = 'in_budget'
 /** How long a reader may wait, blocking, for another process to finish recovering the file. */
 const readTimeoutMs = 1000
 const maxCachedStatements = 300
 /** Longer texts are bulk inserts of odd sizes, which rarely repeat. */
 const maxCachedCharacters = 20_000
 
+/**
+ * Whether the texts that the statement of this number has examined before have fewer bytes than `maxBytes`. A window function
+ * would copy all texts before the first one is examined.
+ */
+function createByteBudget() {
+  let current: SQLOutputValue | undefined
+  let spent = 0
+  return (statement: SQLOutputValue, bytes: SQLOutputValue, maxBytes: SQLOutputValue): number => {
+    if (statement !== current) spent = 0
+    current = statement
+    const isLeft = spent < Number(maxBytes)
+    spent += Number(bytes)
+    return isLeft ? 1 : 0
+  }
+}
+
 /** SQLite does not say which file it could not open. */
 export function openFile(path: string): DatabaseSync {
   try {
     const file = new DatabaseSync(path, { timeout: readTimeoutMs, enableForeignKeyConstraints: true })
     file.function(timeFunction, () => 1)
+    file.function(budgetFunction, createByteBudget())
     return file
   } catch (error) {
     if (error instanceof Error) error.message = `${path}: ${error.message}`
