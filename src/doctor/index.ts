@@ -9,7 +9,7 @@ import { mailCheck } from './mail.ts'
 import { inboxCheck, mediaFilesCheck, mediaFoldersCheck, mediaStoreCheck, picturesCheck } from './media.ts'
 import { paymentsCheck } from './payments.ts'
 import { settingsCheck } from './settings.ts'
-import { objectIndexCheck, totalsCheck, usageCheck } from './totals.ts'
+import { objectIndexCheck, scheduleCheck, totalsCheck, usageCheck } from './totals.ts'
 import { sitePagesCheck, valuesCheck } from './values.ts'
 
 /** In the order in which an operator would look: the machine, the databases, access, the content, the files, the work. */
@@ -32,6 +32,7 @@ export const checks: readonly Check[] = [
   leftoversCheck,
   objectIndexCheck,
   totalsCheck,
+  scheduleCheck,
   usageCheck,
   valuesCheck,
   sitePagesCheck,

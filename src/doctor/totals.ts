@@ -1,6 +1,7 @@
 import type { Container } from '../content/model.ts'
 import { findMiscountedFields, isUsageMiscounted, recountField, repairUsage } from '../store/checks/counters.ts'
 import { usableDatabase } from '../store/checks/databases.ts'
+import { isDueTimeTooLate, repairDueTime } from '../store/checks/due.ts'
 import { createTriggers, findMissingTriggers } from '../store/checks/integrity.ts'
 import { findOutdatedObjects, rebuildIndex } from '../store/checks/object-index.ts'
 import type { Authoring } from '../store/content/changes.ts'
@@ -113,6 +114,30 @@ export const totalsCheck: Check = {
     }
     const what = `${counted(count, 'total is', 'totals are')} wrong: lists report more or fewer objects than they have.`
     return [...findings, ...wrong({ what, examples, ...repairing('dropped or changed them') })]
+  },
+}
+
+/** Scheduled changes and archive dates must take effect at their second. */
+export const scheduleCheck: Check = {
+  name: 'Schedules',
+  async run(ctx) {
+    const late = createTally()
+    for (const checked of await ctx.groups()) {
+      if (!(await isDueTimeTooLate(checked.content))) continue
+      late.add(checked.group.name)
+      const authoring = authoringOf(ctx, checked)
+      if (authoring) await repairDueTime(checked.content, authoring)
+    }
+    const { count, first: examples } = late
+    if (count === 0) return []
+    const groups = counted(count, 'group')
+    if (ctx.repairAs)
+      return attention({ what: `The next due time of ${groups} was too late, and corrected.`, examples, ...checking })
+    return wrong({
+      what: `The next due time of ${groups} is too late: scheduled changes and archive dates take effect late, or never.`,
+      examples,
+      ...repairing('changed it'),
+    })
   },
 }
 

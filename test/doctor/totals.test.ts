@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { sql } from 'kysely'
+import { readDueMs } from '../../src/store/content/due.ts'
+import { readRevision } from '../../src/store/content/revisions.ts'
 import { type Database, qualifiedTable } from '../../src/store/engine/database.ts'
 import type { ContentTables } from '../../src/store/schema/tables.ts'
 import { authoring } from '../helpers/authoring.ts'
@@ -87,5 +89,43 @@ onBothEngines('the doctor’s check of totals', (engine) => {
     assertSound(await examine())
     await group.add(posts, { value: { title: 'Barley' } })
     await assertTotalsAreRight(group.store)
+  })
+})
+
+onBothEngines('the doctor’s check of schedules', (engine) => {
+  const dueMs = Date.UTC(2999, 0)
+
+  async function withArchiveDate() {
+    const created = await shop(engine)
+    await created.group.add(created.posts, { value: { title: 'Stollen' }, archiveMs: dueMs })
+    const setDue = (due: number | null) =>
+      created.database.write((db) => db.updateTable('group_revisions').set({ due_ms: due }).execute())
+    return { ...created, setDue, readDue: () => readDueMs(created.group.store) }
+  }
+
+  it('finds a due time that is missing or too late, and corrects it with a new revision', async () => {
+    const { examine, setDue, readDue, group } = await withArchiveDate()
+    assertSound(await examine())
+    for (const wrongDue of [null, dueMs + 1]) {
+      await setDue(wrongDue)
+      const expected = {
+        check: 'Schedules',
+        level: 'wrong',
+        what: /^The next due time of 1 group is too late/,
+      } as const
+      assert.deepEqual(assertOnly(await examine(), expected).examples, ['Shop'])
+      assert.equal(await readDue(), wrongDue)
+      const revision = await readRevision(group.store)
+      assertOnly(await examine({ repairAs }), { ...expected, level: 'attention', what: /was too late, and corrected/ })
+      assert.equal(await readDue(), dueMs)
+      assert.equal(await readRevision(group.store), revision + 1)
+      assertSound(await examine())
+    }
+  })
+
+  it('accepts one that is too early, as after a deletion by an older server', async () => {
+    const { examine, setDue } = await withArchiveDate()
+    await setDue(dueMs - 1)
+    assertSound(await examine())
   })
 })
