@@ -29,7 +29,6 @@ const idCharacters = 24
 
 /** Where a search reads texts. */
 interface Texts {
-  table: 'objects' | 'search_entries'
   alias: string
   /** Selects the candidates. */
   from(draft: SqlBuilder): string
@@ -46,7 +45,6 @@ interface Texts {
 
 /** The objects themselves: for a few ids, and while the index does not have all of them. */
 const textsOfObjects = ({ query }: Listing): Texts => ({
-  table: 'objects',
   alias: 'o',
   from: ({ table }) => `${table('objects')} as o`,
   conditions: (draft) => (query.ids ? [isOneOf(draft, 'o.id', query.ids)] : []),
@@ -60,7 +58,6 @@ const textsOfObjects = ({ query }: Listing): Texts => ({
 
 /** The entries of the index: they are smaller than objects, and those of a container are consecutive. */
 const textsOfEntries = ({ query, group: { database } }: Listing): Texts => ({
-  table: 'search_entries',
   alias: 'e',
   from: ({ table }) => `${table('search_entries')} as e`,
   conditions: () => [],
@@ -153,17 +150,20 @@ function selectSqlitePiece(draft: SqlBuilder, texts: Texts, parts: PieceParts, k
   return `select max(case when outcome is not null then key end) as last_key, count(outcome) as looked_at, count(*) as rows_found, ${found} as total, ${revision} from (${piece})`
 }
 
-function selectPostgresPiece({ bind, table }: SqlBuilder, texts: Texts, parts: PieceParts, keepsIds: boolean): string {
+/** With a running total of the texts' bytes. Its window function does not read the texts themselves. */
+function selectPostgresPiece(draft: SqlBuilder, texts: Texts, parts: PieceParts, keepsIds: boolean): string {
   const { alias, key, id, maxBytes, maxRows } = texts
   const { from, conditions, matches, bytes, revision } = parts
-  const some = `select ${key} as key, ${bytes} as bytes from ${from} where ${conditions} order by ${key} limit ${maxRows}`
-  const piece = `select key, sum(bytes) over (order by key rows unbounded preceding) - bytes as bytes_before from (${some}) as some_of`
-  const matching = (value: string): string => `case when ${matches} then ${value} end`
-  const found = keepsIds ? `string_agg(${matching(id)}, ',') as ids, 0` : `null as ids, count(${matching('1')})`
+  const some = `select * from ${from} where ${conditions} order by ${key} limit ${maxRows}`
+  const piece = `select *, sum(${bytes}) over (order by ${key} rows unbounded preceding) - ${bytes} as bytes_before from (${some}) as ${alias}`
+  const isExamined = `bytes_before < ${draft.bind(maxBytes)}`
+  const isMatch = `case when ${isExamined} then ${matches} end`
+  const found = keepsIds
+    ? `string_agg(${id}, ',') filter (where ${isMatch}) as ids, 0`
+    : `null as ids, count(*) filter (where ${isMatch})`
   return (
-    `with piece as materialized (${piece}) select max(p.key) as last_key, count(*) as looked_at,` +
-    ` (select count(*) from piece) as rows_found, ${found} as total, ${revision}` +
-    ` from piece as p join ${table(texts.table)} as ${alias} on ${key} = p.key where p.bytes_before < ${bind(maxBytes)}`
+    `select max(${key}) filter (where ${isExamined}) as last_key, count(*) filter (where ${isExamined}) as looked_at,` +
+    ` count(*) as rows_found, ${found} as total, ${revision} from (${piece}) as ${alias}`
   )
 }
 
