@@ -13,6 +13,7 @@ import { createUnsentAnswers, type UnsentAnswers } from './http/unsent-answers.t
 import { fillSearchHandler } from './jobs/fill-search-handler.ts'
 import type { JobHandler } from './jobs/handler.ts'
 import { purgeHandler } from './jobs/purge-handler.ts'
+import { splitRangesHandler } from './jobs/split-ranges-handler.ts'
 import { createWorker, type Worker } from './jobs/worker.ts'
 import { createMail } from './mail/mail.ts'
 import { findPageUrl } from './mail/mailbox-page.ts'
@@ -126,6 +127,7 @@ export async function createService(config: Config, options: ServiceOptions = {}
   const handlers = [
     purgeHandler,
     fillSearchHandler,
+    splitRangesHandler,
     ...mediaHandlers({ storage, inbox, maxPixels: config.mediaMaxPixels, canDerive }),
     ...catalogueHandlers({ store, payments, media, clock }),
     ...orderHandlers({ payments }),

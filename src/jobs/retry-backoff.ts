@@ -2,6 +2,7 @@
 export const retryDelaysSeconds = {
   purgeContainer: [60, 600, 3600, 24 * 3600],
   fillSearchIndex: [60, 600, 3600, 24 * 3600],
+  splitRanges: [60, 600, 3600, 24 * 3600],
   deriveImages: [30, 300],
   removeFiles: [60, 600, 3600, 24 * 3600],
   syncCatalogue: [60, 300, 1800, 7200],

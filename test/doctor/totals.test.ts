@@ -7,6 +7,7 @@ import { type Database, qualifiedTable } from '../../src/store/engine/database.t
 import type { ContentTables } from '../../src/store/schema/tables.ts'
 import { authoring } from '../helpers/authoring.ts'
 import { onBothEngines, type TestEngine } from '../helpers/harness.ts'
+import { assertRangesAreRight } from '../helpers/range-totals.ts'
 import { assertTotalsAreRight } from '../helpers/totals.ts'
 import { assertOnly, assertSound, createPatient, findingsOf, patient } from './patient.ts'
 
@@ -26,6 +27,8 @@ const damageCases: [what: string, fields: string[], damage: (database: Database<
   ['of all objects is missing', ['all objects'], ({ write }) => write((db) => db.deleteFrom('totals').where('field', '=', '').execute())],
   ['is one of a value that is not there', ['by rank'], ({ write }) => write((db) => db.updateTable('totals').set({ filter_key: '=2' }).where('field', '=', 'rank').execute())],
   ['is one of a field that is not there', ['by size'], ({ write }) => write((db) => db.insertInto('totals').columns(['container_id', 'field', 'filter_key', 'total']).expression((eb) => eb.selectFrom('containers').select(['id', sql.lit('size').as('field'), sql.lit('=1').as('filter_key'), sql.lit(1).as('total')])).execute())],
+  ['of a range is too high', ['by title'], ({ write }) => write((db) => db.updateTable('range_totals').set({ total: 7 }).where('field', '=', 'title').execute())],
+  ['of a range begins too late', ['by rank'], ({ write }) => write((db) => db.updateTable('range_totals').set({ lower_key: 'n1' }).where('field', '=', 'rank').execute())],
   ['and all the others are gone', ['all objects', 'by rank', 'by title'], ({ write }) => write((db) => db.deleteFrom('totals').execute())],
 ] // biome-ignore format: a table
 
@@ -39,7 +42,7 @@ onBothEngines('the doctor’s check of totals', (engine) => {
 
   for (const [what, fields, damage] of damageCases) {
     it(`finds that one ${what}, and recounts`, async () => {
-      const { examine, database, group } = repaired
+      const { examine, database, group, posts } = repaired
       await damage(database)
       const expected = { check: 'Totals', level: 'wrong', what: /totals? (is|are|was|were) wrong/ } as const
       const { examples } = assertOnly(await examine(), expected)
@@ -48,6 +51,7 @@ onBothEngines('the doctor’s check of totals', (engine) => {
       assert.match(recounted.what, new RegExp(`^${fields.length} totals? (was|were) .* recounted`))
       assertSound(await examine())
       await assertTotalsAreRight(group.store)
+      await assertRangesAreRight(group.store, posts.id)
     })
   }
 
@@ -89,6 +93,7 @@ onBothEngines('the doctor’s check of totals', (engine) => {
     assertSound(await examine())
     await group.add(posts, { value: { title: 'Barley' } })
     await assertTotalsAreRight(group.store)
+    await assertRangesAreRight(group.store, posts.id)
   })
 })
 

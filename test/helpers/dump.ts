@@ -22,6 +22,7 @@ const contentTables: Record<keyof ContentTables, true> = {
   objects: true,
   object_fields: true,
   totals: true,
+  range_totals: true,
   working_copies: true,
   search_containers: true,
   search_entries: true,

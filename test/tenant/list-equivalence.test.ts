@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import { splitRanges } from '../../src/store/content/split-ranges.ts'
 import { createHarness, engines, type Harness, type TestGroup, testStartMs } from '../helpers/harness.ts'
 import { itemCount, makeItems, randomQuery, rules, schema, toUrl, withIds } from '../helpers/list-queries.ts'
 import { type Item, listByReference, type Query } from '../helpers/list-reference.ts'
@@ -26,6 +27,7 @@ async function fill(harness: Harness): Promise<Side> {
   const collection = await group.collection('Items', schema)
   const inputs = makeItems()
   const stored = await group.add(collection, ...inputs)
+  await splitRanges(group.store, { maxTotal: 60, entries: 30, nowMs: testStartMs }) // so that ranges are added up
   const items = inputs.map((input, position) => ({ ...input, id: stored[position]?.id ?? '', updatedMs: testStartMs }))
   const positions = new Map(items.map(({ id }, position) => [id, position]))
   return { harness, group, collectionId: collection.id, items, positions }

@@ -1,10 +1,12 @@
 import { sql, type Transaction } from 'kysely'
 import { draftPublishMs } from '../../content/model.ts'
-import { type Authoring, writeContent } from '../content/changes.ts'
+import { type Authoring, type ContentWriter, writeContent } from '../content/changes.ts'
 import { findContainerById } from '../content/containers.ts'
 import { emailField } from '../content/objects.ts'
 import { qualifiedTable } from '../engine/database.ts'
+import { insertJob } from '../jobs/jobs.ts'
 import { mediaField } from '../media/uses.ts'
+import { splitRangesKind, splitRangesTopic } from '../schema/migrations/content-ranges.ts'
 import { countedEntries } from '../schema/migrations/content-search.ts'
 import { changeBytes, countedTables } from '../schema/migrations/content-usage.ts'
 import type { ContentTables } from '../schema/tables.ts'
@@ -16,7 +18,11 @@ const wholeContainer = ''
 const uncountedFields = [mediaField, emailField]
 
 /** The distinct fields of a container, by a skip scan of the index: fast for any number of rows. */
-async function fieldsIn({ database }: GroupStore, table: 'object_fields' | 'totals', containerId: string) {
+async function fieldsIn(
+  { database }: GroupStore,
+  table: 'object_fields' | 'totals' | 'range_totals',
+  containerId: string,
+) {
   const fields: string[] = []
   for (let last = wholeContainer; ; ) {
     const { next } = await database.read
@@ -53,6 +59,42 @@ async function isFieldMiscounted(group: GroupStore, containerId: string, field: 
   return rows.length > 0
 }
 
+/** Compares the buckets of a field with the objects between their borders, in one statement. */
+async function areRangesMiscounted({ database }: GroupStore, containerId: string, field: string): Promise<boolean> {
+  const isOfField = sql`container_id = ${containerId} and field = ${field}`
+  const { rows } = await sql`
+    select 1 from (
+      select lower_key, lower_id, total, lead(lower_key) over places as end_key, lead(lower_id) over places as end_id,
+        row_number() over places as number
+      from ${qualifiedTable(database, 'range_totals')} where ${isOfField}
+      window places as (order by lower_key, lower_id)
+    ) as bucket
+    where (number = 1 and (lower_key <> '' or lower_id <> '')) or (total is null and end_key is not null)
+      or total <> (
+        select count(*) from ${qualifiedTable(database, 'object_fields')} as f
+        where ${isOfField} and archived = 0 and publish_ms <> ${sql.lit(draftPublishMs)}
+          and (f.sort_key, f.object_id) >= (bucket.lower_key, bucket.lower_id)
+          and (bucket.end_key is null or (f.sort_key, f.object_id) < (bucket.end_key, bucket.end_id))
+      )
+    limit 1`.execute(database.read)
+  return rows.length > 0
+}
+
+/** Makes one bucket of a field, to be split and counted by a job. */
+async function resetRanges(writer: ContentWriter, containerId: string, field: string): Promise<void> {
+  await writer.db
+    .deleteFrom('range_totals')
+    .where('container_id', '=', containerId)
+    .where('field', '=', field)
+    .execute()
+  const first = { container_id: containerId, field, lower_key: '', lower_id: '', total: null }
+  await writer.db.insertInto('range_totals').values(first).execute()
+  await insertJob(writer, { kind: splitRangesKind, payload: {}, topic: splitRangesTopic })
+}
+
+const isMiscounted = async (...of: Parameters<typeof areRangesMiscounted>): Promise<boolean> =>
+  (await isFieldMiscounted(...of)) || (await areRangesMiscounted(...of))
+
 /** The fields of a container with wrong totals; the empty field is the whole container. */
 export async function findMiscountedFields(
   group: GroupStore,
@@ -61,10 +103,11 @@ export async function findMiscountedFields(
 ): Promise<string[]> {
   const indexed = await fieldsIn(group, 'object_fields', containerId)
   const stored = await fieldsIn(group, 'totals', containerId)
-  const fields = new Set([wholeContainer, ...indexed, ...stored]).difference(new Set(uncountedFields))
+  const ofRanges = await fieldsIn(group, 'range_totals', containerId)
+  const fields = new Set([wholeContainer, ...indexed, ...stored, ...ofRanges]).difference(new Set(uncountedFields))
   const miscounted: string[] = []
   for (const field of fields) {
-    if (await isFieldMiscounted(group, containerId, field)) miscounted.push(field)
+    if (await isMiscounted(group, containerId, field)) miscounted.push(field)
     onCounted(field)
   }
   return miscounted
@@ -80,7 +123,8 @@ export function recountField(
   return writeContent(outside, authoring, async (writer) => {
     const { db, group } = writer
     const container = await findContainerById(group, containerId)
-    if (!container || !(await isFieldMiscounted(group, containerId, field))) return false
+    if (!container || !(await isMiscounted(group, containerId, field))) return false
+    if (await areRangesMiscounted(group, containerId, field)) await resetRanges(writer, containerId, field)
     await db.deleteFrom('totals').where('container_id', '=', containerId).where('field', '=', field).execute()
     await sql`insert into ${qualifiedTable(group.database, 'totals')} (container_id, field, filter_key, total)
       select ${containerId}, ${field}, filter_key, total from (${countAnew(group, containerId, field)}) as counted

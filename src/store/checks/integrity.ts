@@ -6,6 +6,7 @@ import type { Database } from '../engine/database.ts'
 import { isSqliteError, sqliteCorrupt } from '../engine/sqlite/file.ts'
 import { openSqlite } from '../engine/sqlite.ts'
 import { type Migration, migrate } from '../schema/migrate.ts'
+import { rangeTriggers } from '../schema/migrations/content-ranges.ts'
 import { postgresIndexName, searchTriggers } from '../schema/migrations/content-search.ts'
 import { type Trigger, totalTriggers } from '../schema/migrations/content-totals.ts'
 import { usageTriggers } from '../schema/migrations/content-usage.ts'
@@ -161,9 +162,8 @@ export async function findMissingTriggers({ read, schemaName }: Database<Content
       : sql`select trigger_name as name from information_schema.triggers where trigger_schema = ${schemaName}`
   const { rows } = await sql<{ name: string }>`${select}`.execute(read)
   const present = new Set(rows.map(({ name }) => name))
-  return [...totalTriggers(schemaName), ...usageTriggers(schemaName), ...searchTriggers(schemaName)].filter(
-    ({ name }) => !present.has(name),
-  )
+  const wanted = [totalTriggers, usageTriggers, searchTriggers, rangeTriggers].flatMap((list) => list(schemaName))
+  return wanted.filter(({ name }) => !present.has(name))
 }
 
 export async function createTriggers({ write }: Database<ContentTables>, triggers: readonly Trigger[]): Promise<void> {

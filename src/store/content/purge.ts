@@ -11,7 +11,7 @@ const indexRowsPerPurge = 5000
 /** Few, because a version may have a megabyte. */
 const versionsPerDelete = 100
 
-type PurgedTable = Exclude<keyof ContentTables, 'object_fields' | 'totals' | 'migrations'>
+type PurgedTable = Exclude<keyof ContentTables, 'object_fields' | 'totals' | 'range_totals' | 'migrations'>
 
 /** Deletes all rows of a group in a table. */
 export const purgeTable = ({ database, groupId }: GroupStore, table: PurgedTable): Promise<void> =>

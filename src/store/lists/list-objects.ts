@@ -22,6 +22,7 @@ import {
   selectPage,
   walkPlan,
 } from './list-plans.ts'
+import { countRange } from './range-totals.ts'
 import { rankMatches } from './rank-matches.ts'
 import { narrowTo, searchMatches } from './search-matches.ts'
 import { findSmallest } from './smallest-condition.ts'
@@ -113,7 +114,7 @@ export async function countMatches(listing: Listing, countAll: () => Promise<num
     return { ...others, total: (await countAll()) - others.total }
   }
   if (query.filters.length > 1 && !query.ids && query.words.length === 0) return countFiltered(listing)
-  return countOneByOne(listing, await countAll())
+  return (await countRange(listing)) ?? countOneByOne(listing, await countAll())
 }
 
 /** Builds a statement that selects rows in the order of a plan. */

@@ -131,6 +131,20 @@ export interface TotalRow {
   total: number
 }
 
+/**
+ * A bucket of the objects counted in `totals`, in the order of a field: from this sort key and object id up to the next bucket.
+ * Its total is maintained by triggers; where the buckets begin is decided by the job that splits them.
+ */
+export interface RangeTotalRow {
+  container_id: string
+  field: string
+  /** Empty in the first bucket, as is the id. */
+  lower_key: string
+  lower_id: string
+  /** Null until a bucket from before the upgrade is counted. It is the last one of its field. */
+  total: number | null
+}
+
 /** A container whose objects are in the search index. Written by triggers and by the job that fills the index. */
 export interface SearchContainerRow {
   container_id: string
@@ -274,6 +288,7 @@ export interface ContentTables {
   working_copies: WorkingCopyRow
   object_fields: ObjectFieldRow
   totals: TotalRow
+  range_totals: RangeTotalRow
   search_containers: SearchContainerRow
   search_entries: SearchEntryRow
   preview_tokens: PreviewTokenRow

@@ -6,6 +6,7 @@ import { writeCursor } from '../../../src/content/cursor.ts'
 import { sortKeyOfText } from '../../../src/content/index-keys.ts'
 import { type ListParameters, type ListQuery, parseListQuery } from '../../../src/content/list-query.ts'
 import type { Container } from '../../../src/content/model.ts'
+import { splitRanges } from '../../../src/store/content/split-ranges.ts'
 import { type ContentCache, createContentCache } from '../../../src/store/lists/content-cache.ts'
 import { findContainerToList, listVisible } from '../../../src/store/lists/list-visible.ts'
 import { readAtOneRevision } from '../../../src/store/lists/reading.ts'
@@ -254,6 +255,36 @@ onBothEngines('the plan of a first page', (engine) => {
       for (const [asked, keys, id] of deep) {
         const query = parseListQuery(collection.schema, { limit: 20, ...asked })
         await assertStopsEarly({ ...asked, after: writeCursor([collection.id], query, { keys, id }) })
+      }
+
+      // The total of half of all items adds up buckets, and reads the entries of two of them at most.
+      await splitRanges(groupStore, { nowMs: created.clock.now })
+      statements.length = 0
+      const half = parseListQuery(collection.schema, { filters: { 'rank[gte]': ['14500'] }, limit: 20 })
+      const { totalCount } = await listIn(groupStore, createContentCache(), collection, half, created.clock.now)
+      assert.equal(totalCount, itemCount - 14_500)
+      const ofRange = statements.find(({ sql }) => sql.startsWith('with first_border'))
+      assert.ok(ofRange)
+      if (engine === 'sqlite') {
+        const explained = CompiledQuery.raw(prefix + ofRange.sql, [...ofRange.parameters])
+        const found = (await groupStore.database.read.executeQuery(explained)).rows as { detail: string }[]
+        const read = found
+          .map(({ detail }) => detail)
+          .filter((step) => / (range_totals|object_fields|objects|f) /.test(step))
+        context.diagnostic(read.join(' | '))
+        for (const step of read) assert.match(step, /^SEARCH .* USING (COVERING )?(INDEX|PRIMARY KEY)/)
+        const ends = read.filter((step) =>
+          step.startsWith('SEARCH object_fields USING COVERING INDEX object_fields_by_sort'),
+        )
+        assert.equal(ends.length, 2)
+        for (const step of ends) assert.match(step, />.*<.*\)$/, 'seeks to both ends')
+      } else {
+        const { rows: explained } = await explainPrepared(databaseUrl, prefix, ofRange)
+        const [{ Plan: root }] = (explained[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN']
+        for (const node of nodesOf(root)) {
+          const read = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+          assert.ok(read <= 2000, JSON.stringify(node))
+        }
       }
     } finally {
       await watched.close()

@@ -177,18 +177,23 @@ const tryPostgresIndex = (schemaName: string): string => `
 /** The job that fills the index. */
 export const fillSearchKind = 'search.fill'
 
-/** Each group whose content must be indexed gets a job. */
-async function insertJobs(db: Transaction<unknown>, engine: Engine, prefix: string): Promise<void> {
+/** Each group with containers in a table gets a job. */
+export async function insertJobs(
+  db: Transaction<unknown>,
+  engine: Engine,
+  prefix: string,
+  { kind, topic, table }: { kind: string; topic: string | null; table: string },
+): Promise<void> {
   const now = engine === 'sqlite' ? sql`unixepoch() * 1000` : sql`floor(extract(epoch from now()) * 1000)`
   const containers = sql.raw(`${prefix}containers`)
   const { rows } = await sql<{ group_id: string }>`
-    select distinct group_id from ${containers} where id in (select container_id from ${sql.raw(`${prefix}search_containers`)})
+    select distinct group_id from ${containers} where id in (select container_id from ${sql.raw(prefix + table)})
   `.execute(db)
   for (const batch of inBatches(rows)) {
     const values = batch.map(
-      ({ group_id }) => sql`(${makeId()}, ${group_id}, ${fillSearchKind}, '{}', 'waiting', ${now}, 0, ${now})`,
+      ({ group_id }) => sql`(${makeId()}, ${group_id}, ${kind}, '{}', 'waiting', ${now}, 0, ${topic}, ${now})`,
     )
-    await sql`insert into ${sql.raw(`${prefix}jobs`)} (id, group_id, kind, payload, state, due_ms, attempts, created_ms)
+    await sql`insert into ${sql.raw(`${prefix}jobs`)} (id, group_id, kind, payload, state, due_ms, attempts, topic, created_ms)
       values ${sql.join(values)}`.execute(db)
   }
 }
@@ -240,5 +245,5 @@ export const addSearchIndex: Migration['up'] = async (db, engine, schemaName) =>
         select id, '' from ${prefix}containers as c where exists (select 1 from ${prefix}objects as o where o.container_id = c.id)`,
     )
     .execute(db)
-  await insertJobs(db, engine, prefix)
+  await insertJobs(db, engine, prefix, { kind: fillSearchKind, topic: null, table: 'search_containers' })
 }

@@ -15,7 +15,8 @@ interface Counted {
   counts(row: string): string
 }
 
-const isLive = (row: string): string => `${row}archived = 0 and ${row}publish_ms <> ${draftMs}`
+/** The condition for a row of an object that is neither archived nor a draft. */
+export const isLive = (row: string): string => `${row}archived = 0 and ${row}publish_ms <> ${draftMs}`
 
 /** An object counts for its container, and for each of its filter values. */
 const countedTables: readonly [objects: Counted, objectFields: Counted] = [
@@ -115,13 +116,13 @@ export const totalTriggers = (schemaName: string | undefined): Trigger[] =>
     schemaName === undefined ? sqliteTriggers(counted) : postgresTriggers(counted, `"${schemaName}"`),
   )
 
-interface TablesOfThen {
+export interface TablesOfThen {
   containers: { id: string }
   object_fields: { container_id: string; field: string }
 }
 
 /** The indexed fields of a container's objects, found by a skip scan of the index. */
-async function* fieldsOf(db: Transaction<TablesOfThen>, containerId: string): AsyncGenerator<string> {
+export async function* fieldsOf(db: Transaction<TablesOfThen>, containerId: string): AsyncGenerator<string> {
   for (let last = ''; ; ) {
     const { next } = await db
       .selectFrom('object_fields')

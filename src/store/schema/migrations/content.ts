@@ -5,6 +5,7 @@ import { type Migration, textType } from '../migrate.ts'
 import { addCommerce } from './content-commerce.ts'
 import { addMail } from './content-mail.ts'
 import { addOrderEmails } from './content-order-emails.ts'
+import { addRangeTotals } from './content-ranges.ts'
 import { addSearchIndex } from './content-search.ts'
 import { dateSubmissions } from './content-submissions.ts'
 import { addTotals } from './content-totals.ts'
@@ -409,5 +410,9 @@ export const contentMigrations: readonly Migration[] = [
   {
     name: 'the search index',
     up: addSearchIndex,
+  },
+  {
+    name: 'totals of ranges',
+    up: addRangeTotals,
   },
 ]
