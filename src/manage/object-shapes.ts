@@ -10,6 +10,7 @@ import {
 import { toIso } from '../content/moments.ts'
 import { Type } from '../core/type.ts'
 import { isoOrNull, moment, openObject, orNull, ownId } from './shapes.ts'
+import { ofWorkingCopy } from './working-copy-states.ts'
 
 const stateProperties = {
   objectValue: openObject('The fields of the schema as they were written, private ones too; media is not signed here.'),
@@ -45,6 +46,8 @@ export const objectShape = Type.Object({
   ...stateProperties,
 })
 
+export const storedObjectShape = Type.Object({ ...objectShape.properties, ...ofWorkingCopy })
+
 export const showObject = (containerId: string, object: StoredObject, nowMs: number): Static<typeof objectShape> => ({
   _id: object.id,
   collectionId: containerId,
@@ -61,6 +64,8 @@ export const productShape = Type.Object({
   accountHandle: Type.String(),
   ...stateProperties,
 })
+
+export const storedProductShape = Type.Object({ ...productShape.properties, ...ofWorkingCopy })
 
 export const showProduct = ({ name }: Container, object: StoredObject, nowMs: number): Static<typeof productShape> => ({
   _id: object.id,

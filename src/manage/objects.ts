@@ -32,9 +32,10 @@ import {
   stateOf,
 } from './object-actions.ts'
 import { listReferrers, referrerShape } from './object-references.ts'
-import { objectShape, showObject } from './object-shapes.ts'
+import { objectShape, showObject, storedObjectShape } from './object-shapes.ts'
 import { completeList, cursorListOf, done, doneShape, id, listOf } from './shapes.ts'
 import { contentBodyBytes, defineGroupVerb, type GroupContext, type Verb } from './verb.ts'
+import { withWorkingCopies, withWorkingCopy } from './working-copy-states.ts'
 
 export const objectId = id('The object.')
 const maxItems = 1000
@@ -160,7 +161,7 @@ export const objectVerbs: Verb[] = [
       search: searchParameter,
       fields: fieldsParameter,
     },
-    answer: cursorListOf(objectShape),
+    answer: cursorListOf(storedObjectShape),
     columns: ['_id', 'status', 'publishDate', 'version', 'updatedAt', 'objectValue'],
     async run({ ctx, input }) {
       const { content, nowMs } = ctx
@@ -180,7 +181,7 @@ export const objectVerbs: Verb[] = [
             ctx.maxAnswerBytes,
           )
           const items = objects.map((object) => showObject(collection.id, onlyFields(object, shown), nowMs))
-          return { items, ...total }
+          return { items: await withWorkingCopies(content, items), ...total }
         },
       )
       if (!answer) throw notFound('There is no such collection in this group.')
@@ -191,10 +192,10 @@ export const objectVerbs: Verb[] = [
     name: 'object show',
     summary: 'Show one object',
     input: { objectId },
-    answer: objectShape,
+    answer: storedObjectShape,
     async run({ ctx, input }) {
       const { container, object } = await requireObject(ctx.content, input.objectId)
-      return showObject(container.id, object, ctx.nowMs)
+      return withWorkingCopy(ctx.content, showObject(container.id, object, ctx.nowMs))
     },
   }),
   defineGroupVerb({

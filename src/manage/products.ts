@@ -20,10 +20,11 @@ import { refuseContradictions } from '../store/content/publish-working-copies.ts
 import { listObjectsInState } from '../store/lists/list-objects.ts'
 import type { GroupStore } from '../store/store.ts'
 import { stateOf } from './object-actions.ts'
-import { productShape, showProduct } from './object-shapes.ts'
+import { productShape, showProduct, storedProductShape } from './object-shapes.ts'
 import { state } from './objects.ts'
 import { cursorListOf, id, refuseStale } from './shapes.ts'
 import { defineGroupVerb } from './verb.ts'
+import { withWorkingCopies, withWorkingCopy } from './working-copy-states.ts'
 
 const type = Type.String({ minLength: 1, maxLength: 100, description: 'The integration’s type.', examples: ['stripe'] })
 
@@ -52,7 +53,7 @@ export const productVerbs = [
       search: searchParameter,
       fields: fieldsParameter,
     },
-    answer: cursorListOf(productShape),
+    answer: cursorListOf(storedProductShape),
     columns: ['_id', 'id', 'status', 'version', 'objectValue'],
     async run({ ctx, input }) {
       const { content, nowMs } = ctx
@@ -74,7 +75,7 @@ export const productVerbs = [
             ctx.maxAnswerBytes,
           )
           const items = objects.map((product) => showProduct(integration, onlyFields(product, shown), nowMs))
-          return { items, ...total }
+          return { items: await withWorkingCopies(content, items), ...total }
         },
       )
       if (!answer) throw notFound('There is no such integration in this group.')
@@ -85,10 +86,10 @@ export const productVerbs = [
     name: 'product show',
     summary: 'Show one product',
     input: { productId: id('The product’s id here, not the provider’s.') },
-    answer: productShape,
+    answer: storedProductShape,
     async run({ ctx, input }) {
       const { integration, product } = await requireProduct(ctx.content, input.productId)
-      return showProduct(integration, product, ctx.nowMs)
+      return withWorkingCopy(ctx.content, showProduct(integration, product, ctx.nowMs))
     },
   }),
   defineGroupVerb({

@@ -19,18 +19,17 @@ import { done, doneShape, openObject, ownId } from './shapes.ts'
 import { checkBindings, requireSite, settings, showSite, siteId, siteShape } from './sites.ts'
 import { defineGroupVerb, settingsBodyBytes } from './verb.ts'
 import {
-  copyStateProperties,
   dueMsOf,
   ifRevision,
   noSuchCopy,
   publishAt,
   refuseOtherRevision,
   refuseScheduled,
-  showCopyState,
   staleInput,
   threeWayShape,
   unscheduleCopy,
 } from './working-copies.ts'
+import { copyStateProperties, showCopyState } from './working-copy-states.ts'
 
 export const siteCopyShape = Type.Object({
   _id: ownId,

@@ -27,14 +27,14 @@ import {
   saveWorkingCopy,
   updateWorkingCopy,
   type WorkingCopy,
-  type WorkingCopyState,
 } from '../store/content/working-copies.ts'
 import { findMediaProblems } from '../store/media/uses.ts'
 import type { GroupStore } from '../store/store.ts'
 import { withMediaReferences } from './media-references.ts'
 import { objectShape, showObject } from './object-shapes.ts'
-import { done, doneShape, id, isoOrNull, listOf, moment, openObject, orNull, ownId } from './shapes.ts'
+import { done, doneShape, id, listOf, openObject, orNull, ownId } from './shapes.ts'
 import { contentBodyBytes, defineGroupVerb, type GroupContext } from './verb.ts'
+import { copyStateProperties, showCopyState } from './working-copy-states.ts'
 
 const maxProblemsShown = 20
 
@@ -63,24 +63,6 @@ export const staleInput = {
     }),
   ),
 }
-
-export const copyStateProperties = {
-  revision: Type.Integer({ description: 'Changes with every save; send it back as ifRevision.' }),
-  baseVersion: Type.Integer({ description: 'The live version that the working copy was begun with.' }),
-  publishAt: orNull(moment),
-  problem: orNull(Type.String({ description: 'Why it was not published when it was due.' })),
-  savedAt: moment,
-  savedBy: Type.String(),
-}
-
-export const showCopyState = (copy: WorkingCopyState) => ({
-  revision: copy.revision,
-  baseVersion: copy.baseVersion,
-  publishAt: isoOrNull(copy.dueMs),
-  problem: copy.problem,
-  savedAt: toIso(copy.savedMs),
-  savedBy: copy.savedBy,
-})
 
 export const workingCopyShape = Type.Object({
   _id: ownId,

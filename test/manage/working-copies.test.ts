@@ -59,6 +59,17 @@ onBothEngines('a working copy', (engine) => {
     assert.deepEqual(patched.objectValue, { rating: 4 })
   })
 
+  it('is named in the object and in lists of objects, without its value', async () => {
+    const { does, save, live, posts, post } = await withPost(engine)
+    const other = await post({ title: 'Untouched' })
+    const { revision, baseVersion, publishAt, problem, savedAt, savedBy } = await save({ title: 'Edited' })
+    const shown = await does('GET', `/objects/${live._id}`)
+    assert.equal(shown.objectValue.title, 'Live')
+    assert.deepEqual(shown.workingCopy, { revision, baseVersion, publishAt, problem, savedAt, savedBy })
+    const { items } = await does('GET', `/collections/${posts._id}/objects?sort=title:asc`)
+    assert.deepEqual(items, [shown, { ...other, workingCopy: null }])
+  })
+
   it('may be unfinished, and the answer names what would stop publishing', async () => {
     const { save, send, path } = await withPost(engine)
     const cover = { name: 'x', key: 'nowhere', type: 'image' }

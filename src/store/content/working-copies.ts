@@ -151,6 +151,35 @@ export type WorkingCopyState = Pick<
   'id' | 'containerId' | 'baseVersion' | 'revision' | 'dueMs' | 'problem' | 'savedMs' | 'savedBy'
 >
 
+const stateColumns = [
+  'id', 'container_id', 'base_version', 'revision', 'due_ms', 'problem', 'saved_ms', 'saved_by',
+] as const // biome-ignore format: one line reads better
+
+const toState = (row: Pick<Selectable<WorkingCopyRow>, (typeof stateColumns)[number]>): WorkingCopyState => ({
+  id: row.id,
+  containerId: row.container_id,
+  baseVersion: row.base_version,
+  revision: row.revision,
+  dueMs: row.due_ms,
+  problem: row.problem,
+  savedMs: row.saved_ms,
+  savedBy: row.saved_by,
+})
+
+export async function findWorkingCopyStates(
+  { groupId, database }: GroupStore,
+  ids: readonly string[],
+): Promise<WorkingCopyState[]> {
+  if (ids.length === 0) return []
+  const rows = await database.read
+    .selectFrom('working_copies')
+    .select(stateColumns)
+    .where('group_id', '=', groupId)
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(toState)
+}
+
 /** A page of the group's working copies, those of sites included, the latest save first. */
 export async function listWorkingCopyStates(
   { groupId, database }: GroupStore,
@@ -159,23 +188,13 @@ export async function listWorkingCopyStates(
   const all = database.read.selectFrom('working_copies').where('group_id', '=', groupId)
   const { total } = await all.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await all
-    .select(['id', 'container_id', 'base_version', 'revision', 'due_ms', 'problem', 'saved_ms', 'saved_by'])
+    .select(stateColumns)
     .orderBy('saved_ms', 'desc')
     .orderBy('id')
     .limit(limit)
     .offset(skip)
     .execute()
-  const copies = rows.map((row) => ({
-    id: row.id,
-    containerId: row.container_id,
-    baseVersion: row.base_version,
-    revision: row.revision,
-    dueMs: row.due_ms,
-    problem: row.problem,
-    savedMs: row.saved_ms,
-    savedBy: row.saved_by,
-  }))
-  return { copies, totalCount: Number(total) }
+  return { copies: rows.map(toState), totalCount: Number(total) }
 }
 
 /** What a working copy belongs to, as it is live. */
