@@ -5,7 +5,7 @@ import { type AppError, conflict, invalid } from '../../core/errors.ts'
 import { inBatches, insideTransaction } from '../engine/database.ts'
 import type { ChangeRow, ContentTables } from '../schema/tables.ts'
 import type { GroupStore } from '../store.ts'
-import { findNextDue, isDue } from './due.ts'
+import { isDue, nextDueMs, settlesUntilMs } from './due.ts'
 import { refuseOverQuota } from './usage.ts'
 
 const maxNoteLength = 500
@@ -75,6 +75,8 @@ export interface ContentWriter extends Authoring {
   db: Transaction<ContentTables>
   /** Objects that fell due up to this time have been recorded as published. */
   sweptMs: number
+  /** What is due up to this time is to be applied. */
+  settlesUntilMs: number
   /** The group inside this transaction, for every function that reads. */
   group: GroupStore
   /** Counts a write against the limits of the request, before it is made. */
@@ -217,9 +219,11 @@ async function writeUnlessDue<Result>(
     let mediaTouched = false
     let isDueChanged = false
     const group: GroupStore = { groupId, database: insideTransaction(db, database) }
+    const settled = settlesUntilMs(state.due_ms, nowMs)
     const result = await work({
       ...authoring,
       sweptMs,
+      settlesUntilMs: settled,
       db,
       group,
       spend: createWriteBudget(authoring.limits),
@@ -260,7 +264,7 @@ async function writeUnlessDue<Result>(
         revision: newRevision ?? state.revision,
         last_seq: state.last_seq + rows.length,
         swept_ms: sweptMs,
-        due_ms: isDueChanged ? await findNextDue(db, groupId) : state.due_ms,
+        due_ms: isDueChanged ? await nextDueMs(db, groupId, settled) : state.due_ms,
         media_revision: state.media_revision + (mediaTouched ? 1 : 0),
         changes_bytes: state.changes_bytes + rows.reduce((sum, row) => sum + bytesOfChange(row), 0),
       })

@@ -5,6 +5,9 @@ import type { GroupStore } from '../store.ts'
 /**
  * Scheduled changes and archive dates take effect in the database, by `settle-due.ts`. `due_ms` of the group says when: the
  * first read or write from then on settles, and answers made before are valid until then.
+ *
+ * While a part of what is due has been applied and the rest has not, it is negative: what is due up to its absolute value must be
+ * applied before anything is read, also by a process whose clock is behind.
  */
 
 export const isDue = (dueMs: number | null, nowMs: number): boolean => dueMs !== null && dueMs <= nowMs
@@ -22,6 +25,19 @@ export async function findNextDue(db: Pick<Kysely<ContentTables>, 'selectFrom'>,
   const archiving = await objectsToArchive(db, groupId).select('archive_ms as dueMs').limit(1).executeTakeFirst()
   const times = [change, archiving].flatMap((row) => row?.dueMs ?? [])
   return times.length > 0 ? Math.min(...times) : null
+}
+
+/** What is due up to this time is to be applied: up to now, or up to where another process has begun to. */
+export const settlesUntilMs = (dueMs: number | null, nowMs: number): number => Math.max(nowMs, -(dueMs ?? 0))
+
+/** The new `due_ms`. */
+export async function nextDueMs(
+  db: Pick<Kysely<ContentTables>, 'selectFrom'>,
+  groupId: string,
+  untilMs: number,
+): Promise<number | null> {
+  const nextMs = await findNextDue(db, groupId)
+  return isDue(nextMs, untilMs) ? -untilMs : nextMs
 }
 
 /** In the order of their archive dates. */

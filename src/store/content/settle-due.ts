@@ -22,16 +22,17 @@ import { threeValuesOf, withEdit } from './publish-working-copies.ts'
 import { findSite } from './sites.ts'
 import { deleteWorkingCopy, findDueCopies, updateWorkingCopy, type WorkingCopy } from './working-copies.ts'
 
-/** Limits of one transaction, for which other writers wait. What is due in the same second appears together up to them. */
-const maxItems = 200
+/** Limits of one transaction, for which other writers wait. A change takes some twenty statements; objects are archived together. */
+const maxCopies = 50
+const maxArchived = 200
 const maxIndexRows = 10_000
 
 /** The first objects, as many as fit one transaction. */
-async function objectsDue({ group }: ContentWriter, nowMs: number) {
+async function objectsDue({ group, settlesUntilMs }: ContentWriter) {
   const rows = await objectsToArchive(group.database.read, group.groupId)
     .select(['id', 'container_id', 'publish_ms', 'archive_ms', 'version'])
-    .where('archive_ms', '<=', nowMs)
-    .limit(maxItems)
+    .where('archive_ms', '<=', settlesUntilMs)
+    .limit(maxArchived)
     .execute()
   const counts = Map.groupBy(await countIndexRows(group, rows.map(({ id }) => id)), ({ objectId }) => objectId) // biome-ignore format: one line reads better
   let indexRows = 0
@@ -45,7 +46,7 @@ async function objectsDue({ group }: ContentWriter, nowMs: number) {
 /** Like a publish date that passes, this makes no version. */
 async function archiveDue(writer: ContentWriter): Promise<void> {
   const { db, group, nowMs } = writer
-  const objects = await objectsDue(writer, nowMs)
+  const objects = await objectsDue(writer)
   for (const [publishMs, together] of Map.groupBy(objects, (object) => object.publish_ms)) {
     const counts = together.flatMap((object) => object.counts)
     await moveIndexRows(writer, counts, { archived: true, publishMs })
@@ -129,7 +130,7 @@ const settlePart = (group: GroupStore, nowMs: number): Promise<void> =>
       const spend: Spend = (cost) => {
         indexRows += cost.indexRows ?? 0
       }
-      for (const copy of await findDueCopies(writer.group, nowMs, maxItems)) {
+      for (const copy of await findDueCopies(writer.group, writer.settlesUntilMs, maxCopies)) {
         if (indexRows > maxIndexRows) break // the next transaction makes the others
         await attempt({ ...writer, spend }, copy, copy.dueMs ?? nowMs)
       }
