@@ -3,6 +3,7 @@ import { parseSchema } from '../src/content/parse-schema.ts'
 import { makeId } from '../src/core/ids.ts'
 import { insertContainer } from '../src/store/content/containers.ts'
 import { insertObjects, type NewObject } from '../src/store/content/objects.ts'
+import { splitRanges } from '../src/store/content/split-ranges.ts'
 import { type Group, openContentOf } from '../src/store/control/groups.ts'
 import { insertFile } from '../src/store/media/files.ts'
 import { insertMedia } from '../src/store/media/items.ts'
@@ -100,6 +101,7 @@ export async function fillDataset(
     )
     const site = await createSite(content, siteInput, nowMs)
     await addPosts(content, collection, much, onProgress)
+    await splitRanges(content, { nowMs: Date.now() }) // as a job would
     const ids = { groupId: group.id, collectionId: collection.id, reviewsId: reviews.id, siteId: site.id }
     return { ...ids, database: group.database, apiKey, items: much.items }
   }
