@@ -65,6 +65,13 @@ async function openReviews(store: GroupStore, name: string, settings: ContainerS
   return write(store, nowMs, (writer) => insertContainer(writer, container))
 }
 
+/** References inside of objects, lists and blocks, beside private texts and files. */
+const nestedValue = (first: string, second: string, cover: object) => ({
+  box: { link: second, note: 'secret' },
+  rows: [{ link: first, body: '<p>Crust</p>', box: { link: second, cover } }, { note: 'secret' }],
+  parts: [{ type: 'go', link: second, cover }, { type: 'prose', body: 'Crumb', note: 'secret' }, { type: 'go', link: first }],
+}) // biome-ignore format: a table
+
 /** A group with objects of every kind, visible and hidden. */
 async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: number) {
   const { store } = reference.service
@@ -81,7 +88,7 @@ async function fillGroup({ reference, clock }: Cluster, name: string, keyCount: 
   const posts = await createContainer(group, { kind: 'collection', name: 'Collection 0', schema: schemas[1] }, now)
   const [soon, later, roll] = [makeId(), makeId(), makeId()]
   await createObjects(group, posts, [
-    { value: { link: soon, box: { link: roll }, title: 'a', rating: '5', body: `<p>Fresh bread of ${name}</p>`, cover: media('cover.png') } },
+    { value: { ...nestedValue(soon, roll, media('logo.png')), link: soon, title: 'a', rating: '5', body: `<p>Fresh bread of ${name}</p>`, cover: media('cover.png') } },
     { value: { link: later, title: 'b', rating: '4.50' }, publishMs: now - hourMs },
     { id: soon, value: { link: later, title: 'Ärger', rating: '3' }, publishMs: now + 700 },
     { id: later, value: { link: soon, title: 'later', rating: '5' }, publishMs: now + hourMs },

@@ -23,7 +23,7 @@ const products = '/tenant/integrationObjects'
 const stripe = ['type', 'stripe'] as const
 const byType = ['groupBy[key]', 'productType'] as const
 
-export const targetCount = 33
+export const targetCount = 38
 
 /** Of the list by descending rating, behind all items with the rating 4. */
 function cursorAt4(collectionId: string): string {
@@ -76,6 +76,11 @@ export function targetsOf({ collectionId, reviewsId, heldId, siteId, foreignId }
     shop(['after', ''], ['limit', '1'], ['filters[name][gte]', 'a']),
     list(['fields', 'rating'], ['sort', 'title:asc']),
     shop(['fields', 'name'], byType),
+    list(['expand', 'rows.link,rows.box.link,parts.go.link']),
+    list(['expand', 'parts.go.link.rows.link.box.link'], ['fields', 'parts']),
+    list(['fields', 'box,rows'], ['expand', 'box.link']),
+    list(['search', 'crust']),
+    list(['search', 'crumb'], ['fields', 'parts'], ['expand', 'rows.link'], ['limit', '1']),
     shop(['filters[productType][ne]', 'Bread'], ['filters[updatedAt][exists]', 'true']),
   ] // biome-ignore format: a table
 }

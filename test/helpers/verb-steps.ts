@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Container } from '../../src/content/model.ts'
 import { toIso } from '../../src/content/moments.ts'
-import { type Field, isRecord, type Schema } from '../../src/content/schema.ts'
+import type { Field, Fields, Schema } from '../../src/content/schema.ts'
 import { listContainers } from '../../src/store/content/containers.ts'
 import { listPreviewTokens } from '../../src/store/content/preview-tokens.ts'
 import { listSites } from '../../src/store/content/sites.ts'
@@ -11,9 +11,18 @@ import type { Method } from './manage.ts'
 /** Random calls of the management API: mostly valid ones, and always some that must be refused. */
 const hourMs = 3_600_000
 const text = { type: 'text' }
+/** Nested values with a reference, a file, a private field and a text each. */
+const inside = {
+  link: { type: 'reference' }, note: { type: 'text', private: true }, cover: { type: 'image' }, body: { type: 'longText' },
+} // biome-ignore format: short
+export const nested = {
+  box: { type: 'object', fields: inside },
+  rows: { type: 'list', of: { type: 'object', fields: { ...inside, box: { type: 'object', fields: inside } } } },
+  parts: { type: 'blocks', blocks: { prose: { fields: { body: inside.body, note: inside.note } }, go: { fields: inside } } },
+} // biome-ignore format: a table
 export const schemas: Record<string, Record<string, unknown>>[] = [
   { title: { type: 'text', required: true }, rating: { type: 'integer', max: 5 }, tags: { type: 'list', of: text }, secret: { type: 'text', private: true }, link: { type: 'reference' } },
-  { title: text, rating: { type: 'decimal' }, cover: { type: 'image' }, body: { type: 'longText' }, link: { type: 'reference' }, box: { type: 'object', fields: { link: { type: 'reference' } } } },
+  { title: text, rating: { type: 'decimal' }, cover: { type: 'image' }, body: { type: 'longText' }, link: { type: 'reference' }, ...nested },
   { title: { type: 'text', searchable: false, filterable: false }, rating: text, tags: { type: 'variant', of: { type: 'list', of: text } }, secret: text },
   { headline: text, rating: { type: 'integer' }, tags: { type: 'list', of: { type: 'slug' } }, body: text },
 ] // biome-ignore format: a table
@@ -28,10 +37,9 @@ const pools: Record<string, readonly unknown[]> = {
   variant: [['x'], { S: ['x'], L: ['z', 'x'] }, { S: [] }],
   image: ['own'],
   reference: ['object 0', 'object 1', 'object 2', 'object 3', 'product 0'],
-  object: [{}, { link: 'object 0' }, { link: 'product 1' }],
 }
 const misfits = [9, 'good', null, {}, ['x', 1], 'foreign']
-const names = ['title', 'headline', 'rating', 'tags', 'body', 'secret', 'cover', 'link', 'link', 'box']
+const names = ['title', 'headline', 'rating', 'tags', 'body', 'secret', 'cover', 'link', 'link', 'box', 'rows', 'parts']
 const values = fc.dictionary(fc.constantFrom(...names), fc.nat(9), { maxKeys: 4 })
 const state = fc.oneof(
   { weight: 5, arbitrary: fc.constant({}) },
@@ -102,7 +110,30 @@ const pick = <Item>(items: readonly Item[], position: number): Item | typeof not
   items[position % (items.length + (position === 9 ? 1 : 0))] ?? nothing
 const versionOf = ({ isStale }: Scene, { version }: { version: number }): number => (isStale ? version - 1 : version)
 
-function makeValue({ world, isWild }: Scene, field: Field | undefined, choice: number): unknown {
+/** Each field has another value, and some have none. */
+const valuesIn = (scene: Scene, fields: Fields, choice: number): object =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field], position) =>
+      (choice + position) % 3 === 0 ? [] : [[name, makeValue(scene, field, choice + position)]],
+    ),
+  )
+
+/** Sometimes the value of another type in wild steps. */
+function makeNested(scene: Scene, field: Field | undefined, choice: number): unknown {
+  if (scene.isWild && choice % 3 === 0) return undefined
+  if (field?.type === 'object') return valuesIn(scene, field.fields, choice)
+  if (field?.type === 'blocks')
+    return Object.entries(field.blocks)
+      .slice(choice % 2)
+      .map(([type, { fields }], position) => ({ type, ...valuesIn(scene, fields, choice + position) }))
+  if (field?.type !== 'list' || field.of.type !== 'object') return undefined
+  return Array.from({ length: choice % 3 }, (_, position) => makeNested(scene, field.of, choice + position))
+}
+
+function makeValue(scene: Scene, field: Field | undefined, choice: number): unknown {
+  const { world, isWild } = scene
+  const whole = makeNested(scene, field, choice)
+  if (whole !== undefined) return whole
   const pool = isWild ? misfits : (pools[field?.type ?? ''] ?? misfits)
   const value = pool[choice % pool.length]
   const media = (folder: string) => ({ name: 'Cover', key: `${folder}/cover.png`, type: 'image' })
@@ -112,8 +143,6 @@ function makeValue({ world, isWild }: Scene, field: Field | undefined, choice: n
     return kind === undefined ? name : pick(kind === 'object' ? world.objects : world.products, Number(position)).id
   }
   if (field?.type === 'reference') return idOf(value)
-  if (field?.type === 'object' && isRecord(value))
-    return { ...value, ...(value.link !== undefined && { link: idOf(value.link) }) }
   return value === 'foreign' ? media('f'.repeat(24)) : value
 }
 
