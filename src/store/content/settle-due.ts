@@ -114,7 +114,8 @@ async function attempt(writer: ContentWriter, copy: WorkingCopy, dueMs: number):
     const problem = shortNote(error instanceof AppError ? message : `Unexpected error: ${message}`)
     await updateWorkingCopy(writer, copy.id, { dueMs: null, problem })
     const subject = { subjectId: copy.id, ...(copy.containerId !== null && { containerId: copy.containerId }) }
-    writer.record({ type: 'draft.failed', ...subject, note: problem, atMs: dueMs })
+    // The problem may quote a value, as of a unique field; the change log, which outlives values, has none.
+    writer.record({ type: 'draft.failed', ...subject, note: 'the working copy has the problem', atMs: dueMs })
   }
   await sql`release savepoint due_change`.execute(db)
 }
