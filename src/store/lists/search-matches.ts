@@ -1,9 +1,10 @@
 import { noConditions } from '../../content/filters.ts'
-import { searchByTrigrams } from '../../content/trigrams.ts'
+import { searchByTrigrams, trigramsOf } from '../../content/trigrams.ts'
 import { revisionColumn } from '../content/revisions.ts'
 import { readTimedOut } from '../engine/database.ts'
 import { budgetFunction } from '../engine/sqlite/file.ts'
 import { createSqlBuilder, isOneOf, type SqlBuilder } from '../engine/statement.ts'
+import type { GroupStore } from '../store.ts'
 import type { Matches } from './content-cache.ts'
 import { all, hasWord, type Listing, rowConditions } from './list-conditions.ts'
 import { findSearchIndex, type SearchIndex } from './search-index.ts'
@@ -18,9 +19,11 @@ const pieceBytes = 1_000_000
 const pieceRows = 2000
 /** In texts that have all trigrams of the words, these are found sooner. */
 const indexedPieceBytes = 4_000_000
-const indexedPieceRows = 16_000
-/** Entries that one statement may look up in the index, which takes 40 ms at worst. */
-const pieceEntries = 100_000
+const indexedPieceRows = 8000
+/** Entries that one statement may look up in the index, which takes 30 ms at worst. */
+const pieceEntries = 400_000
+/** The latest entries, in which trigrams are counted to find the rarest ones. */
+const sampleEntries = 2000
 /** Time limit for all pieces of a search. */
 const maxSearchMs = 15_000
 /** Up to this number of matches their ids are retained, so that their pages need no further search. */
@@ -69,16 +72,34 @@ const textsOfEntries = ({ query, group: { database } }: Listing): Texts => ({
   maxRows: pieceRows,
 })
 
-/** The entries that have all trigrams of the words; SQLite only. */
-function indexedTexts(listing: Listing): Texts {
-  const { trigrams, uncertain } = searchByTrigrams(listing.query.words)
-  const texts = textsOfEntries(listing)
-  if (trigrams.length === 0) return texts
-  const pattern = trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND ')
+/** A query of FTS5 for texts with all of these trigrams. */
+const matchAll = (trigrams: readonly string[]): string =>
+  trigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND ')
+
+/** How often trigrams occur in a sample of a container's texts. */
+async function countInSample(
+  { database }: GroupStore,
+  trigrams: readonly string[],
+  { after, last = 0 }: SearchIndex,
+): Promise<Map<string, number>> {
+  const draft = createSqlBuilder(database)
+  const first = bindKey(draft, Math.max(Number(after), last - sampleEntries))
+  const counts = trigrams.map(
+    (trigram, at) =>
+      `(select count(*) from search_index where search_index match ${draft.bind(matchAll([trigram]))} and rowid > ${first} and rowid <= ${bindKey(draft, last)}) as count${at}`,
+  )
+  const [row] = await database.readLong<Record<string, number>>(`select ${counts.join(', ')}`, draft.parameters)
+  return new Map(trigrams.map((trigram, at) => [trigram, row?.[`count${at}`] ?? 0]))
+}
+
+/** The entries that have the rarest trigrams of the words; SQLite only. */
+async function indexedTexts(listing: Listing, index: SearchIndex): Promise<Texts> {
+  const { words } = listing.query
+  const { trigrams, uncertain } = searchByTrigrams(words, await countInSample(listing.group, trigramsOf(words), index))
   return {
-    ...texts,
+    ...textsOfEntries(listing),
     from: () => 'search_index as i cross join search_entries as e on e.id = i.rowid',
-    conditions: ({ bind }) => [`i.search_index match ${bind(pattern)}`],
+    conditions: ({ bind }) => [`i.search_index match ${bind(matchAll(trigrams))}`],
     key: 'i.rowid',
     uncertain,
     maxBytes: indexedPieceBytes,
@@ -143,7 +164,9 @@ function selectSqlitePiece(draft: SqlBuilder, texts: Texts, parts: PieceParts, k
   const { key, id, maxBytes, maxRows } = texts
   const { from, conditions, matches, bytes, revision } = parts
   statements += 1
-  const isExamined = `${budgetFunction}(${draft.bind(statements)}, ${bytes}, ${draft.bind(maxBytes)})`
+  // All small texts of a piece together are no more than the budget, which a function call for each would take long to count.
+  const isSmall = `${bytes} <= ${Math.floor(maxBytes / maxRows)}`
+  const isExamined = `(${isSmall} or ${budgetFunction}(${draft.bind(statements)}, ${bytes}, ${draft.bind(maxBytes)}))`
   const outcome = `case when ${isExamined} then case when ${matches} then 1 else 0 end end`
   const piece = `select ${key} as key, ${id} as id, ${outcome} as outcome from ${from} where ${conditions} order by ${key} limit ${maxRows}`
   const found = keepsIds ? "group_concat(case outcome when 1 then id end, ',') as ids, 0" : 'null as ids, sum(outcome)'
@@ -184,7 +207,7 @@ async function searchInPieces(
   for (let after = first; ; ) {
     const upTo = last === undefined ? undefined : Math.min(Number(after) + pieceEntries, last)
     const bounds = upTo === undefined ? { after } : { after, upTo }
-    const draft = createSqlBuilder(database, true)
+    const draft = createSqlBuilder(database) // a piece is short enough to need no time limit
     const selectPiece = database.engine === 'sqlite' ? selectSqlitePiece : selectPostgresPiece
     const text = selectPiece(draft, texts, partsOf(draft, listing, texts, bounds), total <= maxKeptIds)
     const [piece] = await database.readLong<Piece>(text, draft.parameters)
@@ -245,7 +268,7 @@ export async function searchMatches(
     if (!index) return searchInPieces(listing, textsOfObjects(listing), index, onRevision)
     if (!query.words.some(index.canFind)) return searchInPieces(listing, textsOfEntries(listing), index, onRevision)
     if (group.database.engine === 'postgres') return searchAtOnce(listing, onRevision)
-    return searchInPieces(listing, indexedTexts(listing), index, onRevision)
+    return searchInPieces(listing, await indexedTexts(listing, index), index, onRevision)
   })
 }
 

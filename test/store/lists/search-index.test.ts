@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { searchWordsOf } from '../../../src/content/index-keys.ts'
 import { parseListQuery } from '../../../src/content/list-query.ts'
 import type { Container, StoredObject } from '../../../src/content/model.ts'
-import { searchByTrigrams } from '../../../src/content/trigrams.ts'
+import { searchByTrigrams, trigramsOf } from '../../../src/content/trigrams.ts'
 import { changeObject, deleteObjects } from '../../../src/store/content/change-objects.ts'
 import { deleteContainer } from '../../../src/store/content/containers.ts'
 import { fillSearchIndex } from '../../../src/store/content/fill-search-index.ts'
@@ -148,20 +148,28 @@ onBothEngines('the search index', (engine) => {
   })
 })
 
+describe('trigramsOf', () => {
+  it('takes a limited number of them from long words, and none from short ones', () => {
+    assert.deepEqual(trigramsOf(['loaf', 'rye', 'of', '😀a😀']), ['loa', 'oaf', 'rye', '😀a😀'])
+    const long = Array.from({ length: 200 }, (_, n) => String.fromCharCode(0x4e00 + n)).join('')
+    const trigrams = trigramsOf([long])
+    assert.ok(trigrams.length > 12 && trigrams.length <= 24)
+    assert.ok(trigrams.every((trigram) => long.includes(trigram)))
+  })
+})
+
 describe('searchByTrigrams', () => {
-  it('knows a word of three characters for certain, and nothing of shorter ones', () => {
-    assert.deepEqual(searchByTrigrams(['loaf', 'rye', 'of', '😀a😀']), {
-      trigrams: ['loa', 'oaf', 'rye', '😀a😀'],
-      uncertain: ['loaf', 'of'],
+  it('uses the rarest trigrams, and knows a word of three characters for certain', () => {
+    const counts = new Map(Object.entries({ loa: 900, oaf: 2000, '987': 3, '876': 20 }))
+    assert.deepEqual(searchByTrigrams(['loaf', '9876', '987', 'of'], counts), {
+      trigrams: ['987', '876'],
+      uncertain: ['loaf', '9876', 'of'],
     })
-    assert.deepEqual(searchByTrigrams(['of']), { trigrams: [], uncertain: ['of'] })
   })
 
-  it('uses a limited number of trigrams', () => {
-    const long = Array.from({ length: 200 }, (_, n) => String.fromCharCode(0x4e00 + n)).join('')
-    const { trigrams, uncertain } = searchByTrigrams([long])
-    assert.ok(trigrams.length <= 24)
-    assert.ok(trigrams.every((trigram) => long.includes(trigram)))
-    assert.deepEqual(uncertain, [long])
+  it('uses several that are equally frequent, up to a limit', () => {
+    const counts = new Map(Array.from({ length: 24 }, (_, n) => [`${100 + n}`, 1000 + n]))
+    const { trigrams } = searchByTrigrams(['word'], counts)
+    assert.deepEqual(trigrams, ['100', '101', '102', '103', '104', '105'])
   })
 })
